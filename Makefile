@@ -1,0 +1,106 @@
+# Everything a fresh clone needs is set up by the first target that needs it. uv comes from pip, into .tools.
+SHELL := /bin/bash
+UV := .tools/bin/uv
+PYTHON_VERSION ?= $(shell python3.13 -c 'print("3.13")' 2>/dev/null || python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# One environment per interpreter, so that `make test-all` does not rebuild them in turn.
+export UV_PROJECT_ENVIRONMENT := .venv-$(PYTHON_VERSION)
+export UV_PYTHON := $(PYTHON_VERSION)
+PY := $(UV_PROJECT_ENVIRONMENT)/bin/python
+
+.PHONY: setup
+setup: $(UV)
+	$(UV) sync --frozen --quiet
+
+$(UV):
+	python3 -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+
+# With a C compiler the compiled core must build: a silent fallback to the pure one would look as green.
+.PHONY: test
+test: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
+test: setup lint types
+	$(PY) -m pytest $(ARGS)
+
+.PHONY: test-all
+test-all:
+	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test PYTHON_VERSION=$$version || exit; done
+
+.PHONY: lint
+lint: setup
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+.PHONY: types
+types: setup
+	$(PY) -m mypy
+
+.PHONY: demo
+demo: setup
+	$(PY) -m examples.demo $(ARGS)
+
+# The service that spent most of its CPU on version lookups: make founding-case ARGS="--metrics"
+.PHONY: founding-case
+founding-case: setup
+	$(PY) -m examples.founding_case $(ARGS)
+
+# Upstream's own test suites, stock and under us: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
+.PHONY: upstream
+upstream: setup
+	$(PY) tests/upstream/run.py $(ARGS)
+
+# What the source of a patch's target is in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
+.PHONY: fingerprints
+fingerprints: setup
+	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
+
+# The fingerprints that the guards of the SDK's and API's patches know, read off every release again.
+KNOWN := otel_fastpath/sdk/sources.json
+.PHONY: sources
+sources: setup
+	$(PY) -c 'import json; print(*json.load(open("$(KNOWN)")), sep="\n")' > $(KNOWN).targets
+	$(PY) tests/upstream/fingerprints.py @$(KNOWN).targets --json > $(KNOWN).new && mv $(KNOWN).new $(KNOWN)
+	rm $(KNOWN).targets
+
+# What hooks may cost (benchmarks/budgets.toml). Exact counts: `make test` holds them as well.
+COUNTS := bytecodes,calls,allocations,instructions
+BUDGET := $(PY) -m otel_fastpath budget
+BUDGETS := --file benchmarks/budgets.toml
+.PHONY: budget
+budget: setup
+	$(BUDGET) check $(BUDGETS) --metrics $(COUNTS) $(ARGS)
+
+# After a change that is meant: write down what this version costs, in counts and in times.
+.PHONY: budget-calibrate
+budget-calibrate: setup
+	$(BUDGET) calibrate $(BUDGETS) $(ARGS)
+
+# The exact counts of every version of Python.
+.PHONY: budget-calibrate-all
+budget-calibrate-all:
+	for version in 3.10 3.11 3.12 3.13; do \
+	  $(MAKE) budget-calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
+
+# Timed gates: this tree against another version of it, and against the frozen reference. make bench-check BASE=v0.1.0
+BASE ?= HEAD
+.PHONY: bench-check
+bench-check: setup
+	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
+	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
+
+# The tables: stock, pure and compiled core side by side.
+.PHONY: bench
+bench: setup
+	$(PY) benchmarks/bench_span.py $(ARGS)
+
+# The same operations by other tracing libraries, in an environment of their own.
+PEERS := .cache/peers-$(PYTHON_VERSION)
+.PHONY: bench-peers
+bench-peers: setup
+	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
+	UV_PROJECT_ENVIRONMENT= $(UV) pip install --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
+	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
+
+# An injected slowdown is caught in 20 of 20 runs, no change fails in 0 of 40, beside two busy neighbours: half an hour.
+.PHONY: budget-proof
+budget-proof: setup
+	$(PY) tests/budget/proof.py $(ARGS)

@@ -1,0 +1,207 @@
+"""Encoding spans to OTLP, as the HTTP exporter does: what a hundred more in a batch take, and a batch of one.
+
+    python benchmarks/bench_otlp.py                 the table: stock, pure and compiled core
+    otel-fastpath budget check --file benchmarks/budgets.toml --only otlp
+
+A row's bare callable encodes ten spans, the other 110. `stock`, `pure` and `compiled` are the set-ups; each encodes
+the spans that it records itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import cycle
+from typing import Any
+
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+ATTRIBUTES = {
+    "http.request.method": "GET",
+    "url.scheme": "http",
+    "server.address": "localhost",
+    "server.port": 8000,
+    "http.route": "/items/{item_id}",
+    "http.response.status_code": 200,
+    "network.protocol.version": "1.1",
+}
+EVENT = {"cache.hit": False, "cache.key": "item-4711", "cache.size": 512}
+FEW, MORE = 10, 110
+# More texts than the pure encoder keeps.
+DIFFERENT = 4096
+
+
+class Keep(SpanExporter):
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.spans: list[Any] = []
+
+    def export(self, spans: Any) -> SpanExportResult:
+        """Keep the spans."""
+        self.spans += spans
+        return SpanExportResult.SUCCESS
+
+
+class Given:
+    """What the callables of this file work with: batches by name, each a list of 110 spans."""
+
+    def __init__(self) -> None:
+        plain = [ATTRIBUTES] * MORE
+        long = [{**ATTRIBUTES, "url.query": "q=" + "x" * 500}] * MORE
+        different = [{**ATTRIBUTES, "url.path": f"/items/{n}", "user.id": f"user-{n}"} for n in range(DIFFERENT)]
+        self.without = recorded([None] * MORE)
+        self.plain = recorded(plain)
+        self.long = recorded(long)
+        self.events = recorded(plain, events=2)
+        self.scopes = recorded(plain, scopes=3)
+        spans = recorded(different)
+        self.different = cycle([spans[at : at + MORE] for at in range(0, len(spans) - MORE, MORE)])
+
+
+def recorded(attributes: list[Any], *, events: int = 0, scopes: int = 1) -> list[Any]:
+    """Ended spans with these attributes, of as many tracers in turn."""
+    keep = Keep()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(keep, max_queue_size=DIFFERENT))
+    tracers = [provider.get_tracer(f"bench.{index}") for index in range(scopes)]
+    for index, each in enumerate(attributes):
+        span = tracers[index % scopes].start_span("GET /items/{item_id}", attributes=each)
+        for _ in range(events):
+            span.add_event("cache", EVENT)
+        span.end()
+    provider.shutdown()
+    return keep.spans
+
+
+def stock() -> Given:
+    """OpenTelemetry as it is."""
+    return Given()
+
+
+def pure() -> Given:
+    """otel-fastpath with the pure core."""
+    return _fastpath("py")
+
+
+def compiled() -> Given:
+    """otel-fastpath with the compiled core."""
+    return _fastpath("c")
+
+
+def _fastpath(asked: str) -> Given:
+    from otel_fastpath import FastpathInstrumentor, core  # noqa: PLC0415  # stock goes without
+    from otel_fastpath.core import otlp  # noqa: PLC0415
+
+    # valgrind is fifty times slower: there would be fifty times as many pauses in which others could run.
+    otlp._STRETCH = otlp._LONG_STRETCH = 1.0
+    instrumentor = FastpathInstrumentor()
+    instrumentor.instrument(core=asked, disabled="exceptions")
+    if core.implementation()[0] != asked:
+        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
+    [row] = [row for row in instrumentor.status() if row.name == "otlp.http_spans"]
+    if row.state.value != "applied":
+        raise RuntimeError(f"{row.name} is not applied: {row.reason}")
+    return Given()
+
+
+def encode(spans: list[Any]) -> bytes:
+    """What the exporter does with a batch."""
+    return trace_exporter.encode_spans(spans).SerializePartialToString()
+
+
+def nothing(given: Given) -> None:
+    """The bare call of what is telemetry only."""
+
+
+def one(given: Given) -> None:
+    """A batch of one span, with what is once per batch."""
+    encode(given.plain[:1])
+
+
+def without_10(given: Given) -> None:
+    """Ten spans without attributes."""
+    encode(given.without[:FEW])
+
+
+def without_110(given: Given) -> None:
+    """A hundred more."""
+    encode(given.without)
+
+
+def plain_10(given: Given) -> None:
+    """Ten spans of seven attributes."""
+    encode(given.plain[:FEW])
+
+
+def plain_110(given: Given) -> None:
+    """A hundred more."""
+    encode(given.plain)
+
+
+def plain_11(given: Given) -> None:
+    """One more: what budgets hold."""
+    encode(given.plain[: FEW + 1])
+
+
+def long_10(given: Given) -> None:
+    """Ten spans with a text of 500 characters besides."""
+    encode(given.long[:FEW])
+
+
+def long_110(given: Given) -> None:
+    """A hundred more."""
+    encode(given.long)
+
+
+def events_10(given: Given) -> None:
+    """Ten spans with two events of three attributes besides."""
+    encode(given.events[:FEW])
+
+
+def events_110(given: Given) -> None:
+    """A hundred more."""
+    encode(given.events)
+
+
+def events_11(given: Given) -> None:
+    """Eleven of these: what budgets hold."""
+    encode(given.events[: FEW + 1])
+
+
+def scopes_10(given: Given) -> None:
+    """Ten spans of three tracers in turn."""
+    encode(given.scopes[:FEW])
+
+
+def scopes_110(given: Given) -> None:
+    """A hundred more."""
+    encode(given.scopes)
+
+
+def different_10(given: Given) -> None:
+    """Ten spans, two of whose nine attributes have a value that was not seen lately."""
+    encode(next(given.different)[:FEW])
+
+
+def different_110(given: Given) -> None:
+    """A hundred more."""
+    encode(next(given.different))
+
+
+# Row of the table -> bare and instrumented.
+ROWS = {
+    "100 spans more, no attributes": (without_10, without_110),
+    "100 spans more, 7 attributes": (plain_10, plain_110),
+    "same, of 3 tracers in turn": (scopes_10, scopes_110),
+    "same, and 2 values that are new": (different_10, different_110),
+    "same, and a text of 500 characters": (long_10, long_110),
+    "same, and 2 events of 3 attributes": (events_10, events_110),
+    "a batch of one span, 7 attributes": (nothing, one),
+}
+
+if __name__ == "__main__":
+    from table import main
+
+    sys.exit(main("Encoding spans to OTLP", "bench_otlp", ROWS, ("stock", "pure", "compiled")))

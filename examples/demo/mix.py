@@ -1,0 +1,92 @@
+"""The requests that the demo sends: the same ones, in the same order, to every service."""
+
+import json
+import random
+from dataclasses import dataclass
+
+# What every request says it is sent to, whichever port it goes to: the span of a request names it.
+HOST = "shop.example:8000"
+# How many of each kind a hundred requests have.
+SHARES = {
+    "hello": 25,
+    "read_item": 25,
+    "list_items": 10,
+    "count_view": 5,
+    "chat": 12,
+    "stream": 8,
+    "assistant": 5,
+    "no_item": 3,
+    "upstream_error": 3,
+    "no_route": 2,
+    "fault": 2,
+}
+CATEGORIES = ("lamp", "chair", "table", "shelf")
+FAULTY_MODELS = ("fault-400", "fault-429", "fault-500", "no-such-model")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request as it goes over the wire, and the status that has to come back."""
+
+    kind: str
+    wire: bytes
+    status: int
+
+
+def calls(count: int, seed: int) -> list[Call]:
+    """Make the requests of one round.
+
+    Args:
+        count: How many; a hundred has every kind in its share.
+        seed: Rounds of the same seed are the same.
+
+    Returns:
+        The requests, in the order in which they are sent.
+    """
+    rng = random.Random(seed)  # noqa: S311 - it is to repeat, not to be unguessable
+    every = [kind for kind, share in SHARES.items() for _ in range(share)]
+    kinds = [every[index % len(every)] for index in range(count)]
+    rng.shuffle(kinds)
+    return [_call(kind, rng) for kind in kinds]
+
+
+def _call(kind: str, rng: random.Random) -> Call:
+    item = rng.randint(1, 400)
+    question = f"Tell me about item {item} please"
+    failing = {"text": question, "model": rng.choice(FAULTY_MODELS)}
+    method, path, body, status = {
+        "hello": ("GET", f"/hello?name=customer{item}", None, 200),
+        "read_item": ("GET", f"/items/{item}", None, 200),
+        "list_items": ("GET", f"/items?category={CATEGORIES[item % 4]}&limit=10", None, 200),
+        "count_view": ("POST", f"/items/{item}/views", None, 200),
+        "chat": ("POST", "/chat", {"text": question}, 200),
+        "stream": ("POST", "/chat/stream", {"text": question}, 200),
+        "assistant": ("POST", "/assistant", {"text": question}, 200),
+        "no_item": ("GET", f"/items/{item + 1000}", None, 404),
+        "upstream_error": ("POST", "/chat", failing, 502),
+        "no_route": ("GET", "/nowhere", None, 404),
+        "fault": ("GET", "/fault", None, 500),
+    }[kind]
+    return Call(kind, _wire(method, path, body, _traceparent(rng)), status)
+
+
+def _traceparent(rng: random.Random) -> str | None:
+    """A fifth of the callers are traced themselves; a fifth of those decided not to sample."""
+    traced = rng.random() < 0.2  # noqa: PLR2004
+    sampled = rng.random() < 0.8  # noqa: PLR2004
+    return f"00-{rng.getrandbits(128):032x}-{rng.getrandbits(64):016x}-{sampled:02x}" if traced else None
+
+
+def _wire(method: str, path: str, body: dict[str, str] | None, traceparent: str | None) -> bytes:
+    head = [f"{method} {path} HTTP/1.1", f"host: {HOST}", "user-agent: demo", "accept: */*"]
+    if path == "/fault":
+        # uvicorn closes the connection after an error anyhow, but says so only to those who ask for it.
+        head.append("connection: close")
+    if traceparent is not None:
+        head.append(f"traceparent: {traceparent}")
+    content = b"" if body is None else json.dumps(body).encode()
+    if body is not None:
+        head += ["content-type: application/json", f"content-length: {len(content)}"]
+    elif method == "POST":
+        head.append("content-length: 0")
+    return "\r\n".join([*head, "", ""]).encode() + content

@@ -1,0 +1,1 @@
+"""The exceptions of a running service: `python -m examples.exceptions`."""

@@ -1,0 +1,155 @@
+"""`otel-fastpath bench`: every operation in every leg, round by round."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.budget import declare, environment
+from otel_fastpath.budget.bench import report
+from otel_fastpath.budget.bench.leg import BARE, FASTPATH, LEGS, STOCK
+from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
+from otel_fastpath.budget.bench.probes import PROBES
+from otel_fastpath.budget.cli import UsageError, write
+from otel_fastpath.budget.render import progress
+from otel_fastpath.budget.results import Exit
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+@dataclass
+class Operation:
+    """What is measured in all legs.
+
+    Attributes:
+        name: For tables.
+        command: What a leg is told to prepare it.
+        rounds: Per round, per leg: nanoseconds per call, one for each cycle.
+        skipped: Why it is not measured.
+    """
+
+    name: str
+    command: tuple[Any, ...]
+    rounds: list[dict[str, list[float]]] = field(default_factory=list)
+    skipped: str = ""
+
+    def cost(self, leg: str) -> list[float]:
+        """What the leg's telemetry adds in microseconds: the median of paired differences, one for each round."""
+        return [
+            median(it - bare for it, bare in zip(each[leg], each[BARE], strict=True)) / 1000 for each in self.rounds
+        ]
+
+    def bare(self) -> float:
+        """The operation alone, in microseconds."""
+        return median(median(each[BARE]) for each in self.rounds) / 1000
+
+    def shares(self) -> list[float]:
+        """Fastpath's cost as a share of stock's, one for each round."""
+        return [fast / stock for fast, stock in zip(self.cost(FASTPATH), self.cost(STOCK), strict=True)]
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command; the result is the exit status."""
+    if options.rounds < 1 or options.cycles < 1:
+        raise UsageError("--rounds and --cycles: expected numbers from 1 upwards")
+    operations, path = _operations(options)
+    if options.list:
+        return _list(operations, options, path)
+    started = time.monotonic()
+    show = progress.bar(sys.stderr, wanted=not options.no_progress)
+    loaded: dict[str, Any] = {}
+    total = options.rounds * len(operations)
+    with tempfile.TemporaryFile("w+") as log:
+        try:
+            for number in range(options.rounds):
+                loaded = _round(number, operations, options, path, log, lambda done, text: show(done, total, text))
+        except LegError as error:
+            show(total, total, "")
+            log.seek(0)
+            last = " / ".join(log.read().strip().splitlines()[-3:])
+            sys.stderr.write(f"otel-fastpath bench: {error}{f': {last}' if last else ''}\n")
+            return int(Exit.NOT_MEASURED)
+    show(total, total, "")
+    facts = {**environment.facts(declare.DEFAULT_DISTRIBUTIONS), **report.loaded(loaded)}
+    seconds = time.monotonic() - started
+    write(options, report.document(operations, facts, seconds), report.machine(operations, facts, seconds))
+    return int(Exit.HELD if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
+
+
+def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]]:
+    found = [Operation(probe.name, ("prepare", number)) for number, probe in enumerate(PROBES)]
+    path = [str(Path.cwd())]
+    file = options.file or declare.find(Path.cwd())
+    if file is not None:
+        declaration = declare.read(file)
+        path = [*map(str, declaration.path), *path]
+        found += [
+            Operation(each.name, ("scenario", each.bare, each.instrumented, each.setup))
+            for each in declaration.scenarios.values()
+        ]
+    chosen = [each for each in found if not options.only or any(fnmatchcase(each.name, p) for p in options.only)]
+    if not chosen:
+        raise UsageError(f"--only {options.only[0]}: expected one of {', '.join(each.name for each in found)}")
+    return chosen, path
+
+
+def _round(
+    number: int,
+    operations: list[Operation],
+    options: argparse.Namespace,
+    path: list[str],
+    log: Any,
+    show: Callable[[int, str], None],
+) -> dict[str, Any]:
+    legs = [Leg(name, options.dsn, path, log) for name in LEGS]
+    try:
+        done = number * len(operations)
+        show(done, "loading")
+        loaded = all_at_once(legs, lambda _leg: ("load",))
+        for index, operation in enumerate(operations):
+            show(done + index, operation.name)
+            if not operation.skipped:
+                _measure(legs, operation, options.cycles, number)
+        return {**loaded, "patches": legs[LEGS.index(FASTPATH)].ask("patches")}
+    finally:
+        for leg in legs:
+            leg.stop()
+
+
+def _measure(legs: list[Leg], operation: Operation, cycles: int, seed: int) -> None:
+    try:
+        all_at_once(legs, lambda _leg: operation.command)
+        operation.rounds.append(take_turns(legs, cycles, seed))
+    except LegError as error:
+        operation.skipped, operation.rounds = str(error), []
+    all_at_once(legs, lambda _leg: ("end",))
+
+
+def _list(operations: list[Operation], options: argparse.Namespace, path: list[str]) -> int:
+    with tempfile.TemporaryFile("w+") as log:
+        leg = Leg(STOCK, options.dsn, path, log)
+        try:
+            active = leg.ask("load")["active"]
+            for operation in operations:
+                try:
+                    leg.ask(*operation.command)
+                    text = "would be measured"
+                except LegError as error:
+                    text = f"not measured: {error}"
+                leg.ask("end")
+                sys.stdout.write(f"{operation.name}: {text}\n")
+        except LegError as error:
+            sys.stderr.write(f"otel-fastpath bench: {error}\n")
+            return int(Exit.NOT_MEASURED)
+        finally:
+            leg.stop()
+    sys.stdout.write(f"instrumentations active here: {', '.join(active) or 'none'}\n")
+    return int(Exit.HELD)

@@ -1,0 +1,178 @@
+"""One of the processes that take turns: bare, stock or fastpath. Answers commands on its standard input.
+
+Each command and each answer is one line of JSON; what the measured code prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget import blocks
+from otel_fastpath.budget.bench.probes import PROBES
+from otel_fastpath.budget.callables import Running, ScenarioError, describe, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.budget.callables import Arm
+
+BARE: Final = "bare"
+STOCK: Final = "stock"
+FASTPATH: Final = "fastpath"
+LEGS: Final = (BARE, STOCK, FASTPATH)
+# Long enough to pay for the wake-up before it, short enough for the machine's state to be the same in all legs.
+PLAN: Final = blocks.Plan(block_ns=2_000_000, warm_up=200)
+
+
+def main(name: str, dsn: str, *path: str) -> None:
+    """Serve until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.path[:0] = path
+    leg = _Leg(name, dsn)
+    for line in sys.stdin:
+        command, *arguments = json.loads(line)
+        try:
+            answer = getattr(leg, command)(*arguments)
+        except ScenarioError as error:
+            answer = {"error": str(error)}
+        except Exception as error:  # whatever an instrumentation does; the parent shows it
+            answer = {"error": describe(error)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    # Exporters must not be waited for.
+    os._exit(0)
+
+
+class _Leg:
+    """The commands."""
+
+    def __init__(self, name: str, dsn: str) -> None:
+        self._name = name
+        self._dsn = dsn
+        self._running: Running | None = None
+        self._instrumentor: Any = None
+        self._arms: dict[str, Arm] = {}
+        self._calls: dict[str, int] = {}
+
+    def load(self) -> dict[str, Any]:
+        """Set up telemetry as this leg has it."""
+        if self._name == BARE:
+            return {"active": [], "failed": []}
+        logging.disable(logging.CRITICAL)
+        if self._name == FASTPATH:
+            from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # only in this leg
+
+            self._instrumentor = FastpathInstrumentor()
+            self._instrumentor.instrument()
+        _provide()
+        active, failed = _instrument()
+        logging.disable(logging.NOTSET)
+        return {"active": active, "failed": failed}
+
+    def patches(self) -> dict[str, int]:
+        """How many patches are in which state, after everything that was measured has been imported."""
+        states: dict[str, int] = {}
+        for row in self._instrumentor.status() if self._instrumentor else ():
+            state = str(getattr(row.state, "value", row.state))
+            states[state] = states.get(state, 0) + 1
+        return states
+
+    def prepare(self, number: int) -> dict[str, Any]:
+        """Set up one of our own probes."""
+        probe = PROBES[number]
+        for module in probe.needs:
+            if not _importable(module):
+                return {"error": f"{module} is not installed"}
+        if probe.database and not self._dsn:
+            return {"error": "no database: --dsn, or DATABASE_URL"}
+        bare = self._name == BARE
+        use = probe.use if not (bare and probe.only_telemetry) else _anything
+        setup = functools.partial(probe.setup, self._dsn) if probe.database else probe.setup
+        return self._start(use, use, None if use is _anything else setup)
+
+    def scenario(self, bare: str, instrumented: str, setup: str | None) -> dict[str, Any]:
+        """Set up a scenario of the project's own."""
+        calls = load(bare, "bare"), load(bare if self._name == BARE else instrumented, "instrumented")
+        return self._start(*calls, load(setup, "setup") if setup else None)
+
+    def block(self, arm_name: str = "instrumented") -> float:
+        """Time a block: nanoseconds per call. The first call after the wake-up does not count."""
+        arm = self._arms[arm_name]
+        arm.block(1)
+        return arm.block(self._calls[arm_name]) / self._calls[arm_name]
+
+    def end(self) -> dict[str, Any]:
+        """End what was set up."""
+        if self._running is not None:
+            self._running.close()
+        self._running = None
+        return {}
+
+    def _start(
+        self, bare: Callable[..., Any], instrumented: Callable[..., Any], setup: Callable[[], Any] | None
+    ) -> dict[str, Any]:
+        self._running = Running(bare, instrumented, setup).__enter__()
+        self._arms = {"bare": self._running.bare, "instrumented": self._running.instrumented}
+        for name, arm in self._arms.items():
+            blocks.warm(arm, PLAN)
+            self._calls[name] = blocks.calls_per_block(arm, PLAN)
+        return dict(self._calls)
+
+
+def _anything(*_given: Any) -> None:
+    """What is left of an operation that is telemetry only."""
+
+
+def _importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _provide() -> None:
+    """Providers of all signals, configured by the environment but for the exporters: nothing is sent."""
+    from opentelemetry import metrics, trace  # noqa: PLC0415  # not in the bare leg
+    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.trace.export import (  # noqa: PLC0415  # likewise
+        BatchSpanProcessor,
+        SpanExporter,
+        SpanExportResult,
+    )
+
+    class Drop(SpanExporter):
+        def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # the interface
+            return SpanExportResult.SUCCESS
+
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(Drop()))
+    trace.set_tracer_provider(provider)
+    metrics.set_meter_provider(MeterProvider(metric_readers=[InMemoryMetricReader()]))
+
+
+def _instrument() -> tuple[list[str], list[str]]:
+    """Load what opentelemetry-instrument would load, but for ourselves: what is active, and what failed."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # not in the bare leg
+
+    disabled = [name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")]
+    active, failed = [], []
+    for point in sorted(entry_points(group="opentelemetry_instrumentor"), key=lambda each: each.name):
+        if point.name == "fastpath" or point.name in disabled or "*" in disabled:
+            continue
+        try:
+            instrumentor = point.load()()
+            instrumentor.instrument()
+            if getattr(instrumentor, "is_instrumented_by_opentelemetry", True):
+                active.append(point.name)
+        except Exception as error:  # whatever an instrumentation does
+            failed.append(f"{point.name}: {describe(error)}")
+    return active, failed

@@ -1,0 +1,29 @@
+"""The options of `otel-fastpath bench`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add them."""
+    parser.add_argument("--list", action="store_true", help="print what would be measured, and what not and why")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN", help="operations of this name; * and ? match"
+    )
+    parser.add_argument(
+        "--file", type=Path, help="TOML file with scenarios of your own (default: the nearest pyproject.toml with some)"
+    )
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="fresh processes of each kind (default 3)")
+    parser.add_argument("--cycles", type=int, default=60, metavar="N", help="blocks in each of them (default 60)")
+    parser.add_argument(
+        "--dsn",
+        default=os.environ.get("DATABASE_URL", ""),
+        help="PostgreSQL to measure asyncpg with (default: DATABASE_URL)",
+    )
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar")

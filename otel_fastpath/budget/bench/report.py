@@ -1,0 +1,139 @@
+"""What a bench found, for people and for machines."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget.bench.leg import BARE, FASTPATH, LEGS, STOCK
+from otel_fastpath.budget.bench.probes import PROBES
+from otel_fastpath.budget.estimate import over_processes
+from otel_fastpath.budget.render import report as rendering
+from otel_fastpath.budget.render.document import GOOD, MUTE, PLAIN, UNSURE, Cell, Chart, Document, Mark, Table, figure
+from otel_fastpath.budget.results import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otel_fastpath.budget.bench.command import Operation
+    from otel_fastpath.budget.estimate import Interval
+
+_COLUMNS: Final = (
+    "operation",
+    ">bare us",
+    ">stock adds us",
+    ">fastpath adds us",
+    ">fastpath/stock",
+    ">interval",
+    "note",
+)
+# Below this share of the bare call, what telemetry adds is lost in it.
+_LEAST_SHARE: Final = 0.03
+# Rounds of one machine agree to a few per cent, whatever their interval says.
+_TELLING: Final = 0.97
+_NOTHING: Final = "stock adds nothing that can be told from noise"
+
+
+def loaded(answers: dict[str, Any]) -> dict[str, Any]:
+    """Facts: what the legs loaded."""
+    stock, patches = answers.get(STOCK, {}), answers.get("patches", {})
+    return {
+        "instrumentations": ", ".join(stock.get("active", ())) or "none",
+        "instrumentations that failed": "; ".join(stock.get("failed", ())) or "none",
+        "patches": ", ".join(f"{count} {state}" for state, count in patches.items()) or "none",
+    }
+
+
+def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> Document:
+    """What people get to see."""
+    measured = [each for each in operations if each.rounds]
+    marks = tuple(_mark(each) for each in measured)
+    chart = Chart("What fastpath adds, as a share of what stock OpenTelemetry adds", "stock", marks)
+    return Document(
+        title="What telemetry costs in this environment",
+        summary=_summary(operations, seconds),
+        tables=(Table(_COLUMNS, tuple(_row(each) for each in operations)),),
+        charts=(chart,) if marks else (),
+        facts=rendering.facts(facts),
+        notes=tuple(_notes(facts)),
+    )
+
+
+def _notes(facts: dict[str, Any]) -> list[str]:
+    known = {name for probe in PROBES for name in probe.instrumentations}
+    active = [name for name in facts["instrumentations"].split(", ") if name != "none"]
+    unknown = [name for name in active if name not in known]
+    notes = [f"instrumentations active here: {facts['instrumentations']}; patches: {facts['patches']}"]
+    if unknown:
+        notes.append(f"no operation of ours uses {', '.join(unknown)}: declare a scenario to measure them")
+    if facts["instrumentations that failed"] != "none":
+        notes.append(f"instrumentations that failed: {facts['instrumentations that failed']}")
+    notes.append("medians of paired differences, this machine at this moment; spans are dropped, nothing is sent")
+    return notes
+
+
+def _row(operation: Operation) -> tuple[Cell, ...]:
+    if not operation.rounds:
+        empty = [Cell("")] * (len(_COLUMNS) - 2)
+        return (Cell(operation.name), *empty, Cell(f"not measured: {operation.skipped}", MUTE))
+    stock, fastpath = median(operation.cost(STOCK)), median(operation.cost(FASTPATH))
+    interval = _share(operation)
+    return (
+        Cell(operation.name),
+        Cell(figure(operation.bare())),
+        Cell(figure(stock)),
+        Cell(figure(fastpath)),
+        Cell(f"{interval.value:.0%}" if interval else "-", _tone(interval)),
+        Cell(f"{interval.low:.0%} .. {interval.high:.0%}" if interval else "", MUTE),
+        Cell("" if interval else _NOTHING, MUTE),
+    )
+
+
+def _share(operation: Operation) -> Interval | None:
+    """Fastpath's cost as a share of stock's; None where stock adds nothing that can be told from noise."""
+    if min(operation.cost(STOCK)) < operation.bare() * _LEAST_SHARE:
+        return None
+    return over_processes(operation.shares())
+
+
+def _tone(interval: Interval | None) -> str:
+    if interval is None:
+        return PLAIN
+    return GOOD if interval.high < _TELLING else UNSURE if interval.low > 1 / _TELLING else PLAIN
+
+
+def _mark(operation: Operation) -> Mark:
+    interval = _share(operation)
+    if interval is None:
+        return Mark(operation.name, _NOTHING)
+    costs = f"{figure(median(operation.cost(STOCK)))} -> {figure(median(operation.cost(FASTPATH)))} us"
+    points = tuple(operation.shares())
+    return Mark(operation.name, costs, _tone(interval), points, interval.value, interval.low, interval.high, bar=True)
+
+
+def _summary(operations: Sequence[Operation], seconds: float) -> Cell:
+    measured = [each for each in operations if each.rounds]
+    shares = [interval.value for interval in map(_share, measured) if interval]
+    texts = [f"{len(measured)} of {len(operations)} operations measured in {seconds:.0f} s"]
+    if shares:
+        texts.append(f"fastpath adds {median(shares):.0%} of what stock adds (median over the operations)")
+    return Cell("; ".join(texts), PLAIN if measured else UNSURE)
+
+
+def machine(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """For machines; `schema` changes when a field changes its meaning."""
+    results = []
+    for each in operations:
+        result: dict[str, Any] = {"operation": each.name, "skipped": each.skipped}
+        if each.rounds:
+            result["us"] = {leg: [median(one[leg]) / 1000 for one in each.rounds] for leg in LEGS}
+            result["adds_us"] = {leg: each.cost(leg) for leg in LEGS if leg != BARE}
+            result["fastpath_of_stock"] = each.shares()
+        results.append(result)
+    return {
+        "schema": SCHEMA,
+        "kind": "otel-fastpath bench",
+        "results": results,
+        "environment": facts,
+        "seconds": round(seconds, 3),
+    }

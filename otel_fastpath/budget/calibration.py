@@ -1,0 +1,145 @@
+"""The calibrated values: `overhead-lock.toml`, written by `otel-fastpath budget calibrate` and committed.
+
+One table for each Python version. Counts are good for the versions that were installed, instructions for one build of
+the interpreter as well, and everything for the harness that took it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget import environment
+from otel_fastpath.budget.declare import Declaration, DeclarationError, load_toml, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_HEADER: Final = "# Written by `otel-fastpath budget calibrate`: run that instead of editing this.\n"
+_KEYS: Final = ("python", "implementation", "harness", "reference", "interpreter", "cpu")
+
+
+@dataclass
+class Calibration:
+    """The values of one Python version.
+
+    Attributes:
+        python: "3.13".
+        implementation: "cpython".
+        harness: Version of the way in which they were taken.
+        reference: The unit of the overheads.
+        interpreter: The build that instructions were counted on.
+        cpu: The processor that times were taken on, for information.
+        distributions: Installed versions.
+        scenarios: Name -> metric -> value.
+    """
+
+    python: str
+    implementation: str
+    harness: int
+    reference: str
+    interpreter: str
+    cpu: str
+    distributions: dict[str, str] = field(default_factory=dict)
+    scenarios: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def value(self, scenario: str, metric: str) -> float | None:
+        """A calibrated value, if there is one."""
+        return self.scenarios.get(scenario, {}).get(metric)
+
+    def unfit(self, here: Calibration, metric: str) -> str:
+        """Why a value of this metric says nothing here; empty if it does."""
+        if self.harness != here.harness:
+            return f"calibrated by harness {self.harness}, this is {here.harness}"
+        if metric == "overhead":
+            return "" if self.reference == here.reference else f"calibrated in {self.reference}, not {here.reference}"
+        names = {**self.distributions, **here.distributions}
+        for name in names:
+            was, now = self.distributions.get(name, "none"), here.distributions.get(name, "none")
+            if was != now:
+                return f"calibrated with {name} {was}, here is {now}"
+        if metric == "instructions" and self.interpreter != here.interpreter:
+            return f"calibrated on {self.interpreter}; this is {here.interpreter}"
+        return ""
+
+
+def here(declaration: Declaration) -> Calibration:
+    """An empty calibration of this environment."""
+    facts = environment.facts(declaration.distributions)
+    return Calibration(
+        python=environment.python(),
+        implementation=facts["implementation"],
+        harness=environment.HARNESS,
+        reference=declaration.reference,
+        interpreter=facts["interpreter"],
+        cpu=facts["cpu"],
+        distributions=facts["distributions"],
+    )
+
+
+def read(file: Path) -> list[Calibration]:
+    """All calibrations of a lock file; none if there is no file.
+
+    Raises:
+        DeclarationError: It is not one.
+    """
+    if not file.exists():
+        return []
+    try:
+        return [
+            Calibration(
+                **{key: table[key] for key in _KEYS},
+                distributions=dict(table["distributions"]),
+                scenarios={name: dict(values) for name, values in table["scenarios"].items()},
+            )
+            for table in load_toml(file)["environment"]
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DeclarationError(
+            file, "environment", f"{type(error).__name__}: {error}", "what `otel-fastpath budget calibrate` writes"
+        ) from None
+
+
+def matching(known: list[Calibration], this: Calibration) -> Calibration | None:
+    """The calibration of this Python version."""
+    for each in known:
+        if (each.python, each.implementation) == (this.python, this.implementation):
+            return each
+    return None
+
+
+def merged(known: list[Calibration], new: Calibration) -> list[Calibration]:
+    """The calibrations with a new one in its place; scenarios that were not measured keep theirs while they fit."""
+    old = matching(known, new)
+    if old is not None and not old.unfit(new, "bytecodes"):
+        for name, values in old.scenarios.items():
+            kept = {metric: value for metric, value in values.items() if not old.unfit(new, metric)}
+            new.scenarios[name] = {**kept, **new.scenarios.get(name, {})}
+    rest = [each for each in known if each is not old]
+    return sorted([*rest, new], key=lambda each: [int(part) for part in each.python.split(".")], reverse=True)
+
+
+def write(file: Path, calibrations: list[Calibration]) -> None:
+    """Write a lock file; the same values give the same bytes."""
+    lines = [_HEADER]
+    for each in calibrations:
+        lines.append("[[environment]]")
+        lines += [f"{key} = {json.dumps(getattr(each, key))}" for key in _KEYS]
+        lines += ["", "[environment.distributions]", *_pairs(each.distributions)]
+        for name in sorted(name for name, values in each.scenarios.items() if values):
+            lines += ["", f"[environment.scenarios.{quoted(name)}]", *_pairs(each.scenarios[name])]
+        lines.append("")
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def _pairs(values: Mapping[str, Any]) -> list[str]:
+    return [f"{quoted(key)} = {_short(values[key])}" for key in sorted(values)]
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, float):
+        return json.dumps(value)
+    rounded = round(value, 1) if abs(value) >= 1000 else float(f"{value:.6g}")  # noqa: PLR2004  # a tenth of a thousand is exact enough
+    return str(int(rounded)) if rounded == int(rounded) else repr(rounded)

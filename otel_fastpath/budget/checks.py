@@ -1,0 +1,214 @@
+"""Holding budgets: what is declared, measured and judged."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from statistics import median
+from typing import TYPE_CHECKING
+
+from otel_fastpath.budget import calibration, environment, limits, measuring
+from otel_fastpath.budget.blocks import Plan
+from otel_fastpath.budget.judging import Judge
+from otel_fastpath.budget.processes import Job
+from otel_fastpath.budget.processes import run as run_job
+from otel_fastpath.budget.results import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from otel_fastpath.budget.base import Base
+    from otel_fastpath.budget.calibration import Calibration
+    from otel_fastpath.budget.declare import Declaration, Scenario
+    from otel_fastpath.budget.limits import Limit
+    from otel_fastpath.budget.measuring import Counted, Runner, Timed
+    from otel_fastpath.budget.results import Result
+
+    Wanted = dict[str, tuple[Scenario, list[Limit]]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a check goes about it.
+
+    Attributes:
+        metrics: What is looked at; None: everything that is declared, and in a comparison no overheads.
+        only: Patterns of scenario names; empty: all.
+        processes: Fresh processes for an overhead, and as many again to confirm a breach.
+        pairs: The same for a regression.
+        plan: What is done in each of them.
+        pause: Seconds before the confirmation: states of a machine last, and a second look at once sees the same one.
+        base: What head is compared with.
+        progress: Called with done, total and a text.
+        run: Starts the measuring processes.
+        calibrate: What to tell somebody whose calibrated value is missing, if not the command of this name.
+    """
+
+    metrics: frozenset[str] | None = None
+    only: tuple[str, ...] = ()
+    processes: int = 5
+    pairs: int = 3
+    plan: Plan = field(default_factory=Plan)
+    pause: float = 10.0
+    base: Base | None = None
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _text: None
+    run: Runner = run_job
+    calibrate: str = ""
+
+
+def check(declaration: Declaration, options: Options | None = None) -> Report:
+    """Hold every limit that is asked for.
+
+    Raises:
+        DeclarationError: A scenario is not as declared.
+    """
+    return _Run(declaration, options or Options()).check()
+
+
+def calibrate(declaration: Declaration, options: Options | None = None) -> tuple[Calibration, list[str]]:
+    """Measure what relative limits refer to; and a line for everything that could not be measured.
+
+    Raises:
+        DeclarationError: A scenario is not as declared.
+    """
+    return _Run(declaration, options or Options()).calibrate()
+
+
+def selected(declaration: Declaration, only: Sequence[str]) -> list[Scenario]:
+    """The scenarios that match one of the patterns; all if there is no pattern."""
+    scenarios = list(declaration.scenarios.values())
+    return [each for each in scenarios if not only or any(fnmatchcase(each.name, pattern) for pattern in only)]
+
+
+class _Run:
+    def __init__(self, declaration: Declaration, options: Options) -> None:
+        self._declaration = declaration
+        self._options = options
+        self._base = options.base
+        here = calibration.here(declaration)
+        known = calibration.matching(calibration.read(declaration.lock), here)
+        self._judge = Judge(here, known, options.calibrate) if options.calibrate else Judge(here, known)
+        self._done = self._total = 0
+
+    def check(self) -> Report:
+        started = time.monotonic()
+        wanted = self._wanted(lambda _limit: True)
+        self._expect(wanted, 1)
+        counted = self._count(wanted, None)
+        of_base = self._count(wanted, self._base.folders) if self._base else None
+        overheads = self._time("time", limits.OVERHEAD, wanted)
+        regressions = self._time("pair", limits.REGRESSION, wanted) if self._base else {}
+        report = Report(
+            command="compare" if self._base else "check",
+            file=str(self._declaration.file),
+            results=[],
+            environment=environment.facts(self._declaration.distributions),
+            base=self._base.name if self._base else "",
+        )
+        for name, (_scenario, declared) in wanted.items():
+            for limit in declared:
+                result: Result
+                if limit.metric == limits.OVERHEAD:
+                    result = self._judge.of_overhead(name, limit, overheads[name])
+                elif limit.metric == limits.REGRESSION:
+                    result = self._judge.of_regression(name, limit, regressions.get(name))
+                else:
+                    result = self._judge.of_count(name, limit, counted, of_base)
+                report.results.append(result)
+        report.seconds = time.monotonic() - started
+        self._options.progress(self._total, self._total, "")
+        return report
+
+    def calibrate(self) -> tuple[Calibration, list[str]]:
+        wanted = self._wanted(lambda limit: limit.relative and limit.metric != limits.REGRESSION)
+        self._expect(wanted, 2)
+        counted = self._count(wanted, None)
+        timed = self._time("time", limits.OVERHEAD, wanted, batches=2)
+        found = self._judge.here
+        missing: defaultdict[str, list[str]] = defaultdict(list)
+        for name, (_scenario, declared) in wanted.items():
+            values = dict(counted.values.get(name, {}))
+            for metric in dict.fromkeys(limit.metric for limit in declared):
+                if metric in values:
+                    continue
+                if metric == limits.OVERHEAD and not timed[name].error:
+                    values[metric] = median(timed[name].every("ref"))
+                    values["control"] = median(timed[name].every("control"))
+                else:
+                    why = timed[name].error if metric == limits.OVERHEAD else counted.reason(name, metric)
+                    missing[f"{metric}: {why}"].append(name)
+            found.scenarios[name] = values
+        self._options.progress(self._total, self._total, "")
+        return found, [f"{why} ({', '.join(names)})" for why, names in missing.items()]
+
+    def _wanted(self, fits: Callable[[Limit], bool]) -> Wanted:
+        asked = self._options.metrics
+        if asked is None:
+            asked = frozenset(limits.METRICS) - ({limits.OVERHEAD} if self._base else set())
+        found = {}
+        for scenario in selected(self._declaration, self._options.only):
+            declared = [limit for limit in scenario.limits if limit.metric in asked and fits(limit)]
+            if declared:
+                found[scenario.name] = (scenario, declared)
+        return found
+
+    def _expect(self, wanted: Wanted, batches: int) -> None:
+        """How many steps it will be, but for confirmations."""
+        declared = [{limit.metric for limit in found} for _scenario, found in wanted.values()]
+        counts = len(set().union(*declared) & set(limits.COUNTS))
+        self._total = counts * (2 if self._base else 1)
+        self._total += sum(limits.OVERHEAD in each for each in declared) * self._options.processes * batches
+        if self._base:
+            self._total += sum(limits.REGRESSION in each for each in declared) * self._options.pairs
+
+    def _step(self, text: str) -> None:
+        self._options.progress(self._done, max(self._total, self._done + 1), text)
+        self._done += 1
+
+    def _count(self, wanted: Wanted, base: tuple[str, ...] | None) -> Counted:
+        asked = [
+            (scenario, [metric for metric in limits.COUNTS if any(limit.metric == metric for limit in declared)])
+            for scenario, declared in wanted.values()
+        ]
+        return measuring.count(
+            self._declaration, asked, base, self._step, compared=self._base is not None, run=self._options.run
+        )
+
+    def _time(self, task: str, metric: str, wanted: Wanted, batches: int = 1) -> dict[str, Timed]:
+        """Time scenarios, one process of each in turn: a scenario's processes are spread over the whole run."""
+        batch = self._options.pairs if task == "pair" else self._options.processes
+        job = Job(
+            task,
+            (),
+            path=measuring.paths(self._declaration, compared=self._base is not None),
+            base=self._base.folders if self._base and task == "pair" else (),
+            share=self._declaration.share,
+            reference=self._declaration.reference,
+            plan=vars(self._options.plan),
+        )
+        timed = {
+            name: measuring.Timed(self._declaration, scenario, replace(job, scenarios=(scenario,)), self._options.run)
+            for name, (scenario, declared) in wanted.items()
+            if any(limit.metric == metric for limit in declared)
+        }
+        for _ in range(batches):
+            self._batch(list(timed.values()), batch)
+        unsure = [each for name, each in timed.items() if not each.error and self._is_open(name, each, metric, wanted)]
+        if unsure and batches == 1:
+            self._total += len(unsure) * batch
+            time.sleep(self._options.pause)
+            self._batch(unsure, batch)
+        return timed
+
+    def _is_open(self, name: str, timed: Timed, metric: str, wanted: Wanted) -> bool:
+        return any(self._judge.is_open(name, limit, timed) for limit in wanted[name][1] if limit.metric == metric)
+
+    def _batch(self, timed: list[Timed], count: int) -> None:
+        for each in timed:
+            each.start_batch()
+        for number in range(count):
+            for each in timed:
+                self._step(f"{each.scenario.name}: process {number + 1} of {count}")
+                each.measure()

@@ -1,0 +1,283 @@
+"""`otel-fastpath budget check | calibrate | compare | explain` and `otel-fastpath bench`: options and output.
+
+Importing this is cheap: what a command needs is loaded when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.budget.declare import Declaration
+    from otel_fastpath.budget.render.document import Document
+    from otel_fastpath.budget.results import Report
+
+_EXIT_CODES = (
+    "exit status: 0 held, 1 exceeded, 2 usage, 3 inconclusive (with --strict), 4 nothing measured (with --strict: or "
+    "something declared was not)"
+)
+
+
+def add_commands(commands: Any) -> None:
+    """Add the sub-commands to argparse's `add_subparsers()`."""
+    budget = commands.add_parser("budget", help="hold the overhead of your telemetry to its budget")
+    steps = budget.add_subparsers(required=True, metavar="COMMAND")
+    check = _step(steps, "check", "measure, and compare with what is declared", _check)
+    _add_selection(check)
+    check.add_argument("--base", metavar="BASE", help="hold regressions too: a git ref, a folder or a wheel")
+    _add_base_options(check)
+    _add_verdict_options(check)
+    compare = _step(steps, "compare", "measure this version against another one, in one process", _check)
+    _add_selection(compare)
+    compare.add_argument("--base", metavar="BASE", required=True, help="a git ref, a folder or a wheel")
+    _add_base_options(compare)
+    _add_verdict_options(compare)
+    calibrate = _step(steps, "calibrate", 'write down what limits like "+2%%" are relative to', _calibrate)
+    _add_selection(calibrate)
+    explain = _step(steps, "explain", "how a verdict comes about; of a scenario: where its cost is", _explain)
+    explain.add_argument("scenario", nargs="?", help="name of a scenario")
+    _add_file(explain)
+    bench = commands.add_parser(
+        "bench",
+        help="measure the hooks that are active in this environment: bare, stock and fastpath",
+        description=(
+            "Loads what opentelemetry-instrument would load here and times the operations it hooks: without telemetry, "
+            "with stock OpenTelemetry, and with otel-fastpath, in processes that take turns. Nothing is sent anywhere."
+        ),
+    )
+    from otel_fastpath.budget.bench.options import add_options  # noqa: PLC0415  # options only
+
+    add_options(bench)
+    add_outputs(bench)
+    bench.set_defaults(run=_bench)
+
+
+def _step(steps: Any, name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = steps.add_parser(
+        name, help=text, description=text.replace("%%", "%").capitalize() + ".", epilog=_EXIT_CODES
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--file", type=Path, help="TOML file with the budgets (default: the nearest pyproject.toml that has some)"
+    )
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN", help="scenarios of this name; * and ? match"
+    )
+    parser.add_argument(
+        "--metrics", metavar="LIST", help="comma-separated: bytecodes,calls,allocations,instructions,overhead"
+    )
+    parser.add_argument(
+        "--processes", type=_count, default=5, metavar="N", help="for an overhead (default %(default)s)"
+    )
+    parser.add_argument(
+        "--cycles", type=_count, default=300, metavar="N", help="blocks of each kind in a process (default %(default)s)"
+    )
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+
+
+def _add_base_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--build", action="store_true", help="build a wheel of BASE first: for compiled modules")
+    parser.add_argument(
+        "--pairs", type=_count, default=3, metavar="N", help="processes for a regression (default %(default)s)"
+    )
+
+
+def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pause",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="seconds before a breach is confirmed (default %(default)s)",
+    )
+    parser.add_argument("--strict", action="store_true", help="let through only what passes: see the exit status")
+    add_outputs(parser)
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add the options for files."""
+    group = parser.add_argument_group("output", "a file name, or - for standard output")
+    for name in ("json", "markdown", "svg", "html"):
+        group.add_argument(f"--{name}", metavar="FILE")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 upwards")
+    return number
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message is one line."""
+
+
+def declaration_of(options: argparse.Namespace) -> Declaration:
+    """The declaration that the options name, or the nearest one.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from otel_fastpath.budget import declare  # noqa: PLC0415  # see the module's docstring
+
+    file = options.file or declare.find(Path.cwd())
+    if file is None:
+        table = ".".join(declare.TABLE)
+        raise UsageError(f"no pyproject.toml from {Path.cwd()} upwards has a table [{table}]; name a file with --file")
+    return declare.read(file)
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command; what is wrong with the asking is one line and status 2."""
+    from otel_fastpath.budget import base, declare, results  # noqa: PLC0415  # see the module's docstring
+
+    try:
+        return run()
+    except (UsageError, declare.DeclarationError, base.BaseError) as error:
+        sys.stderr.write(f"otel-fastpath: {error}\n")
+        return int(results.Exit.USAGE)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+
+
+def _options(options: argparse.Namespace, **more: Any) -> Any:
+    from otel_fastpath.budget import blocks, checks, limits  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.budget.render import progress  # noqa: PLC0415  # likewise
+
+    metrics = None
+    if options.metrics is not None:
+        metrics = frozenset(name.strip() for name in options.metrics.split(","))
+        for name in sorted(metrics - set(limits.METRICS)):
+            raise UsageError(f"--metrics {name}: expected some of {','.join(limits.METRICS)}")
+    return checks.Options(
+        metrics=metrics,
+        only=tuple(options.only),
+        processes=options.processes,
+        plan=blocks.Plan(cycles=options.cycles),
+        progress=progress.bar(sys.stderr, wanted=not options.no_progress),
+        **more,
+    )
+
+
+def _selected(options: argparse.Namespace, declaration: Declaration) -> None:
+    from otel_fastpath.budget import checks  # noqa: PLC0415  # see the module's docstring
+
+    for pattern in options.only:
+        if not checks.selected(declaration, [pattern]):
+            raise UsageError(f"--only {pattern}: expected one of {', '.join(declaration.scenarios)}, or a pattern")
+
+
+def _check(options: argparse.Namespace) -> int:
+    return guarded(lambda: _checked(options))
+
+
+def _checked(options: argparse.Namespace) -> int:
+    from otel_fastpath.budget import base, checks, results  # noqa: PLC0415  # see the module's docstring
+
+    declaration = declaration_of(options)
+    _selected(options, declaration)
+    if options.base is None:
+        report = checks.check(declaration, _options(options, pause=options.pause))
+    else:
+        with base.resolved(declaration, options.base, build=options.build) as found:
+            report = checks.check(declaration, _options(options, pause=options.pause, pairs=options.pairs, base=found))
+    write_report(options, report)
+    return int(results.exit_code((result.verdict for result in report.results), strict=options.strict))
+
+
+def write_report(options: argparse.Namespace, report: Report) -> None:
+    """To the terminal and to the files that were asked for."""
+    from otel_fastpath.budget.render import report as rendering  # noqa: PLC0415  # see the module's docstring
+
+    write(options, rendering.document(report), report.as_json())
+
+
+def write(options: argparse.Namespace, document: Document, machine: dict[str, Any]) -> None:
+    """The same for any document, with its form for machines."""
+    import json  # noqa: PLC0415  # see the module's docstring
+
+    from otel_fastpath.budget.render import chart, markdown, page, terminal  # noqa: PLC0415  # likewise
+
+    texts: dict[str, Callable[[], str]] = {
+        "json": lambda: json.dumps(machine, indent=1) + "\n",
+        "markdown": lambda: markdown.render(document),
+        "svg": lambda: chart.render(document),
+        "html": lambda: page.render(document),
+    }
+    # One output may be piped on; the table then goes where it does not disturb.
+    piped = any(getattr(options, name) == "-" for name in texts)
+    screen = sys.stderr if piped else sys.stdout
+    screen.write(terminal.render(document, colour=screen.isatty(), facts=False) + "\n")
+    for name, make in texts.items():
+        target = getattr(options, name)
+        if target == "-":
+            sys.stdout.write(make())
+        elif target is not None:
+            try:
+                Path(target).write_text(make(), encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"--{name} {target}: {error.strerror}") from None
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    return guarded(lambda: _calibrated(options))
+
+
+def _calibrated(options: argparse.Namespace) -> int:
+    from otel_fastpath.budget import calibration, checks, results  # noqa: PLC0415  # see the module's docstring
+
+    declaration = declaration_of(options)
+    _selected(options, declaration)
+    known = calibration.read(declaration.lock)
+    found, missing = checks.calibrate(declaration, _options(options))
+    for line in missing:
+        sys.stdout.write(f"not measured: {line}\n")
+    if not any(found.scenarios.values()):
+        sys.stdout.write("nothing was measured, nothing is written\n")
+        return int(results.Exit.NOT_MEASURED)
+    calibration.write(declaration.lock, calibration.merged(known, found))
+    measured = sum(len(values) for values in found.scenarios.values())
+    sys.stdout.write(
+        f"{measured} values of {len(found.scenarios)} scenarios for Python {found.python}: {declaration.lock}\n"
+    )
+    return int(results.Exit.HELD)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from otel_fastpath.budget import explain  # noqa: PLC0415  # see the module's docstring
+
+    if options.scenario is None:
+        sys.stdout.write(explain.METHOD)
+        return 0
+    return guarded(lambda: _explained(options))
+
+
+def _explained(options: argparse.Namespace) -> int:
+    from otel_fastpath.budget import explain  # noqa: PLC0415  # see the module's docstring
+
+    declaration = declaration_of(options)
+    scenario = declaration.scenarios.get(options.scenario)
+    if scenario is None:
+        raise UsageError(f"{options.scenario}: expected one of {', '.join(declaration.scenarios)}")
+    sys.stdout.write(explain.scenario(declaration, scenario))
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from otel_fastpath.budget.bench import command  # noqa: PLC0415  # see the module's docstring
+
+    return guarded(lambda: command.run(options))

@@ -1,0 +1,137 @@
+"""What every declared limit comes to here, and the result for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget import limits, verdicts
+from otel_fastpath.budget.results import PER_CALL, Result, Verdict
+
+if TYPE_CHECKING:
+    from otel_fastpath.budget.calibration import Calibration
+    from otel_fastpath.budget.limits import Limit
+    from otel_fastpath.budget.measuring import Counted, Timed
+
+_UNITS: Final = {"ref": "ref", "bare": "x bare", "us": "us", "base": "x base"}
+_WORTH_TELLING: Final = 0.01
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Knows what is allowed.
+
+    Attributes:
+        here: This environment.
+        calibrated: What was calibrated for this Python version.
+        calibrate: What to do about a value that is missing.
+    """
+
+    here: Calibration
+    calibrated: Calibration | None
+    calibrate: str = "run `otel-fastpath budget calibrate`"
+
+    def value(self, scenario: str, metric: str) -> tuple[float | None, str]:
+        """A calibrated value, or why there is none that is good here."""
+        value = self.calibrated.value(scenario, metric) if self.calibrated else None
+        if self.calibrated is None or value is None:
+            return None, f"no calibrated value for Python {self.here.python}: {self.calibrate}"
+        unfit = self.calibrated.unfit(self.here, metric)
+        return (None, f"{unfit}: {self.calibrate}") if unfit else (value, "")
+
+    def most(self, scenario: str, limit: Limit) -> tuple[float | None, float | None, str]:
+        """What a limit allows, the value it is relative to, and why there is none."""
+        if not limit.relative:
+            return limit.value, None, ""
+        if limit.metric == limits.REGRESSION:
+            return 1 + limit.value, 1.0, ""
+        value, reason = self.value(scenario, limit.metric)
+        return None if value is None else value * (1 + limit.value), value, reason
+
+    def is_open(self, scenario: str, limit: Limit, timed: Timed) -> bool:
+        """Whether a timed limit needs a second batch of processes."""
+        most = self.most(scenario, limit)[0]
+        if most is None or not limit.gates or not limit.timed:
+            return False
+        return verdicts.needs_confirmation(timed.estimates(limit.unit, 0), most, slack(limit, most))
+
+    def of_count(self, scenario: str, limit: Limit, head: Counted, base: Counted | None) -> Result:
+        """The result for an exact count."""
+        value = head.value(scenario, limit.metric)
+        if base is None or not limit.relative:
+            most, calibrated, reason = self.most(scenario, limit)
+        else:
+            reason = base.reason(scenario, limit.metric)
+            calibrated, reason = base.value(scenario, limit.metric), f"base: {reason.removeprefix('base: ')}"
+            most = None if calibrated is None else calibrated * (1 + limit.value)
+        result = Result(scenario, limit.key, limit.text, Verdict.NOT_MEASURED, PER_CALL, value, most)
+        result.calibrated = calibrated
+        if value is None:
+            result.reason = head.reason(scenario, limit.metric)
+        elif most is None:
+            result.reason = reason
+        else:
+            result.verdict = verdicts.count(value, most)
+            if result.verdict is Verdict.FAIL and limit.metric == "instructions":
+                result.reason = verdicts.within_variation(value - most, head.totals.get(scenario, 0.0))
+                result.verdict = Verdict.INCONCLUSIVE if result.reason else Verdict.FAIL
+            if calibrated and value < calibrated * (1 - max(limit.value, _WORTH_TELLING)):
+                of = "base" if base else f"the calibrated value: to hold it, {self.calibrate}"
+                result.reason = f"{1 - value / calibrated:.0%} below {of}"
+        return result
+
+    def of_overhead(self, scenario: str, limit: Limit, timed: Timed) -> Result:
+        """The result for an overhead in references, in per cent of bare, or in microseconds."""
+        result = self._timed(scenario, limit, timed)
+        if result.verdict is Verdict.FAIL and limit.unit == "ref":
+            state = verdicts.machine_state(timed.every("control"), self.value(scenario, "control")[0])
+            if state:
+                result.verdict, result.reason = Verdict.INCONCLUSIVE, state
+        return result
+
+    def of_regression(self, scenario: str, limit: Limit, timed: Timed | None) -> Result:
+        """The result for head against base."""
+        if timed is None:
+            unit = _UNITS["base"]
+            reason = "no base to compare with: `otel-fastpath budget compare --base`"
+            return Result(
+                scenario, limit.key, limit.text, Verdict.NOT_MEASURED, unit, most=1 + limit.value, reason=reason
+            )
+        result = self._timed(scenario, limit, timed)
+        if result.verdict in (Verdict.PASS, Verdict.FAIL) and median(timed.every("clear")) < verdicts.LEAST_CLEAR:
+            result.verdict = Verdict.INCONCLUSIVE
+            result.reason = "the hook costs too little beside the bare call to be told: make the bare call smaller"
+        return result
+
+    def _timed(self, scenario: str, limit: Limit, timed: Timed) -> Result:
+        result = Result(scenario, limit.key, limit.text, Verdict.NOT_MEASURED, _UNITS[limit.unit])
+        most, result.calibrated, result.reason = self.most(scenario, limit)
+        # Without a bound it is only shown.
+        result.most = most if most != float("inf") else None
+        if timed.error:
+            result.reason = timed.error
+            return result
+        first, second = timed.estimates(limit.unit, 0), timed.estimates(limit.unit, 1)
+        result.estimates = [*first, *second]
+        result.details = _details(timed)
+        most = float("inf") if most is None else most
+        decision = verdicts.timed(first, second, most, slack(limit, most))
+        result.value, result.low, result.high = decision.interval.value, decision.interval.low, decision.interval.high
+        result.confidence = decision.interval.confidence
+        if not limit.gates:
+            result.verdict = Verdict.INFORMATION
+        elif result.most is not None:
+            result.verdict, result.reason = decision.verdict, decision.reason
+        return result
+
+
+def slack(limit: Limit, most: float) -> float:
+    """The widest scatter with which a pass means something: what the gate can tell at all, or what the limit leaves."""
+    return limit.value if limit.metric == limits.REGRESSION else most * limits.LEAST_HEADROOM
+
+
+def _details(timed: Timed) -> dict[str, Any]:
+    """Plain times, medians over the processes: of this machine at this moment, good for nothing else."""
+    answer = timed.batches[0][0]
+    return {name: median(timed.every(name)) for name in answer if name.endswith("us") or name in ("control", "clear")}

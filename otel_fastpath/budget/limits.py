@@ -1,0 +1,111 @@
+"""What a budget may say about one metric: the texts of a declaration, read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+REGRESSION: Final = "regression"
+OVERHEAD: Final = "overhead"
+COUNTS: Final = ("bytecodes", "calls", "allocations", "instructions")
+METRICS: Final = (REGRESSION, OVERHEAD, *COUNTS)
+
+# What the two timed gates can tell at all on a noisy machine; tighter limits would promise what nobody can hold.
+LEAST_REGRESSION: Final = 0.02
+LEAST_HEADROOM: Final = 0.20
+
+_NUMBER = r"(\d+(?:[._]\d+)*)"
+_PERCENT = re.compile(rf"\s*{_NUMBER}\s*%\s*")
+_ADDED_PERCENT = re.compile(rf"\s*\+\s*{_NUMBER}\s*%\s*")
+_AT_MOST = re.compile(rf"\s*<=\s*{_NUMBER}\s*")
+_REFERENCES = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*ref\s*")
+_OF_BARE = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*%\s*of\s+bare\s*")
+_MICROSECONDS = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*us\s*")
+
+_EXPECTED: Final = {
+    REGRESSION: f'"<number>%", at least {LEAST_REGRESSION:.0%}',
+    OVERHEAD: f'"<number> ref", "<number>% of bare", "<number> us" or "+<number>%", at least +{LEAST_HEADROOM:.0%}',
+    **dict.fromkeys(COUNTS, '"+<number>%" (of the calibrated count) or "<= <number>"'),
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that one metric may be.
+
+    Attributes:
+        metric: One of METRICS.
+        text: As declared.
+        value: The limit, or what may be added to `1` where it is relative (0.02 for "+2%").
+        unit: "base", "ref", "bare", "us" or "" (a count per call).
+        relative: To the calibrated value, or, for a regression, to the base.
+        gates: False for microseconds: they are a property of the machine, so they inform.
+    """
+
+    metric: str
+    text: str
+    value: float
+    unit: str = ""
+    relative: bool = False
+    gates: bool = True
+
+    @property
+    def timed(self) -> bool:
+        """Whether it takes a clock to hold it."""
+        return self.metric in (REGRESSION, OVERHEAD)
+
+    @property
+    def key(self) -> str:
+        """What results call it: one metric can be limited in several units."""
+        return f"{self.metric} ({self.unit})" if self.metric == OVERHEAD and self.unit != "ref" else self.metric
+
+
+def expected(metric: str) -> str:
+    """What a limit of this metric looks like."""
+    return _EXPECTED[metric]
+
+
+def parse(metric: str, text: object) -> Limit | None:
+    """Read one limit; None if the text is none (see `expected`)."""
+    if not isinstance(text, str) or metric not in METRICS:
+        return None
+    text = " ".join(text.split())
+    if metric == REGRESSION:
+        share = _percent(_PERCENT, text)
+        if share is None or share < LEAST_REGRESSION:
+            return None
+        return Limit(metric, text, share, unit="base", relative=True)
+    if metric == OVERHEAD:
+        return _overhead(text)
+    added = _percent(_ADDED_PERCENT, text)
+    if added is not None:
+        return Limit(metric, text, added, relative=True)
+    most = _number(_AT_MOST, text)
+    return None if most is None else Limit(metric, text, most)
+
+
+def _overhead(text: str) -> Limit | None:
+    added = _percent(_ADDED_PERCENT, text)
+    if added is not None:
+        return Limit(OVERHEAD, text, added, unit="ref", relative=True) if added >= LEAST_HEADROOM else None
+    share = _percent(_OF_BARE, text)
+    if share is not None:
+        return Limit(OVERHEAD, text, share, unit="bare")
+    references = _number(_REFERENCES, text)
+    if references is not None:
+        return Limit(OVERHEAD, text, references, unit="ref")
+    microseconds = _number(_MICROSECONDS, text)
+    return None if microseconds is None else Limit(OVERHEAD, text, microseconds, unit="us", gates=False)
+
+
+def _number(pattern: re.Pattern[str], text: str) -> float | None:
+    match = pattern.fullmatch(text)
+    if match is None or match[1].count(".") > 1:
+        return None
+    return float(match[1])
+
+
+def _percent(pattern: re.Pattern[str], text: str) -> float | None:
+    number = _number(pattern, text)
+    return None if number is None else number / 100

@@ -1,0 +1,203 @@
+"""Scenarios measured in fresh processes: counts once, times in several processes that take turns."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget import native, processes
+from otel_fastpath.budget.limits import COUNTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from otel_fastpath.budget.declare import Declaration, Scenario
+    from otel_fastpath.budget.processes import Job
+
+    # Does a job in a process of its own; under callgrind where it is given a folder for the profiles.
+    Runner = Callable[[Job, "Path | None"], dict[str, Any]]
+
+_IN_PYTHON: Final = ("bytecodes", "calls")
+
+
+@dataclass
+class Counted:
+    """Exact counts per call.
+
+    Attributes:
+        values: Scenario -> metric -> count.
+        reasons: Scenario -> metric -> why there is no count.
+        totals: Scenario -> instructions of the instrumented call, the bare one included.
+    """
+
+    values: dict[str, dict[str, float]] = field(default_factory=dict)
+    reasons: dict[str, dict[str, str]] = field(default_factory=dict)
+    totals: dict[str, float] = field(default_factory=dict)
+
+    def value(self, scenario: str, metric: str) -> float | None:
+        """A count, if there is one."""
+        return self.values.get(scenario, {}).get(metric)
+
+    def reason(self, scenario: str, metric: str) -> str:
+        """Why there is none."""
+        return self.reasons.get(scenario, {}).get(metric, "it was not counted")
+
+    def set_reason(self, scenarios: Iterable[Scenario], metric: str, reason: str) -> None:
+        """Say why scenarios have no count."""
+        for scenario in scenarios:
+            self.reasons.setdefault(scenario.name, {})[metric] = reason
+
+
+def paths(declaration: Declaration, *, compared: bool) -> tuple[str, ...]:
+    """Where head's modules are imported from: in a comparison its own sources come first, as base's do."""
+    folders = [*declaration.source, *declaration.path] if compared else declaration.path
+    return tuple(dict.fromkeys(map(str, folders)))
+
+
+def checked(declaration: Declaration, scenario: Scenario, found: dict[str, Any]) -> dict[str, Any]:
+    """A worker's answer for one scenario.
+
+    Raises:
+        DeclarationError: What is declared is not there, or cannot be used as declared.
+    """
+    key = found.get("key")
+    if key:
+        raise declaration.error(
+            f"{scenario.key}.{key}", getattr(scenario, key), _EXPECTED.get(key, "") + f"; {found['error']}"
+        )
+    return found
+
+
+_EXPECTED: Final = {
+    "bare": "an importable callable, async if and only if instrumented is",
+    "instrumented": "an importable callable, async if and only if bare is",
+    "setup": "an importable callable",
+}
+
+
+def count(
+    declaration: Declaration,
+    wanted: Sequence[tuple[Scenario, Sequence[str]]],
+    base: tuple[str, ...] | None,
+    progress: Callable[[str], None],
+    *,
+    compared: bool,
+    run: Runner,
+) -> Counted:
+    """Count what is wanted, each scenario with its metrics.
+
+    Args:
+        declaration: Of the project.
+        wanted: Scenarios with the metrics to count.
+        base: Folders of another version to count instead of head.
+        progress: Told what is being done.
+        compared: Whether this count is one of a comparison.
+        run: Starts the processes.
+
+    Raises:
+        DeclarationError: A scenario is not as declared.
+    """
+    counted = Counted()
+    with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as name:
+        folder = Path(name)
+        libraries: dict[str, str] = {}
+        for kind in (native.ALLOCATIONS, native.INSTRUCTIONS):
+            scenarios = [scenario for scenario, metrics in wanted if kind in metrics]
+            try:
+                if scenarios:
+                    libraries[kind] = str(native.build(kind, folder))
+            except native.MissingToolError as missing:
+                counted.set_reason(scenarios, kind, str(missing))
+        one = _One(declaration, counted, libraries, paths(declaration, compared=compared), base or (), run)
+        # A process for each metric: what else was counted must not change a count.
+        for metric in COUNTS:
+            scenarios = [scenario for scenario, metrics in wanted if metric in metrics]
+            if scenarios and (metric in _IN_PYTHON or metric in libraries):
+                progress(f"{metric} of {len(scenarios)} scenarios")
+                one.count(scenarios, metric, folder)
+    return counted
+
+
+@dataclass
+class _One:
+    declaration: Declaration
+    counted: Counted
+    libraries: dict[str, str]
+    path: tuple[str, ...]
+    base: tuple[str, ...]
+    run: Runner
+
+    def count(self, scenarios: list[Scenario], metric: str, folder: Path) -> None:
+        profiles = folder if metric == native.INSTRUCTIONS else None
+        job = processes.Job(
+            "count", tuple(scenarios), self.path, self.base, metrics=(metric,), libraries=self.libraries
+        )
+        try:
+            answers = self.run(job, profiles)
+        except processes.WorkerError as error:
+            self.counted.set_reason(scenarios, metric, str(error))
+            return
+        instructions = native.read_instructions(profiles) if profiles else {}
+        for index, scenario in enumerate(scenarios):
+            found = answers[scenario.name]
+            if not self.base:
+                checked(self.declaration, scenario, found)
+            value = found.get(metric)
+            if str(index) in instructions:
+                value, self.counted.totals[scenario.name] = instructions[str(index)]
+            if value is None:
+                self.counted.set_reason([scenario], metric, found.get("error", "callgrind left no profile"))
+            else:
+                self.counted.values.setdefault(scenario.name, {})[metric] = value
+
+
+class Timed:
+    """Estimates of one scenario, a batch of processes at a time.
+
+    Attributes:
+        batches: The answers of each batch.
+        error: Why there are none.
+    """
+
+    def __init__(self, declaration: Declaration, scenario: Scenario, job: Job, run: Runner) -> None:
+        self.scenario = scenario
+        self.batches: list[list[dict[str, Any]]] = []
+        self.error = ""
+        self._declaration = declaration
+        self._job = job
+        self._run = run
+        self._seed = 0
+
+    def start_batch(self) -> None:
+        """What is measured from now on confirms what was measured before."""
+        self.batches.append([])
+
+    def measure(self) -> None:
+        """Start one process; after a failure no more.
+
+        Raises:
+            DeclarationError: The scenario is not as declared.
+        """
+        if self.error:
+            return
+        self._seed += 1
+        try:
+            answers = self._run(replace(self._job, seed=self._seed), None)
+        except processes.WorkerError as error:
+            self.error = str(error)
+            return
+        found = checked(self._declaration, self.scenario, answers[self.scenario.name])
+        if "error" in found:
+            self.error = found["error"]
+        else:
+            self.batches[-1].append(found)
+
+    def estimates(self, key: str, batch: int) -> list[float]:
+        """One figure of each process of a batch; empty if there was no such batch."""
+        return [answer[key] for answer in self.batches[batch]] if batch < len(self.batches) else []
+
+    def every(self, key: str) -> list[float]:
+        """One figure of every process."""
+        return [answer[key] for batch in self.batches for answer in batch]

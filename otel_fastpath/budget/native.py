@@ -1,0 +1,194 @@
+"""Exact counts below Python: machine instructions (valgrind's callgrind) and allocations, by two small C shims.
+
+Both need a C compiler, instructions also valgrind with its headers. Where one is missing the count is not measured,
+with the reason; nothing here raises for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget.counts import CALLS, quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from otel_fastpath.budget.callables import Arm, Running
+
+ALLOCATIONS: Final = "allocations"
+INSTRUCTIONS: Final = "instructions"
+
+# The allocators of all three domains are wrapped and a counter of the calling thread goes up. Python's own structure
+# and functions are declared here: its headers are not needed, and the running interpreter has the symbols.
+_COUNT_ALLOCATIONS: Final = r"""
+#include <stddef.h>
+typedef struct {
+    void *ctx;
+    void *(*malloc)(void *, size_t);
+    void *(*calloc)(void *, size_t, size_t);
+    void *(*realloc)(void *, void *, size_t);
+    void (*free)(void *, void *);
+} Allocator;
+extern void PyMem_GetAllocator(int, Allocator *);
+extern void PyMem_SetAllocator(int, Allocator *);
+static Allocator before[3];
+static __thread int counting;
+static __thread long long allocations;
+/* A large object is passed on from one domain to the next: that is one allocation. */
+#define COUNTED(call) \
+    Allocator *own = of; int was = counting; void *made; \
+    allocations += was; counting = 0; made = call; counting = was; return made
+static void *count_malloc(void *of, size_t size) { COUNTED(own->malloc(own->ctx, size)); }
+static void *count_calloc(void *of, size_t number, size_t size) { COUNTED(own->calloc(own->ctx, number, size)); }
+static void *count_realloc(void *of, void *block, size_t size) { COUNTED(own->realloc(own->ctx, block, size)); }
+static void count_free(void *of, void *block) { Allocator *own = of; own->free(own->ctx, block); }
+void begin(void) {
+    for (int domain = 0; domain < 3; domain++) {
+        Allocator ours = {&before[domain], count_malloc, count_calloc, count_realloc, count_free};
+        PyMem_GetAllocator(domain, &before[domain]);
+        PyMem_SetAllocator(domain, &ours);
+    }
+    allocations = 0;
+    counting = 1;
+}
+long long end(void) {
+    counting = 0;
+    for (int domain = 0; domain < 3; domain++) PyMem_SetAllocator(domain, &before[domain]);
+    return allocations;
+}
+"""
+_COUNT_INSTRUCTIONS: Final = """
+#include <valgrind/callgrind.h>
+void begin(void) { CALLGRIND_START_INSTRUMENTATION; CALLGRIND_ZERO_STATS; }
+void end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND_STOP_INSTRUMENTATION; }
+"""
+_SOURCES: Final = {ALLOCATIONS: _COUNT_ALLOCATIONS, INSTRUCTIONS: _COUNT_INSTRUCTIONS}
+_NO_RANDOM_ADDRESSES: Final = 0x0040000
+
+
+class MissingToolError(Exception):
+    """What a count needs is not there; the message says what."""
+
+
+def build(kind: str, folder: Path) -> Path:
+    """Compile a shim.
+
+    Raises:
+        MissingToolError: No compiler, no valgrind, or no headers of valgrind.
+    """
+    if kind == INSTRUCTIONS and shutil.which("valgrind") is None:
+        raise MissingToolError("valgrind is not installed")
+    compiler = shlex.split(os.environ.get("CC", "")) or [next(filter(shutil.which, ("cc", "gcc", "clang")), "")]
+    if not shutil.which(compiler[0]):
+        raise MissingToolError("there is no C compiler")
+    source, library = folder / f"{kind}.c", folder / f"{kind}.so"
+    source.write_text(_SOURCES[kind])
+    flags = ["-O2", "-shared", "-fPIC"]
+    if sys.platform == "darwin":
+        flags += ["-undefined", "dynamic_lookup"]
+    run = subprocess.run(
+        [*compiler, *flags, "-o", str(library), str(source)], capture_output=True, text=True, check=False
+    )
+    if run.returncode:
+        if "valgrind/callgrind.h" in run.stderr:
+            raise MissingToolError("valgrind's headers are not installed")
+        raise MissingToolError(f"{compiler[0]} failed: {run.stderr.strip().splitlines()[-1:]}")
+    return library
+
+
+def allocations(running: Running, library: str) -> float:
+    """Allocations per call, instrumented minus bare, on the calling thread."""
+    shim = ctypes.CDLL(library)
+    shim.end.restype = ctypes.c_longlong
+    return _difference(running, lambda arm: _allocations_of(arm, shim))
+
+
+def _allocations_of(arm: Arm, shim: Any) -> int:
+    with quiet(arm):
+        shim.begin()
+        arm.block(CALLS)
+        return int(shim.end())
+
+
+def _difference(running: Running, count: Callable[[Arm], int]) -> float:
+    return (count(running.instrumented) - count(running.bare)) / CALLS
+
+
+def dump_instructions(running: Running, library: str, name: str) -> None:
+    """Under valgrind: leave a profile of each callable behind, for `read_instructions`."""
+    shim = ctypes.CDLL(library)
+    shim.end.argtypes = [ctypes.c_char_p]
+    for arm_name, arm in (("bare", running.bare), ("instrumented", running.instrumented)):
+        label = f"{arm_name} {name}".encode()
+        with quiet(arm):
+            shim.begin()
+            arm.block(CALLS)
+            shim.end(label)
+
+
+def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
+    """The command that runs this one under callgrind, profiles to the folder.
+
+    Threads are told apart: what an export thread happens to do meanwhile is no part of a call.
+    """
+    return [
+        "valgrind",
+        "--quiet",
+        "--tool=callgrind",
+        "--instr-atstart=no",
+        "--separate-threads=yes",
+        f"--callgrind-out-file={folder / 'profile.%p'}",
+        *command,
+    ]
+
+
+def fixed_addresses() -> None:
+    """Switch off address randomisation in the process about to start; where that is refused, counts vary by 1 %."""
+    try:
+        ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
+    except (OSError, AttributeError):
+        return
+
+
+def read_instructions(folder: Path) -> dict[str, tuple[float, float]]:
+    """Of each name given to `dump_instructions`, per call: instrumented minus bare, and instrumented."""
+    found: dict[str, dict[str, int]] = {}
+    for file in folder.glob("profile.*"):
+        text = file.read_text(errors="replace")
+        label = re.search(r"^desc: Trigger: Client Request: (bare|instrumented) (.*)$", text, re.MULTILINE)
+        total = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
+        # The calls are made on the first thread of the process.
+        if label and total and re.search(r"^thread: 1$", text, re.MULTILINE):
+            found.setdefault(label[2], {})[label[1]] = int(total[1])
+    return {
+        name: ((arms["instrumented"] - arms["bare"]) / CALLS, arms["instrumented"] / CALLS)
+        for name, arms in found.items()
+        if arms.keys() == {"bare", "instrumented"}
+    }
+
+
+def interpreter() -> str:
+    """What instruction counts are good for: the interpreter as it was built, and the C library below it."""
+    settings = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    level = re.search(r"-O\w+", str(sysconfig.get_config_var("PY_CFLAGS") or ""))
+    parts = [
+        f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}",
+        sys.version.partition("[")[2].rstrip("]") or "unknown compiler",
+        level[0] if level else "",
+        "pgo" if "--enable-optimizations" in settings else "",
+        "lto" if "--with-lto" in settings else "",
+        " ".join(
+            os.confstr(name) or "" for name in ("CS_GNU_LIBC_VERSION",) if name in getattr(os, "confstr_names", ())
+        ),
+        os.uname().machine if hasattr(os, "uname") else "",
+    ]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,118 @@
+"""Fresh processes for the measuring: `worker` started with a job, its result read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget import native
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otel_fastpath.budget.declare import Scenario
+
+# Run by `-c`, with this package found where the starting process found it and nothing else on the path for it: the
+# scenarios' own folders come from the job.
+_START: Final = """\
+import importlib, sys
+sys.path[0:1] = [sys.argv[1]]
+module = importlib.import_module("otel_fastpath.budget." + sys.argv[2])
+sys.path[0:1] = []
+module.main(*sys.argv[3:])
+"""
+_ROOT: Final = str(Path(__file__).resolve().parents[2])
+_LAST_LINES: Final = 3
+
+
+class WorkerError(Exception):
+    """A measuring process failed; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a measuring process is told.
+
+    Attributes:
+        task: One of `worker.TASKS`.
+        scenarios: What to measure.
+        path: Folders to import from first.
+        base: Folders with another version of the project.
+        share: Packages that both versions have in common.
+        reference: The unit.
+        seed: Of the block orders, and the hash seed.
+        plan: Fields of `blocks.Plan`.
+        metrics: What to count.
+        libraries: Compiled shims by kind.
+    """
+
+    task: str
+    scenarios: tuple[Scenario, ...]
+    path: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
+    reference: str = ""
+    seed: int = 0
+    plan: dict[str, int] = field(default_factory=dict)
+    metrics: tuple[str, ...] = ()
+    libraries: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> str:
+        """For the worker."""
+        scenarios = [
+            {"name": each.name, "bare": each.bare, "instrumented": each.instrumented, "setup": each.setup}
+            for each in self.scenarios
+        ]
+        return json.dumps({**vars(self), "scenarios": scenarios})
+
+
+def run(job: Job, profiles: Path | None = None) -> dict[str, Any]:
+    """Do a job in a process of its own.
+
+    Args:
+        job: The job.
+        profiles: Folder of callgrind's profiles: the process runs under valgrind.
+
+    Raises:
+        WorkerError: The process did not give a result.
+    """
+    with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as folder:
+        job_file, result_file = Path(folder, "job.json"), Path(folder, "result.json")
+        job_file.write_text(job.as_json(), encoding="utf-8")
+        finished = start(command("worker", str(job_file), str(result_file)), job.seed, profiles)
+        try:
+            result: dict[str, Any] = json.loads(result_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise WorkerError(_why(finished)) from None
+        return result
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """The command that calls `main` of a module of this folder."""
+    return [sys.executable, "-c", _START, _ROOT, module, *arguments]
+
+
+def start(command: Sequence[str], seed: int, profiles: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command with a fixed hash seed, under callgrind where profiles are wanted."""
+    return subprocess.run(
+        native.under_valgrind(command, profiles) if profiles else list(command),
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        # Only counts need it, and they are taken one process after the other, with no threads about.
+        preexec_fn=native.fixed_addresses if profiles else None,
+    )
+
+
+def _why(finished: subprocess.CompletedProcess[str]) -> str:
+    lines = [line for line in finished.stderr.splitlines() if line.strip()]
+    return f"the measuring process ended with {finished.returncode}: {' / '.join(lines[-_LAST_LINES:])}"

@@ -1,0 +1,228 @@
+"""The `overhead` fixture: a test's callables, measured by that test run again in fresh processes."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from otel_fastpath.budget import blocks, calibration, checks, declare, limits, pytest_child
+from otel_fastpath.budget.callables import Running, ScenarioError
+from otel_fastpath.budget.declare import Declaration, DeclarationError, Scenario
+from otel_fastpath.budget.pytest_plugin import PREFIX
+from otel_fastpath.budget.render import report as rendering
+from otel_fastpath.budget.render import terminal
+from otel_fastpath.budget.render.document import Document
+from otel_fastpath.budget.results import Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_UNDER_XDIST: Final = "pytest-xdist runs other tests meanwhile: times would mean nothing"
+_DISABLED: Final = "--benchmark-disable"
+# Of a test without limits: its callables are timed for the table.
+_SHOWN: Final = limits.Limit(limits.OVERHEAD, "none", float("inf"), unit="us", gates=False)
+_FIELDS: Final = (
+    "scenario",
+    "limit",
+    "verdict",
+    "value",
+    "unit",
+    "most",
+    "low",
+    "high",
+    "reason",
+    "bare_us",
+    "instrumented_us",
+)
+
+
+class Overhead:
+    """Callable as `overhead(bare, instrumented)` or `overhead("name of a declared scenario")`, once a test."""
+
+    def __init__(self, request: pytest.FixtureRequest, benchmark: Any) -> None:
+        self._node: Any = request.node
+        self._config = request.config
+        self._benchmark = benchmark
+        self._used = False
+
+    def __call__(
+        self, bare: Callable[[], Any] | str, instrumented: Callable[[], Any] | None = None, /
+    ) -> tuple[Result, ...]:
+        """Measure, judge, and let the test fail, or be skipped where nothing is known.
+
+        Args:
+            bare: The work alone, sync or async; or the name of a scenario.
+            instrumented: The same work with the hook.
+
+        Returns:
+            What was found, one for each limit.
+        """
+        if self._used:
+            pytest.fail("the overhead fixture can be used once in a test", pytrace=False)
+        self._used = True
+        try:
+            return self._named(bare) if isinstance(bare, str) else self._given(bare, instrumented)
+        except (DeclarationError, ScenarioError) as error:
+            mistake = str(error)
+        finally:
+            # What does not come to its benchmark needs no warning that the fixture was not used.
+            if not getattr(self._benchmark, "_mode", True):
+                self._benchmark._mode = "overhead"
+        pytest.fail(mistake, pytrace=False)
+
+    def _given(self, bare: Callable[[], Any], instrumented: Callable[[], Any] | None) -> tuple[Result, ...]:
+        if not callable(instrumented):
+            pytest.fail("overhead(bare, instrumented): expected two callables", pytrace=False)
+        job_file = self._config.getoption("overhead_job")
+        if job_file:
+            pytest_child.do(Path(job_file), bare, instrumented)
+        marker = self._node.get_closest_marker("overhead_budget")
+        name = marker.args[0] if marker and marker.args else self._node.nodeid
+        scenario = Scenario(name, "", "", None, self._limits({}))
+        with Running(bare, instrumented) as running:
+            # For pytest-benchmark's table, JSON and histogram; verdicts come from blocks in fresh processes.
+            if running.is_async:
+                self._benchmark(running.instrumented.block, 1)
+            else:
+                self._benchmark(instrumented)
+        declaration = self._declaration() or Declaration(
+            self._node.path, {}, lock=self._config.rootpath / declare.DEFAULT_LOCK
+        )
+        own = Declaration(**{**vars(declaration), "scenarios": {name: scenario}})
+        return self._held(own, scenario, pytest_child.Runner(self._config, self._node))
+
+    def _named(self, name: str) -> tuple[Result, ...]:
+        declaration = self._declaration()
+        known = declaration.scenarios if declaration else {}
+        if declaration is None or name not in known:
+            pytest.fail(
+                f"overhead({name!r}): expected one of {', '.join(known) or 'the declared scenarios'}", pytrace=False
+            )
+        scenario = known[name]
+        found = self._limits({limit.metric: limit for limit in scenario.limits})
+        scenario = Scenario(**{**vars(scenario), "limits": found or scenario.limits})
+        own = Declaration(**{**vars(declaration), "scenarios": {name: scenario}})
+        return self._held(own, scenario, None)
+
+    def _declaration(self) -> Declaration | None:
+        given = self._config.getoption("overhead_file")
+        file = Path(given) if given else declare.find(self._config.rootpath)
+        return declare.read(file) if file else None
+
+    def _limits(self, declared: dict[str, Any]) -> tuple[limits.Limit, ...]:
+        marker = self._node.get_closest_marker("overhead_budget")
+        asked = dict(marker.kwargs) if marker else {}
+        if not asked and not declared:
+            return (_SHOWN,)
+        found: list[limits.Limit] = []
+        for metric, texts in asked.items():
+            if metric not in limits.METRICS:
+                raise self._error(metric, texts, "no such limit, but one of " + ", ".join(limits.METRICS))
+            found += declare.parse_limits(metric, texts, functools.partial(self._error, metric))
+        return tuple(found)
+
+    def _error(self, key: str, value: object, expected: str) -> DeclarationError:
+        return DeclarationError(self._node.nodeid, f"overhead_budget.{key}", value, expected)
+
+    def _held(self, declaration: Declaration, scenario: Scenario, runner: Any) -> tuple[Result, ...]:
+        getoption = self._config.getoption
+        under_xdist = hasattr(self._config, "workerinput")
+        disabled = self._benchmark.disabled and not under_xdist
+        counts = frozenset(limits.COUNTS)
+        options = checks.Options(
+            metrics=frozenset() if disabled else counts if under_xdist else None,
+            processes=getoption("overhead_processes"),
+            plan=blocks.Plan(cycles=getoption("overhead_cycles")),
+            pause=getoption("overhead_pause"),
+            calibrate="run `pytest --overhead-calibrate`",
+            **({"run": runner} if runner else {}),
+        )
+        if getoption("overhead_calibrate") and not disabled:
+            return self._calibrated(declaration, options, under_xdist=under_xdist)
+        measured = checks.check(declaration, options).results
+        why = _DISABLED if disabled else _UNDER_XDIST
+        missing = [
+            Result(scenario.name, limit.key, limit.text, Verdict.NOT_MEASURED, reason=why)
+            for limit in scenario.limits
+            if disabled or (under_xdist and limit.timed)
+        ]
+        results = (*measured, *missing)
+        self._publish(results)
+        if not disabled:
+            self._judge(results)
+        return results
+
+    def _calibrated(
+        self, declaration: Declaration, options: checks.Options, *, under_xdist: bool
+    ) -> tuple[Result, ...]:
+        if under_xdist:
+            pytest.fail("--overhead-calibrate cannot run under pytest-xdist", pytrace=False)
+        known = calibration.read(declaration.lock)
+        found, missing = checks.calibrate(declaration, options)
+        calibration.write(declaration.lock, calibration.merged(known, found))
+        if missing:
+            pytest.skip("not measured: " + "; ".join(missing))
+        return ()
+
+    def _publish(self, results: Iterable[Result]) -> None:
+        """Into JUnit's properties, which is also how the table gets them, and pytest-benchmark's JSON."""
+        published = encoded(results)
+        self._node.user_properties.extend(published)
+        self._benchmark.extra_info["overhead"] = {name[len(PREFIX) :]: value for name, value in published}
+
+    def _judge(self, results: tuple[Result, ...]) -> None:
+        verdicts = {result.verdict for result in results}
+        strict = self._config.getoption("overhead_strict")
+        bad = {Verdict.FAIL, *((Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED) if strict else ())}
+        if verdicts & bad:
+            pytest.fail("\n".join(_line(result) for result in results if result.verdict in bad), pytrace=False)
+        unsure = [result for result in results if result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)]
+        if Verdict.INCONCLUSIVE in verdicts or (unsure and len(unsure) == len(results)):
+            # Neither passed nor failed.
+            pytest.skip("; ".join(_line(result) for result in unsure))
+
+
+def _line(result: Result) -> str:
+    value = "" if result.value is None else f" {rendering.shown(result)}"
+    reason = f" ({result.reason})" if result.reason else ""
+    return f"{result.scenario}: {result.metric}{value}, limit {result.limit}: {result.verdict.value}{reason}"
+
+
+def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
+    """Results as properties of a test."""
+    found: list[tuple[str, Any]] = []
+    used: dict[str, int] = {}
+    for result in results:
+        used[result.metric] = used.get(result.metric, 0) + 1
+        key = result.metric if used[result.metric] == 1 else f"{result.metric}#{used[result.metric]}"
+        for field in _FIELDS:
+            value = result.details.get(field) if field.endswith("_us") else getattr(result, field)
+            if value not in (None, ""):
+                found.append((f"{PREFIX}{key}.{field}", value.value if isinstance(value, Verdict) else value))
+    return found
+
+
+def decoded(properties: Iterable[tuple[str, Any]]) -> list[Result]:
+    """Results from the properties of a test."""
+    fields: dict[str, dict[str, Any]] = {}
+    for name, value in properties:
+        if name.startswith(PREFIX):
+            key, _, field = name[len(PREFIX) :].rpartition(".")
+            fields.setdefault(key, {})[field] = value
+    results = []
+    for key, found in fields.items():
+        details = {field: found.pop(field) for field in tuple(found) if field.endswith("_us")}
+        found["verdict"] = Verdict(found["verdict"])
+        results.append(Result(metric=key.partition("#")[0], details=details, **found))
+    return results
+
+
+def summarise(reporter: Any, properties: list[list[tuple[str, Any]]]) -> None:
+    """The table at the end of a run."""
+    results = [result for each in properties for result in decoded(each)]
+    reporter.write_sep("-", "overhead budgets")
+    document = Document("", rendering.summary(results), (rendering.table(results),), notes=rendering.notes(results))
+    reporter.write_line(terminal.render(document, colour=reporter.hasmarkup, facts=False).strip("\n"))

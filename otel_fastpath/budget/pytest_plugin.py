@@ -1,0 +1,77 @@
+"""The pytest plugin: options, the marker, the `overhead` fixture, the table at the end.
+
+pytest imports this in every project that has this package installed, so it imports nothing itself: what measures is
+in `pytest_overhead`, loaded by the first test that asks for the fixture.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from otel_fastpath.budget.pytest_overhead import Overhead
+
+_MARKER = (
+    "overhead_budget(scenario=None, **limits): what the `overhead` fixture of this test may find, e.g. "
+    'overhead="0.35 ref", calls="<= 40", bytecodes="+2%"'
+)
+# What JUnit's properties of a test with results begin with.
+PREFIX = "overhead."
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("overhead", "overhead budgets (otel-fastpath)")
+    option = group.addoption
+    option("--overhead-strict", action="store_true", help="fail what is inconclusive or was not measured")
+    option("--overhead-calibrate", action="store_true", help="write down what limits like +2%% are relative to")
+    option("--overhead-processes", type=int, default=5, metavar="N", help="fresh processes for a time (default 5)")
+    option("--overhead-cycles", type=int, default=300, metavar="N", help="blocks in each of them (default 300)")
+    option("--overhead-pause", type=float, default=10.0, metavar="S", help="seconds before a breach is confirmed")
+    option("--overhead-file", metavar="FILE", help="TOML file with the budgets (default: the nearest pyproject.toml)")
+    option("--overhead-job", help="for the measuring processes, which this plugin starts")
+    parser.addini(
+        "overhead_child_args", "more arguments for the pytest of the measuring processes", type="args", default=[]
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, and put the fixture on top of pytest-benchmark's."""
+    config.addinivalue_line("markers", _MARKER)
+    has_benchmark = config.pluginmanager.hasplugin("benchmark")
+    config.pluginmanager.register(_OnBenchmark() if has_benchmark else _Alone(), "otel-fastpath-overhead-fixture")
+
+
+class _OnBenchmark:
+    @pytest.fixture
+    def overhead(self, request: pytest.FixtureRequest, benchmark: Any) -> Overhead:
+        """Measure what `overhead(bare, instrumented)`, or `overhead("scenario")`, costs, and hold it to its budget."""
+        from otel_fastpath.budget.pytest_overhead import Overhead  # noqa: PLC0415  # see the module's docstring
+
+        return Overhead(request, benchmark)
+
+
+class _Alone:
+    @pytest.fixture
+    def overhead(self) -> None:
+        """Say what is missing."""
+        pytest.fail(
+            "the overhead fixture stands on pytest-benchmark, which is not active: pip install otel-fastpath[budget]",
+            pytrace=False,
+        )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print all results of this run as one table."""
+    properties = [
+        report.user_properties
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call" and any(name.startswith(PREFIX) for name, _ in report.user_properties)
+    ]
+    if properties:
+        from otel_fastpath.budget.pytest_overhead import summarise  # noqa: PLC0415  # see the module's docstring
+
+        summarise(terminalreporter, properties)

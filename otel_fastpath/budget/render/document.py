@@ -1,0 +1,100 @@
+"""What all outputs have in common: a title, a summary, tables, charts, facts and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+GOOD: Final = "good"
+BAD: Final = "bad"
+UNSURE: Final = "unsure"
+MUTE: Final = "mute"
+PLAIN: Final = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and whether it is good news."""
+
+    text: str
+    tone: str = PLAIN
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells.
+
+    Attributes:
+        columns: Their names; one that starts with ">" is set to the right.
+        rows: As many cells each.
+        title: Of the table.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One line of a chart.
+
+    Attributes:
+        label: What it is about.
+        text: The value, as text.
+        tone: Of the value.
+        points: Where single measurements lie; 1 is the chart's line.
+        value: Where the value lies; None: there is none.
+        low: Lower end of its interval.
+        high: Upper end of it.
+        bar: Whether it is drawn as a bar from zero.
+    """
+
+    label: str
+    text: str
+    tone: str = PLAIN
+    points: tuple[float, ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bar: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines on one scale, with a line at 1.
+
+    Attributes:
+        title: What the scale is.
+        line: What stands at 1.
+        marks: From top to bottom.
+    """
+
+    title: str
+    line: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report for people."""
+
+    title: str
+    summary: Cell
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def figure(value: float) -> str:
+    """A number with three or four digits that mean something."""
+    size = abs(value)
+    if value == int(value) and size < 1e15:  # noqa: PLR2004  # beyond that floats are no integers any more
+        return f"{int(value):,}"
+    if size >= 1000:  # noqa: PLR2004  # thousands need no decimals
+        return f"{value:,.0f}"
+    if size < 0.001:  # noqa: PLR2004  # decimals would show nothing of it
+        return f"{value:.2g}"
+    decimals = 1 if size >= 100 else 2 if size >= 10 else 3 if size >= 1 else 4  # noqa: PLR2004  # four digits in all
+    return f"{value:.{decimals}f}"

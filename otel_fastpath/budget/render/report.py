@@ -1,0 +1,144 @@
+"""A check's report as a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.budget.render.document import BAD, GOOD, MUTE, UNSURE, Cell, Chart, Document, Mark, Table, figure
+from otel_fastpath.budget.results import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from otel_fastpath.budget.results import Report, Result
+
+TONES: Final = {
+    Verdict.PASS: GOOD,
+    Verdict.FAIL: BAD,
+    Verdict.INCONCLUSIVE: UNSURE,
+    Verdict.NOT_MEASURED: UNSURE,
+    Verdict.INFORMATION: MUTE,
+}
+_ORDER: Final = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED, Verdict.PASS, Verdict.INFORMATION)
+
+
+def document(report: Report) -> Document:
+    """What people get to see of a report."""
+    against = f" against {report.base}" if report.base else ""
+    marks = [_mark(result) for result in report.results if result.verdict is not Verdict.INFORMATION]
+    return Document(
+        title=f"Overhead budgets{against}",
+        summary=summary(report.results, report.seconds),
+        tables=(table(report.results),),
+        charts=(Chart("Share of what the limit allows", "limit", tuple(marks)),) if marks else (),
+        facts=facts(report.environment),
+        notes=notes(report.results),
+    )
+
+
+def table(results: Sequence[Result]) -> Table:
+    """One row for each limit."""
+    rows = tuple(
+        (
+            Cell(result.scenario),
+            Cell(result.metric),
+            Cell(result.limit),
+            Cell(shown(result)),
+            Cell(interval(result)),
+            Cell(_plain_times(result), MUTE),
+            Cell(result.verdict.value, TONES[result.verdict]),
+            Cell(result.reason, MUTE),
+        )
+        for result in results
+    )
+    columns = ("scenario", "metric", "limit", ">value", ">interval", ">us", "verdict", "note")
+    # Not all kinds of results fill all columns.
+    kept = [i for i, name in enumerate(columns) if name == ">value" or any(row[i].text for row in rows)]
+    return Table(tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
+
+
+def shown(result: Result) -> str:
+    """The value with its unit."""
+    if result.value is None:
+        return "-"
+    if result.unit == "x bare":
+        return f"{result.value:.1%} of bare"
+    if result.unit == "x base":
+        return f"{result.value - 1:+.1%}"
+    return figure(result.value) if result.exact else f"{figure(result.value)} {result.unit}"
+
+
+def interval(result: Result) -> str:
+    """Where the true value lies, for estimates."""
+    if result.low is None or result.high is None:
+        return ""
+    if result.unit == "x bare":
+        return f"{result.low:.1%} .. {result.high:.1%}"
+    if result.unit == "x base":
+        return f"{result.low - 1:+.1%} .. {result.high - 1:+.1%}"
+    return f"{figure(result.low)} .. {figure(result.high)}"
+
+
+def _plain_times(result: Result) -> str:
+    details = result.details
+    if "bare_us" in details:
+        return f"{figure(details['bare_us'])} -> {figure(details['instrumented_us'])}"
+    if "base_us" in details:
+        return f"base {figure(details['base_us'])}, head {figure(details['head_us'])}"
+    return ""
+
+
+def _mark(result: Result) -> Mark:
+    text = result.verdict.value if result.value is None else f"{shown(result)}: {result.verdict.value}"
+    label = f"{result.scenario}, {result.metric} {result.limit}"
+    if result.value is None or result.most is None:
+        return Mark(label, text, TONES[result.verdict])
+
+    def place(value: float | None) -> float | None:
+        if value is None:
+            return None
+        most = result.most or 0.0
+        return value / most if most > 0 else (0.0 if value <= 0 else float("inf"))
+
+    return Mark(
+        label,
+        text,
+        TONES[result.verdict],
+        points=tuple(place(point) or 0.0 for point in result.estimates),
+        value=place(result.value),
+        low=place(result.low),
+        high=place(result.high),
+        bar=result.exact,
+    )
+
+
+def summary(results: Iterable[Result], seconds: float | None = None) -> Cell:
+    """How many limits are what."""
+    counted = dict.fromkeys(_ORDER, 0)
+    for result in results:
+        counted[result.verdict] += 1
+    texts = [f"{count} {verdict.value}" for verdict, count in counted.items() if count]
+    worst = next((verdict for verdict in _ORDER if counted[verdict]), None)
+    words = ", ".join(texts) or "nothing was measured"
+    took = "" if seconds is None else f" in {seconds:.0f} s"
+    return Cell(f"{words}{took}", TONES[worst] if worst else UNSURE)
+
+
+def facts(environment: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The environment as texts."""
+    found = []
+    for name, value in environment.items():
+        text = ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
+        found.append((name, str(text)))
+    return tuple(found)
+
+
+def notes(results: Iterable[Result]) -> tuple[str, ...]:
+    """What a reader must know about the kinds of values there are."""
+    kinds = {result.unit for result in results if result.value is not None}
+    texts = []
+    if "ref" in kinds:
+        texts.append("ref: cost of a frozen workload timed in the same milliseconds; good on one machine only.")
+    if "us" in kinds:
+        texts.append("us: of this machine at this moment, for information.")
+    return tuple(texts)

@@ -1,0 +1,189 @@
+"""The measuring process: reads one job, measures, writes the result. Started afresh by `processes`, never imported.
+
+Every task gives a dict for each scenario: its figures, or `{"error": message, "key": part of the declaration}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.budget import blocks, counts, estimate, native, sides
+from otel_fastpath.budget.callables import Arm, Running, ScenarioError, load
+from otel_fastpath.budget.reference import REFERENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PARTS = ("bare", "instrumented", "setup")
+
+
+def main(job_file: str, result_file: str) -> None:
+    """Do the job of the one file, write the other."""
+    job = json.loads(Path(job_file).read_text(encoding="utf-8"))
+    result = TASKS[job["task"]](job)
+    Path(result_file).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _failed(error: ScenarioError) -> dict[str, Any]:
+    return {"error": str(error), "key": error.key}
+
+
+def _running(scenario: dict[str, Any]) -> Running:
+    bare, instrumented, setup = (load(scenario[part], part) if scenario[part] else None for part in _PARTS)
+    return Running(bare, instrumented, setup)  # type: ignore[arg-type]  # only the set-up can be missing
+
+
+def _use_path(job: dict[str, Any]) -> None:
+    sys.path[:0] = [*job["base"], *job["path"]]
+
+
+def _check_base(folders: list[str]) -> None:
+    """A base that nothing was imported from would be head compared with itself.
+
+    Raises:
+        ScenarioError: It is.
+    """
+    files = [getattr(module, "__file__", None) or "" for module in tuple(sys.modules.values())]
+    if folders and not any(file.startswith(tuple(f"{folder}{os.sep}" for folder in folders)) for file in files):
+        raise ScenarioError("base: the scenario imports nothing of it: is `source` the folder of the code under test?")
+
+
+def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:
+    """Bare, instrumented, reference and control, interleaved in this process."""
+    reference = job["reference"]
+    control = next(name for name in REFERENCES if name != reference)
+    arms = {
+        "bare": running.bare,
+        "instrumented": running.instrumented,
+        reference: Arm(REFERENCES[reference]),
+        control: Arm(REFERENCES[control]),
+    }
+    times = blocks.interleave(arms, blocks.Plan(**job["plan"]), job["seed"])
+    return estimate.overhead(times, reference, control)
+
+
+def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
+    """The exact counts that were asked for."""
+    found: dict[str, Any] = {}
+    for metric in job["metrics"]:
+        if metric == "bytecodes":
+            found[metric] = counts.total(counts.bytecodes(running))
+        elif metric == "calls":
+            found[metric] = counts.total(counts.calls(running))
+        elif metric == native.ALLOCATIONS:
+            found[metric] = native.allocations(running, job["libraries"][metric])
+        elif metric == native.INSTRUCTIONS:
+            native.dump_instructions(running, job["libraries"][metric], str(job["label"]))
+        elif metric == "functions":
+            found[metric] = [vars(each) for each in counts.functions(running)]
+    return found
+
+
+def _time(job: dict[str, Any]) -> dict[str, Any]:
+    _use_path(job)
+    return {
+        scenario["name"]: _guarded(scenario, lambda running: measure(running, job)) for scenario in job["scenarios"]
+    }
+
+
+def _count(job: dict[str, Any]) -> dict[str, Any]:
+    """Each scenario in a fork: none finds what another left behind, and imports are paid for once."""
+    _use_path(job)
+    result = {}
+    for index, scenario in enumerate(job["scenarios"]):
+        try:
+            _running(scenario)
+        except ScenarioError as error:
+            result[scenario["name"]] = _failed(error)
+            continue
+        result[scenario["name"]] = _in_fork(functools.partial(_count_one, scenario, {**job, "label": index}))
+    return result
+
+
+def _count_one(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    def counted(running: Running) -> dict[str, Any]:
+        _check_base(job["base"])
+        return count(running, job)
+
+    return _guarded(scenario, counted)
+
+
+def _guarded(scenario: dict[str, Any], use: Callable[[Running], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        with _running(scenario) as running:
+            return use(running)
+    except ScenarioError as error:
+        return _failed(error)
+
+
+def _in_fork(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    if not hasattr(os, "fork"):
+        return call()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        with open(reader, encoding="utf-8") as pipe:  # noqa: PTH123  # a descriptor has no path
+            text = pipe.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        found: dict[str, Any] = json.loads(text) if text else {"error": f"its process ended with {status}", "key": ""}
+        return found
+    try:
+        os.close(reader)
+        with open(writer, "w", encoding="utf-8") as pipe:  # noqa: PTH123  # likewise
+            json.dump(call(), pipe)
+    except BaseException:  # the fork must not run on into its parent's code
+        traceback.print_exc()
+        os._exit(1)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _pair(job: dict[str, Any]) -> dict[str, Any]:
+    (scenario,) = job["scenarios"]
+    try:
+        return {scenario["name"]: _regression(scenario, job)}
+    except ScenarioError as error:
+        return {scenario["name"]: _failed(error)}
+
+
+def _regression(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
+    switch = sides.Switch()
+    opened: dict[str, Running] = {}
+    owner: dict[str, sides.Side] = {}
+    shared: dict[str, Any] = {}
+    # In random order, as the blocks are: what is imported first may have the better place in memory.
+    order = ["head", "base"] if job["seed"] % 2 else ["base", "head"]
+    try:
+        for name in order:
+            path = job["path"] if name == "head" else [*job["base"], *job["path"]]
+            owner[name] = switch.side(path, shared)
+            switch.enter(owner[name])
+            try:
+                opened[name] = _running(scenario).__enter__()
+            except ScenarioError as error:
+                raise ScenarioError(f"{name}: {error}", error.key if name == "head" else "") from error
+            _check_base(job["base"] if name == "base" else [])
+            shared = sides.shareable(job["share"])
+        arms = {f"{name}.{part}": getattr(opened[name], part) for name in ("head", "base") for part in _PARTS[:2]}
+
+        def enter(arm: str) -> None:
+            switch.enter(owner[arm.partition(".")[0]])
+            arms[arm].block(1)
+
+        times = blocks.interleave(arms, blocks.Plan(**job["plan"]), job["seed"], enter)
+        return estimate.regression(times)
+    finally:
+        for name, running in opened.items():
+            switch.enter(owner[name])
+            running.close()
+        switch.leave()
+
+
+TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"time": _time, "count": _count, "pair": _pair}

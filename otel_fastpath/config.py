@@ -1,0 +1,154 @@
+"""Settings: keyword arguments of `instrument()` over OTEL_FASTPATH_* variables over defaults.
+
+The only module that reads os.environ. A bad value never raises: it is one log line that names the setting, the value,
+what was expected and what is used instead.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_logger = logging.getLogger(__name__)
+
+CORES: Final = ("c", "py")
+ENTRY_POINT: Final = "fastpath"
+
+_PREFIX: Final = "OTEL_FASTPATH_"
+# Keyword -> variable.
+_SETTINGS: Final = {
+    "disabled": "OTEL_FASTPATH_DISABLED",
+    "core": "OTEL_FASTPATH_CORE",
+    "exceptions": "OTEL_FASTPATH_EXCEPTIONS",
+    "exceptions_skip": "OTEL_FASTPATH_EXCEPTIONS_SKIP",
+    "exceptions_modules": "OTEL_FASTPATH_EXCEPTIONS_MODULES",
+    "exceptions_limit": "OTEL_FASTPATH_EXCEPTIONS_LIMIT",
+}
+# Read when the package is built.
+_OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
+# What other instrumentors take: callers that instrument all of them alike pass it to each.
+_OF_OTHERS: Final = frozenset({"tracer_provider", "meter_provider", "logger_provider"})
+
+
+@dataclass(frozen=True)
+class Config:
+    """What is on, and how.
+
+    Attributes:
+        disabled: Names of patches and wrappers that are left off; `*` and `?` match as in file names.
+        core: "c" or "py" asks for that implementation; None takes the compiled one where it is there.
+        stock: Why nothing is patched at all; empty where something is.
+        exceptions: What `otel_fastpath.exceptions.Settings.parse` reads, in its order.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    core: str | None = None
+    stock: str = ""
+    exceptions: tuple[Any, ...] = ("", "", "", "")
+
+    def off(self, name: str) -> str | None:
+        """Why the patch or wrapper of this name is left off; None: it is on."""
+        if self.stock:
+            return self.stock
+        for pattern in sorted(self.disabled):
+            if fnmatchcase(name, pattern):
+                return f"disabled by setting ({pattern})"
+        return None
+
+    def check_names(self, known: Iterable[str]) -> Config:
+        """Drop what names no patch or wrapper, with one log line."""
+        names = tuple(known)
+        unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
+        if unknown:
+            _logger.warning(
+                "%s: no patch or wrapper is called %s; expected a pattern or one of %s. It is ignored.",
+                _SETTINGS["disabled"],
+                ", ".join(map(repr, sorted(unknown))),
+                ", ".join(names),
+            )
+        return replace(self, disabled=self.disabled - unknown)
+
+
+def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Config:
+    """The settings of this process.
+
+    Args:
+        environ: In the place of os.environ.
+        **keywords: `disabled` (names, or one comma-separated string) and `core`, as in `Config`, and `exceptions`,
+            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; None counts as unset.
+    """
+    environ = os.environ if environ is None else environ
+    _report_unknown(environ, keywords)
+    return Config(
+        disabled=_names(*_given("disabled", keywords, environ)),
+        core=_core(*_given("core", keywords, environ)),
+        stock=_why_stock(environ),
+        exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
+    )
+
+
+def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether `opentelemetry-instrument` loads no instrumentation at all; who calls `instrument()` gets it still."""
+    environ = os.environ if environ is None else environ
+    return "*" in _disabled_instrumentations(environ)
+
+
+def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
+    """What the setting was called where it was made, and its value."""
+    if keywords.get(name) is not None:
+        return f"instrument({name}=...)", keywords[name]
+    return _SETTINGS[name], environ.get(_SETTINGS[name], "")
+
+
+def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any]) -> None:
+    for name in sorted(keywords.keys() - _SETTINGS.keys() - _OF_OTHERS):
+        _logger.warning(
+            "instrument(%s=...): no such setting; expected one of %s. It is ignored.", name, ", ".join(_SETTINGS)
+        )
+    ours = {name for name in environ if name.upper().startswith(_PREFIX)}
+    for name in sorted(ours - set(_SETTINGS.values()) - _OF_THE_BUILD):
+        _logger.warning("%s: no such setting; expected one of %s. It is ignored.", name, ", ".join(_SETTINGS.values()))
+
+
+def _names(setting: str, value: Any) -> frozenset[str]:
+    given = value.split(",") if isinstance(value, str) else value
+    try:
+        return frozenset(name.strip() for name in given if name.strip())
+    except (TypeError, AttributeError):
+        _logger.warning(
+            "%s is %r; expected names of patches, or one comma-separated string. Nothing is left off by it.",
+            setting,
+            value,
+        )
+        return frozenset()
+
+
+def _core(setting: str, value: Any) -> str | None:
+    asked = value.strip().lower() if isinstance(value, str) else value
+    if asked in CORES:
+        return str(asked)
+    if asked != "":
+        _logger.warning(
+            "%s is %r; expected c (compiled) or py (pure Python). The compiled core is used where it is there.",
+            setting,
+            value,
+        )
+    return None
+
+
+def _why_stock(environ: Mapping[str, str]) -> str:
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return "OTEL_SDK_DISABLED is true"
+    if ENTRY_POINT in _disabled_instrumentations(environ):
+        return f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names {ENTRY_POINT}"
+    return ""
+
+
+def _disabled_instrumentations(environ: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(name.strip() for name in environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))

@@ -1,0 +1,88 @@
+"""Attributes as they are kept: checked in one pass. Plain Python; compiled as `_attributes_c`.
+
+Values of the primitive types, sequences of one of them and lazy values are kept here; every other is cleaned by
+upstream's own code, which is also where the warnings come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import maxsize
+from types import MappingProxyType
+from typing import Any
+
+from otel_fastpath.lazy import Lazy
+
+# What `_span` and `_start` take from here; their compiled twins take it by `cimport`.
+__all__ = ["LEAVE", "clean_mapping", "frozen", "made"]
+
+# Types whose values are kept as they are.
+_PLAIN = frozenset({str, int, float, bool})
+# Returned in the place of a value or mapping that only upstream's own code can clean.
+LEAVE = object()
+
+
+def frozen(value: Any, longest: Any, clean: Any) -> Any:
+    """The value as it is kept, or `LEAVE`. Sequences of one primitive type are the common case."""
+    if type(value) is list or type(value) is tuple:
+        if not value:
+            return ()
+        kind = type(value[0])
+        if kind is str or kind is int or kind is float or kind is bool:
+            for item in value:
+                if type(item) is not kind or (kind is str and len(item) > longest):
+                    break
+            else:
+                return tuple(value)
+    if isinstance(value, Lazy):
+        return value
+    if clean is None:
+        return LEAVE
+    return clean(value, None if longest == maxsize else longest)
+
+
+def made(attributes: Any) -> Any:
+    """The attributes with every lazy value made, for upstream's own code."""
+    try:
+        if isinstance(attributes, Mapping) and any(isinstance(value, Lazy) for value in attributes.values()):
+            return {key: value.value() if isinstance(value, Lazy) else value for key, value in attributes.items()}
+    except Exception:
+        # What is no mapping or a broken one is upstream's to meet.
+        return attributes
+    return attributes
+
+
+def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
+    """The attributes as a new dict of values as they are kept, or `LEAVE`.
+
+    More than there is room for are not cleaned: upstream's code does it then, and cleaning twice would warn twice.
+    """
+    if type(attributes) is not dict:
+        if type(attributes) is not MappingProxyType:
+            return LEAVE
+        try:
+            attributes = dict(attributes)
+        except Exception:
+            # There are proxies of what is no mapping.
+            return LEAVE
+    plain = True
+    for key, value in attributes.items():
+        kind = type(value)
+        if type(key) is not str or not key:
+            return LEAVE
+        if kind is str:
+            if len(value) > longest:
+                return LEAVE
+        elif kind is not int and kind is not bool and kind is not float:
+            plain = False
+    if plain:
+        return attributes.copy()
+    if len(attributes) > room:
+        return LEAVE
+    kept = {}
+    for key, value in attributes.items():
+        cleaned = value if type(value) in _PLAIN else frozen(value, longest, clean)
+        if cleaned is LEAVE:
+            return LEAVE
+        kept[key] = cleaned
+    return kept

@@ -1,0 +1,385 @@
+"""The life of a span: attributes, events, end. Plain Python; compiled as `_span_c` with the types of its `.pxd`.
+
+Only what is exactly upstream's own takes the short way. Whatever else turns up (a value that must be cleaned, a limit
+that is reached, a lock or list that somebody asks for) makes the span hand over to upstream's own method for that
+operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibility properties of `core.span.FastSpan`
+give its methods the private attributes that they work on.
+
+There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
+between: CPython switches threads at calls and backward jumps only, 3.10 at any jump that is taken. That is why the
+checks are written so that the store follows when nothing jumps.
+"""
+
+from __future__ import annotations
+
+from os import getpid
+from sys import maxsize
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk import trace as _sdk_trace
+from opentelemetry.sdk.trace import Span as _StockSpan
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.core import faults
+from otel_fastpath.core.stack import snapshot
+from otel_fastpath.lazy import Lazy
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# What `_start` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["SpanState"]
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._attributes import *
+
+_sdk_globals = vars(_sdk_trace)
+_now = _sdk_trace.time_ns
+_OK = StatusCode.OK
+_UNSET_CODE = StatusCode.UNSET
+_stock_set_attribute: Any = _StockSpan.set_attribute
+_stock_set_attributes: Any = _StockSpan.set_attributes
+_stock_add_event: Any = _StockSpan.add_event
+_stock_update_name: Any = _StockSpan.update_name
+_stock_record_exception: Any = _StockSpan.record_exception
+_stock_set_status: Any = _StockSpan.set_status
+_stock_end: Any = _StockSpan.end
+
+
+def _time() -> Any:
+    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
+    clock = _sdk_globals["time_ns"]
+    return c_now() if COMPILED and clock is _now else clock()
+
+
+class Plan:
+    """What starting and ending a span needs of its tracer, worked out once by `core.plan`.
+
+    It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
+    `sys.maxsize`.
+    """
+
+    __slots__ = (
+        "batches",
+        "clean",
+        "config",
+        "event_class",
+        "generator",
+        "info",
+        "limits",
+        "local_not_sampled",
+        "local_sampled",
+        "max_attributes",
+        "max_event_attributes",
+        "max_event_value",
+        "max_events",
+        "max_value",
+        "metrics",
+        "processor",
+        "processors",
+        "random_flag",
+        "random_ids",
+        "remote_not_sampled",
+        "remote_sampled",
+        "resource",
+        "root",
+        "sampler",
+        "scope",
+        "span_class",
+        "starts",
+    )
+
+
+class Batch:
+    """What queueing a span needs of a `BatchProcessor`; what may change is read from the processor.
+
+    Args:
+        processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
+    """
+
+    __slots__ = ("max_batch", "max_queue", "pid", "processor", "queue")
+
+    def __init__(self, processor: Any) -> None:
+        self.processor = processor
+        self.queue = processor._queue
+        self.max_queue = processor._max_queue_size
+        self.max_batch = processor._max_export_batch_size
+        self.pid = processor._pid
+
+
+class EventState:
+    """The recorded part of an event. Combined with `opentelemetry.sdk.trace.Event` in `core.span`."""
+
+    __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
+
+
+class SpanState:
+    """The recorded part of a span. Combined with `opentelemetry.sdk.trace._Span` in `core.span`.
+
+    A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
+    `lock` is None until upstream's own code is called, which holds it from its look at the end time to its change.
+    `trace_id`, `trace_flags` and `trace_state` are those of `own_context`, which somebody may have replaced since.
+    """
+
+    __slots__ = (
+        "_context",
+        "_end_time",
+        "_instrumentation_scope",
+        "_kind",
+        "_name",
+        "_parent",
+        "_record_end_metrics",
+        "_record_exception",
+        "_resource",
+        "_set_status_on_exception",
+        "_start_time",
+        "_status",
+        "attribute_store",
+        "bounded_attributes",
+        "bounded_events",
+        "bounded_links",
+        "event_store",
+        "lock",
+        "own_context",
+        "plan",
+        "trace_flags",
+        "trace_id",
+        "trace_state",
+    )
+
+    def is_recording(self) -> bool:
+        """Whether the span has not ended."""
+        return self._end_time is None
+
+    def get_span_context(self) -> Any:
+        """The span's `SpanContext`."""
+        return self._context
+
+    def set_attribute(self, key: Any, value: Any) -> None:
+        """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
+        try:
+            if type(key) is str and key and self.bounded_attributes is None and self._end_time is None:
+                plan = self.plan
+                kind = type(value)
+                if kind is str:
+                    kept = value if len(value) <= plan.max_value else LEAVE
+                elif kind is int or kind is float or kind is bool:
+                    kept = value
+                else:
+                    # What upstream's method goes on with is not cleaned here: cleaning warns, and once is enough.
+                    store = self.attribute_store
+                    fits = len(store) < plan.max_attributes or key in store
+                    kept = frozen(value, plan.max_value, plan.clean) if fits else LEAVE
+                if kept is not LEAVE:
+                    store = self.attribute_store
+                    room = len(store) < plan.max_attributes
+                    if key in store:
+                        if self._end_time is None:
+                            # An overwritten attribute moves to the end.
+                            del store[key]
+                            store[key] = kept
+                            return
+                    elif room and self._end_time is None:
+                        store[key] = kept
+                        return
+        except Exception as error:
+            faults.absorb("Span.set_attribute", error)
+        _stock_set_attribute(self, key, value.value() if isinstance(value, Lazy) else value)
+
+    def set_attributes(self, attributes: Any) -> None:
+        """Set several attributes, as `opentelemetry.sdk.trace.Span.set_attributes` does."""
+        try:
+            if self.bounded_attributes is None and self._end_time is None and type(attributes) is dict:
+                plan = self.plan
+                store = self.attribute_store
+                kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes - len(store))
+                # Compiled, the loop below is not interrupted by other threads.
+                separate = not store or (not COMPILED and kept is not LEAVE and store.keys().isdisjoint(kept))
+                if kept is not LEAVE and len(store) + len(kept) <= plan.max_attributes and self._end_time is None:
+                    if separate:
+                        store.update(kept)
+                        return
+                    for key, value in kept.items():
+                        # An overwritten attribute moves to the end.
+                        if key in store and self._end_time is None:
+                            del store[key]
+                            store[key] = value
+                        elif self._end_time is None:
+                            store[key] = value
+                    return
+        except Exception as error:
+            faults.absorb("Span.set_attributes", error)
+        _stock_set_attributes(self, made(attributes))
+
+    def add_event(self, name: Any, attributes: Any = None, timestamp: Any = None) -> None:
+        """Add an event, as `opentelemetry.sdk.trace.Span.add_event` does."""
+        try:
+            if self._end_time is None and self.bounded_events is None:
+                plan = self.plan
+                events = self.event_store
+                kept = {}
+                if attributes:
+                    kept = clean_mapping(
+                        attributes,
+                        plan.max_event_value,
+                        plan.clean,
+                        plan.max_event_attributes if not events or len(events) < plan.max_events else -1,
+                    )
+                if kept is not LEAVE and self._keep_event(name, kept, timestamp):
+                    return
+        except Exception as error:
+            faults.absorb("Span.add_event", error)
+        _stock_add_event(self, name, made(attributes), timestamp)
+
+    def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
+        """Add an event with these attributes, unless a limit or the end of the span stands against it."""
+        plan = self.plan
+        event = c_new_instance(plan.event_class) if COMPILED else EventState.__new__(plan.event_class)
+        event._name = name
+        event._timestamp = _time() if timestamp is None else timestamp
+        event.attribute_store = kept
+        event.bounded_attributes = None
+        event.limits = plan.limits
+        events = self.event_store
+        if events is None:
+            events = self.event_store = []
+        room = len(events) < plan.max_events and len(kept) <= plan.max_event_attributes
+        if room and self._end_time is None and self.bounded_events is None:
+            events.append(event)
+            return True
+        return False
+
+    def record_exception(
+        self, exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
+    ) -> None:
+        """Record an exception as an event, as `opentelemetry.sdk.trace.Span.record_exception` does.
+
+        The stack trace is formatted when somebody reads it.
+        """
+        self._record(exception, attributes, timestamp, escaped, ())
+
+    def _record_escaping(self, exception: Any, frames: Any) -> None:
+        """Record an exception that leaves the span's scope; the frames are shown before its own."""
+        self._record(exception, None, None, escaped=False, frames=frames)
+
+    def _record(self, exception: Any, attributes: Any, timestamp: Any, escaped: Any, frames: Any) -> None:
+        try:
+            kept = self._exception_attributes(exception, attributes, escaped, frames)
+            if kept is not LEAVE and self._keep_event("exception", kept, timestamp):
+                return
+            if frames:
+                attributes = {"exception.stacktrace": str(snapshot(exception, frames))}
+        except Exception as error:
+            faults.absorb("Span.record_exception", error)
+        _stock_record_exception(self, exception, made(attributes), timestamp, escaped)
+
+    def _exception_attributes(self, exception: Any, attributes: Any, escaped: Any, frames: Any) -> Any:
+        plan = self.plan
+        if (
+            self._end_time is not None
+            or self.bounded_events is not None
+            or plan.max_event_value != maxsize
+            or not isinstance(exception, BaseException)
+        ):
+            return LEAVE
+        extra = None
+        if attributes:
+            events = self.event_store
+            room = plan.max_event_attributes - 4 if not events or len(events) < plan.max_events else -1
+            extra = clean_mapping(attributes, maxsize, plan.clean, room)
+            if extra is LEAVE:
+                return LEAVE
+        kind = type(exception)
+        module = kind.__module__
+        stack = snapshot(exception, frames)
+        kept = {
+            "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
+            "exception.message": str(exception),
+            "exception.stacktrace": stack,
+            "exception.escaped": str(escaped),
+        }
+        if extra is not None:
+            kept.update(extra)
+        return kept
+
+    def update_name(self, name: Any) -> None:
+        """Rename the span, as `opentelemetry.sdk.trace.Span.update_name` does."""
+        if self._end_time is None:
+            self._name = name
+        else:
+            _stock_update_name(self, name)
+
+    def set_status(self, status: Any, description: Any = None) -> None:
+        """Set the status, as `opentelemetry.sdk.trace.Span.set_status` does."""
+        if self._end_time is None:
+            if type(status) is StatusCode:
+                if status is _UNSET_CODE or self._status._status_code is _OK:
+                    return
+                status = Status(status, description)
+                if self._end_time is None:
+                    self._status = status
+                return
+            if description is None and type(status) is Status:
+                if (
+                    status._status_code is not _UNSET_CODE
+                    and self._status._status_code is not _OK
+                    and self._end_time is None
+                ):
+                    self._status = status
+                return
+        _stock_set_status(self, status, description)
+
+    def end(self, end_time: Any = None) -> None:
+        """End the span and hand it to the processors, as `opentelemetry.sdk.trace.Span.end` does.
+
+        Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
+        """
+        clock = _sdk_globals["time_ns"]
+        now = end_time if end_time is not None else c_now() if COMPILED and clock is _now else clock()
+        if (
+            self.bounded_attributes is None
+            and self.lock is None
+            and self._start_time is not None
+            and self._end_time is None
+        ):
+            self._end_time = now
+        else:
+            _stock_end(self, end_time)
+            return
+        try:
+            metrics = self._record_end_metrics
+            if metrics is not None:
+                metrics()
+            plan = self.plan
+            processor = plan.processor
+            if (
+                plan.batches is None
+                or processor._span_processors is not plan.processors
+                or self._context is not self.own_context
+            ):
+                processor._on_ending(self)
+                processor.on_end(self._readable_span())
+            elif self.trace_flags & 1:
+                for batch in plan.batches:
+                    _enqueue(batch, self)
+        except Exception as error:
+            faults.absorb("Span.end", error)
+            self._end_time = None
+            _stock_end(self, now)
+
+
+def _enqueue(batch: Any, span: Any) -> None:
+    """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
+    queue = batch.queue
+    length = len(queue) + 1
+    if batch.processor._shutdown or length > batch.max_queue or batch.pid != (c_getpid() if COMPILED else getpid()):
+        batch.processor.emit(span)
+        batch.pid = batch.processor._pid
+        return
+    queue.appendleft(span)
+    if length >= batch.max_batch:
+        awaken = batch.processor._worker_awaken
+        if not awaken.is_set():
+            awaken.set()

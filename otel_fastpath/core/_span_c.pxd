@@ -1,0 +1,101 @@
+# C types for the compiled twin of _span.py.
+import cython
+
+from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
+from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_new_instance, c_now
+
+cdef object getpid
+cdef object _sdk_trace
+cdef object _now
+cdef dict _sdk_globals
+cdef object Status
+cdef object StatusCode
+cdef object Lazy
+cdef object _OK
+cdef object _UNSET_CODE
+cdef object _stock_set_attribute
+cdef object _stock_set_attributes
+cdef object _stock_add_event
+cdef object _stock_update_name
+cdef object _stock_record_exception
+cdef object _stock_set_status
+cdef object faults
+cdef object snapshot
+cdef object _stock_end
+
+cdef _time()
+
+cdef class Plan:
+    cdef public tuple batches
+    cdef public object clean
+    cdef public object config
+    cdef public object event_class
+    cdef public object generator
+    cdef public object info
+    cdef public object limits
+    cdef public object local_not_sampled
+    cdef public object local_sampled
+    cdef public Py_ssize_t max_attributes
+    cdef public Py_ssize_t max_event_attributes
+    cdef public Py_ssize_t max_event_value
+    cdef public Py_ssize_t max_events
+    cdef public Py_ssize_t max_value
+    cdef public object metrics
+    cdef public object processor
+    cdef public object processors
+    cdef public int random_flag
+    cdef public bint random_ids
+    cdef public object remote_not_sampled
+    cdef public object remote_sampled
+    cdef public object resource
+    cdef public object root
+    cdef public object sampler
+    cdef public object scope
+    cdef public object span_class
+    cdef public bint starts
+
+cdef class EventState:
+    cdef public object _name
+    cdef public object _timestamp
+    cdef public dict attribute_store
+    cdef public object bounded_attributes
+    cdef public object limits
+
+cdef class SpanState:
+    cdef public object _context
+    cdef public object _end_time
+    cdef public object _instrumentation_scope
+    cdef public object _kind
+    cdef public object _name
+    cdef public object _parent
+    cdef public object _record_end_metrics
+    cdef public object _record_exception
+    cdef public object _resource
+    cdef public object _set_status_on_exception
+    cdef public object _start_time
+    cdef public object _status
+    cdef public dict attribute_store
+    cdef public object bounded_attributes
+    cdef public object bounded_events
+    cdef public object bounded_links
+    cdef public list event_store
+    cdef public object lock
+    cdef public object own_context
+    cdef public Plan plan
+    cdef bint _keep_event(self, object name, dict kept, object timestamp) except -1
+    @cython.locals(plan=Plan)
+    cdef _exception_attributes(self, object exception, object attributes, object escaped, object frames)
+    cdef _record(self, object exception, object attributes, object timestamp, object escaped, object frames)
+    cdef public int trace_flags
+    cdef public object trace_id
+    cdef public object trace_state
+
+cdef class Batch:
+    cdef public Py_ssize_t max_batch
+    cdef public Py_ssize_t max_queue
+    cdef public int pid
+    cdef public object processor
+    cdef public object queue
+
+@cython.locals(length=Py_ssize_t)
+cdef _enqueue(Batch batch, object span)

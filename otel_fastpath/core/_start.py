@@ -1,0 +1,231 @@
+"""Starting a span: parent, sampling, ids. Plain Python; compiled as `_start_c` with the types of its `.pxd`.
+
+The steps and their order are those of `opentelemetry.sdk.trace.Tracer.start_span`. What the tracer's configuration
+allows to leave out was worked out before, as its `Plan`.
+"""
+
+from __future__ import annotations
+
+from random import getrandbits
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.sdk import trace as _sdk_trace
+from opentelemetry.sdk.trace.sampling import Decision, SamplingResult
+from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
+from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext, TraceFlags
+from opentelemetry.trace.status import Status, StatusCode
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._attributes import *
+    from otel_fastpath.core._span import *
+
+# The current context's variable, read directly where the runtime context is upstream's own.
+_context_globals = vars(_context_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+_sdk_globals = vars(_sdk_trace)
+_now = _sdk_trace.time_ns
+_new = object.__new__
+_tuple_new = tuple.__new__
+_UNSET = Status(StatusCode.UNSET)
+_LOW_64_BITS = (1 << 64) - 1
+# Indexed by the flag bits: 1 sampled, 2 random trace id.
+_FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
+# A third bit of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent.
+_INVALID = 4
+
+# What `Plan` says of a sampler that is upstream's own; a non-negative number is the bound of a `TraceIdRatioBased`.
+DROP = -1
+RECORD_ONLY = -2
+SAMPLE = -3
+# Indexed by them: the last, the last but one, the last but two.
+_DECISIONS = (Decision.RECORD_AND_SAMPLE, Decision.RECORD_ONLY, Decision.DROP)
+_RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
+
+_make_plan: Any = None
+
+
+def configure(make_plan: Any) -> None:
+    """Give the module what is not hot: how a tracer's `Plan` is made."""
+    global _make_plan
+    _make_plan = make_plan
+
+
+def start_span(
+    tracer: Any,
+    name: Any,
+    context: Any,
+    kind: Any,
+    attributes: Any,
+    links: Any,
+    start_time: Any,
+    record_exception: Any,
+    set_status_on_exception: Any,
+) -> Any:
+    """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it."""
+    plan = _plan_of(tracer)
+    if plan is None:
+        return None
+    outer = _outer_span(context)
+    parent = None
+    if isinstance(outer, SpanState) and outer._context is outer.own_context:
+        parent = None if outer.trace_flags & _INVALID else outer._context
+        trace_id = outer.trace_id
+        flags = outer.trace_flags
+        state = outer.trace_state
+        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
+    elif outer is not None:
+        found = _foreign_parent(plan, outer)
+        if found is not None:
+            if not found:
+                return None
+            parent, trace_id, flags, state, rule = found
+    if not (plan.config.is_enabled if plan.config is not None else tracer._is_enabled()):
+        return NonRecordingSpan(get_current_span(context).get_span_context())
+    if parent is None:
+        trace_id, flags = _root_ids(plan)
+        state = DEFAULT_TRACE_STATE
+        rule = plan.root
+    if rule is None:
+        result = plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
+        rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
+    elif rule >= 0:
+        rule = SAMPLE if trace_id & _LOW_64_BITS < rule else DROP
+    if rule != DROP and attributes is not None and type(attributes) is not dict:
+        attributes = _proxied(attributes)
+    bits = (flags & plan.random_flag) | (rule == SAMPLE)
+    own = _own_context(plan, trace_id, bits, state)
+    metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
+    if rule == DROP:
+        return _dropped(own)
+    span = c_new_instance(plan.span_class) if COMPILED else SpanState.__new__(plan.span_class)
+    span.plan = plan
+    span.trace_id = trace_id
+    span.trace_flags = bits if plan.random_ids or own[5] else bits | _INVALID
+    span.trace_state = state
+    span._name = name
+    span._context = span.own_context = own
+    span._parent = parent
+    span._record_exception = record_exception
+    span._set_status_on_exception = set_status_on_exception
+    _begin(span, context, kind, attributes, links, start_time, metrics)
+    return span
+
+
+def _plan_of(tracer: Any) -> Any:
+    """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
+    try:
+        plan = tracer._otel_fastpath_plan
+    except AttributeError:
+        return _make_plan(tracer)
+    return plan if plan.processor._span_processors is plan.processors else _make_plan(tracer)
+
+
+def _outer_span(context: Any) -> Any:
+    """What the context (None: the current one) has as its span, or None."""
+    if context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+    if type(context) is Context:
+        return context.get(_SPAN_KEY)
+    return get_current_span(context)
+
+
+def _foreign_parent(plan: Any, outer: Any) -> Any:
+    """What follows from a span that is not of this core, or None where it is no valid parent.
+
+    Returns:
+        Its span context, trace id, flags, trace state, and the rule for its children. Nothing of all that where
+        upstream must say what is wrong with it.
+    """
+    parent = outer.get_span_context() if isinstance(outer, Span) else None
+    if parent is None:
+        return None
+    if not isinstance(parent, SpanContext):
+        return ()
+    trace_id, _, remote, flags, state, valid = parent
+    if not valid:
+        return None
+    if remote:
+        rule = plan.remote_sampled if flags & 1 else plan.remote_not_sampled
+    else:
+        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
+    return parent, trace_id, flags, state, rule
+
+
+def _proxied(attributes: Any) -> Any:
+    """The attributes as upstream's samplers give them back; raises as they do for what is no mapping."""
+    if type(attributes) is MappingProxyType:
+        return attributes
+    return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes).attributes
+
+
+def _dropped(own: Any) -> Any:
+    """A span that records nothing."""
+    span = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
+    span._context = own
+    return span
+
+
+def _root_ids(plan: Any) -> Any:
+    """A new trace's id, and the flag that says whether it is random."""
+    if plan.random_ids:
+        # Zero is invalid; the generator itself knows what to do then.
+        return getrandbits(128) or plan.generator.generate_trace_id(), plan.random_flag
+    return plan.generator.generate_trace_id(), plan.random_flag and 2 * plan.generator.is_trace_id_random()
+
+
+def _own_context(plan: Any, trace_id: Any, bits: Any, state: Any) -> Any:
+    """The new span's `SpanContext`."""
+    if not plan.random_ids:
+        span_id = plan.generator.generate_span_id()
+        return SpanContext(trace_id, span_id, is_remote=False, trace_flags=_FLAGS[bits], trace_state=state)
+    span_id = getrandbits(64) or plan.generator.generate_span_id()
+    if COMPILED:
+        return c_span_context(SpanContext, trace_id, span_id, _FLAGS[bits], state)
+    return _tuple_new(SpanContext, (trace_id, span_id, False, _FLAGS[bits], state, True))
+
+
+def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any, start_time: Any, metrics: Any) -> None:
+    """Give a new span what is empty or its tracer's, its kind, attributes and links, and its start."""
+    span = made_span
+    plan = span.plan
+    span._kind = kind
+    span._record_end_metrics = metrics
+    span._resource = plan.resource
+    span._instrumentation_scope = plan.scope
+    span._status = _UNSET
+    span._end_time = None
+    span.bounded_attributes = None
+    span.bounded_events = None
+    span.bounded_links = None
+    span.event_store = None
+    span.lock = None
+    if attributes is None:
+        span.attribute_store = {}
+    else:
+        kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
+        if kept is LEAVE:
+            span.attribute_store = {}
+            span._bound_attributes(made(_proxied(attributes)))
+        elif len(kept) > plan.max_attributes:
+            span.attribute_store = {}
+            span._bound_attributes(made(kept))
+        else:
+            span.attribute_store = kept
+    if links:
+        span.bounded_links = span._new_links(links)
+    clock = _sdk_globals["time_ns"]
+    span._start_time = start_time if start_time is not None else c_now() if COMPILED and clock is _now else clock()
+    if plan.starts:
+        plan.processor.on_start(span, parent_context=context)

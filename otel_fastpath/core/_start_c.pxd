@@ -1,0 +1,69 @@
+# C types for the compiled twin of _start.py.
+import cython
+
+from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
+from otel_fastpath.core._capi cimport COMPILED, c_current, c_new_instance, c_now, c_span_context
+from otel_fastpath.core._span_c cimport Plan, SpanState
+
+cdef object getrandbits
+cdef object Context
+cdef object Decision
+cdef object SamplingResult
+cdef object MappingProxyType
+cdef object NonRecordingSpan
+cdef object _SPAN_KEY
+cdef object get_current_span
+cdef object DEFAULT_TRACE_STATE
+cdef object Span
+cdef object SpanContext
+cdef dict _context_globals
+cdef object _runtime
+cdef object _variable
+cdef dict _sdk_globals
+cdef object _now
+cdef object _UNSET
+cdef object _LOW_64_BITS
+cdef tuple _FLAGS
+cdef int _INVALID
+cdef tuple _DECISIONS
+cdef dict _RULES
+cdef object _make_plan
+
+cdef _outer_span(object context)
+
+cdef _foreign_parent(Plan plan, object outer)
+
+@cython.locals(plan=Plan)
+cdef _plan_of(object tracer)
+
+cdef _proxied(object attributes)
+
+cdef _dropped(object own)
+
+cdef _root_ids(Plan plan)
+
+cdef _own_context(Plan plan, object trace_id, int bits, object state)
+
+@cython.locals(span=SpanState, plan=Plan)
+cdef _begin(
+    object made_span,
+    object context,
+    object kind,
+    object attributes,
+    object links,
+    object start_time,
+    object metrics,
+)
+
+@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, span=SpanState)
+cpdef start_span(
+    object tracer,
+    object name,
+    object context,
+    object kind,
+    object attributes,
+    object links,
+    object start_time,
+    object record_exception,
+    object set_status_on_exception,
+)

@@ -1,0 +1,100 @@
+"""Build hook: compile the hot modules where a C compiler is there; else leave a pure-Python package.
+
+OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SWITCH = "OTEL_FASTPATH_EXTENSION"
+# Compiled name -> its source. A plain .py is also the module's pure twin and is compiled under a second name.
+EXTENSIONS = {
+    "otel_fastpath.core._attributes_c": "otel_fastpath/core/_attributes.py",
+    "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
+    "otel_fastpath.core._propagation_c": "otel_fastpath/core/_propagation.py",
+    "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",
+    "otel_fastpath.core._span_c": "otel_fastpath/core/_span.py",
+    "otel_fastpath.core._start_c": "otel_fastpath/core/_start.py",
+}
+if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
+    # The callback of sys.monitoring, which it calls under the GIL.
+    EXTENSIONS["otel_fastpath.core._excmon"] = "otel_fastpath/core/_excmon.c"
+
+
+class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
+    """Adds the compiled modules to a wheel, or puts them beside their sources for an editable install."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, unless switched off.
+
+        Raises:
+            ValueError: The switch has none of its three values.
+        """
+        mode = os.environ.get(SWITCH, "auto")
+        if mode not in {"auto", "off", "require"}:
+            raise ValueError(f"{SWITCH}={mode!r}: expected auto, off or require")
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        targets = {name: Path(*name.split(".")).as_posix() + suffix for name in EXTENSIONS}
+        if version == "editable":
+            for target in targets.values():
+                # An older compile would be imported in the place of the edited source.
+                Path(self.root, target).unlink(missing_ok=True)
+        if mode == "off":
+            return
+        self.scratch = tempfile.TemporaryDirectory()
+        built = compile_extensions(self.root, self.scratch.name, required=mode == "require")
+        if built is None:
+            self.app.display_warning("No working C compiler: building otel-fastpath without its extensions.")
+            return
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        for name, target in targets.items():
+            if version == "editable":
+                # A new file, not new bytes in the old one: a running process may have that one mapped.
+                fresh = Path(self.root, target + ".new")
+                fresh.write_bytes(built[name].read_bytes())
+                fresh.replace(Path(self.root, target))
+            else:
+                build_data["force_include"][str(built[name])] = target
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002  # the hook's interface
+        """Remove what compiling left."""
+        if hasattr(self, "scratch"):
+            self.scratch.cleanup()
+
+
+def compile_extensions(root: str, scratch: str, *, required: bool) -> dict[str, Path] | None:
+    """Compile all or nothing: the compiled name -> the file, or None where one did not compile."""
+    from Cython.Build import build_ext
+    from setuptools import Distribution, Extension
+
+    # Plain Extensions handed to Cython's build_ext: cythonize() would drop `optional`.
+    extensions = [
+        Extension(name, [source], extra_compile_args=["-g0", "-O3"], optional=not required)
+        for name, source in EXTENSIONS.items()
+    ]
+    command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": extensions}))
+    command.cython_directives = {
+        "language_level": "3",
+        # Annotations are for mypy: as C types they would reject what the pure twin accepts.
+        "annotation_typing": False,
+    }
+    command.cython_c_in_temp = True
+    command.build_lib = command.build_temp = scratch
+    command.ensure_finalized()
+    here = Path.cwd()
+    os.chdir(root)
+    try:
+        command.run()
+    finally:
+        os.chdir(here)
+    built = {name: Path(command.get_ext_fullpath(name)) for name in EXTENSIONS}
+    return built if all(path.exists() for path in built.values()) else None

@@ -1,0 +1,199 @@
+"""What a tracer's configuration allows to be short: upstream's own objects are recognised exactly, by type.
+
+Whoever is not upstream's own (a sampler, an id generator, a processor) is asked as upstream asks; a provider or tracer
+that looks different altogether gets no plan, and its spans are started by upstream.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import attributes as attributes_api
+from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor, SynchronousMultiSpanProcessor, Tracer
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import (
+    Decision,
+    ParentBased,
+    ParentBasedTraceIdRatio,
+    StaticSampler,
+    TraceIdRatioBased,
+)
+from opentelemetry.trace.span import TraceFlags
+
+from otel_fastpath.core.span import unlimited
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_logger = logging.getLogger(__name__)
+
+PLAN: Final = "_otel_fastpath_plan"
+_KINDS = (
+    StaticSampler,
+    TraceIdRatioBased,
+    ParentBased,
+    ParentBasedTraceIdRatio,
+    RandomIdGenerator,
+    BatchSpanProcessor,
+    SynchronousMultiSpanProcessor,
+    ConcurrentMultiSpanProcessor,
+)
+_METHODS = (
+    "should_sample",
+    "generate_span_id",
+    "generate_trace_id",
+    "is_trace_id_random",
+    "on_start",
+    "_on_ending",
+    "on_end",
+)
+_AS_IMPORTED = {kind: {name: getattr(kind, name) for name in _METHODS if hasattr(kind, name)} for kind in _KINDS}
+_RULES = {Decision.DROP: -1, Decision.RECORD_ONLY: -2, Decision.RECORD_AND_SAMPLE: -3}
+_IS_ENABLED = Tracer._is_enabled
+# Since 1.44 a tracer keeps its configuration; before that it asks its provider each time.
+_HAS_CONFIG = "_tracer_config" in _IS_ENABLED.__code__.co_names
+_RANDOM_FLAG = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
+
+
+def _cleaner() -> Any:
+    """Upstream's function for one value, where its meaning is that of 1.45; before that only its container cleans."""
+    clean = getattr(attributes_api, "_clean_attribute_value", None)
+    if clean is None or "max_string_value_length" not in inspect.signature(clean).parameters:
+        return None
+    return clean
+
+
+_CLEAN = _cleaner()
+
+
+def _is_upstream(value: Any, *kinds: type) -> bool:
+    """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
+    kind = type(value)
+    return kind in kinds and all(
+        getattr(kind, name) is function and name not in vars(value) for name, function in _AS_IMPORTED[kind].items()
+    )
+
+
+def _rule(sampler: Any) -> int | None:
+    """The sampler as the hot code decides by it (see `core._span`), or None where it must be asked."""
+    if _is_upstream(sampler, StaticSampler):
+        return _RULES[sampler._decision]
+    if _is_upstream(sampler, TraceIdRatioBased):
+        bound: int = sampler._bound
+        return bound
+    return None
+
+
+class Planner:
+    """Makes the plans of one core and takes them back.
+
+    Args:
+        hot: The module `core._span` or its compiled twin.
+        span_class: The class of the spans to create.
+        event_class: The class of their events.
+        is_watched: Whether a plan of this tracer will be dropped when one of the tracer's attributes is set.
+    """
+
+    def __init__(self, hot: Any, span_class: type, event_class: type, is_watched: Callable[[Any], bool]) -> None:
+        self._hot = hot
+        self._is_watched = is_watched
+        self._span_class = span_class
+        self._event_class = event_class
+        self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
+        self._refused: weakref.WeakSet[Tracer] = weakref.WeakSet()
+
+    def make_plan(self, tracer: Any) -> Any:
+        """The tracer's plan, kept on the tracer; None where upstream must start its spans."""
+        if tracer in self._refused:
+            return None
+        try:
+            plan = self._make(tracer)
+        except Exception:
+            _logger.exception("The fast path cannot read %r; upstream starts its spans.", tracer)
+            plan = None
+        if plan is None:
+            self._refused.add(tracer)
+            return None
+        self._planned.add(tracer)
+        vars(tracer)[PLAN] = plan
+        if not self._holds(plan, tracer):
+            # Another thread configured the tracer while the plan was made.
+            vars(tracer).pop(PLAN, None)
+            return None
+        return plan
+
+    def forget(self) -> None:
+        """Take every plan off its tracer."""
+        for tracer in tuple(self._planned):
+            vars(tracer).pop(PLAN, None)
+        self._planned.clear()
+        self._refused.clear()
+
+    def _make(self, tracer: Any) -> Any:
+        processor = tracer.span_processor
+        if not self._is_watched(tracer) or "start_span" in vars(tracer):
+            return None
+        if not _is_upstream(processor, SynchronousMultiSpanProcessor, ConcurrentMultiSpanProcessor):
+            return None
+        plan = self._hot.Plan()
+        plan.span_class = self._span_class
+        plan.event_class = self._event_class
+        plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
+        plan.resource = tracer.resource
+        plan.scope = tracer._instrumentation_scope
+        plan.info = tracer.instrumentation_info
+        plan.clean = _CLEAN
+        plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
+        plan.generator = tracer.id_generator
+        plan.random_ids = _is_upstream(plan.generator, RandomIdGenerator)
+        plan.random_flag = _RANDOM_FLAG
+        self._plan_sampling(plan, tracer.sampler)
+        self._plan_limits(plan, tracer._span_limits)
+        plan.processor = processor
+        plan.processors = processor._span_processors
+        all_batch = all(_is_upstream(each, BatchSpanProcessor) for each in plan.processors)
+        plan.starts = not all_batch
+        if all_batch and type(processor) is SynchronousMultiSpanProcessor:
+            plan.batches = tuple(self._hot.Batch(each._batch_processor) for each in plan.processors)
+        else:
+            plan.batches = None
+        return plan
+
+    @staticmethod
+    def _holds(plan: Any, tracer: Any) -> bool:
+        return (
+            plan.sampler is tracer.sampler
+            and plan.generator is tracer.id_generator
+            and plan.processor is tracer.span_processor
+            and plan.limits is tracer._span_limits
+            and plan.resource is tracer.resource
+            and plan.scope is tracer._instrumentation_scope
+            and (plan.config is None or plan.config is tracer._tracer_config)
+        )
+
+    @staticmethod
+    def _plan_sampling(plan: Any, sampler: Any) -> None:
+        plan.sampler = sampler
+        if _is_upstream(sampler, ParentBased, ParentBasedTraceIdRatio):
+            plan.root = _rule(sampler._root)
+            plan.remote_sampled = _rule(sampler._remote_parent_sampled)
+            plan.remote_not_sampled = _rule(sampler._remote_parent_not_sampled)
+            plan.local_sampled = _rule(sampler._local_parent_sampled)
+            plan.local_not_sampled = _rule(sampler._local_parent_not_sampled)
+        else:
+            plan.root = plan.remote_sampled = plan.remote_not_sampled = _rule(sampler)
+            plan.local_sampled = plan.local_not_sampled = plan.root
+
+    @staticmethod
+    def _plan_limits(plan: Any, limits: Any) -> None:
+        plan.limits = limits
+        plan.max_attributes = unlimited(limits.max_span_attributes)
+        plan.max_value = unlimited(limits.max_span_attribute_length)
+        plan.max_events = unlimited(limits.max_events)
+        # Where no event is kept, their attributes need no room either.
+        plan.max_event_attributes = unlimited(limits.max_event_attributes) if plan.max_events else 0
+        plan.max_event_value = unlimited(limits.max_attribute_length)

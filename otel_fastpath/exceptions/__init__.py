@@ -1,0 +1,113 @@
+"""Counts the exceptions of this process, each once, while it runs.
+
+`instrument()` starts it, as OTEL_FASTPATH_EXCEPTIONS says; by itself it is::
+
+    from otel_fastpath import exceptions
+
+    exceptions.start(exceptions.Settings())
+    for count in exceptions.snapshot():
+        print(count.type, count.raised)
+    exceptions.stop()
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.exceptions import boundaries, metrics, monitor, operations
+from otel_fastpath.exceptions.boundaries import UncaughtCount, uncaught
+from otel_fastpath.exceptions.monitor import SiteCount, TypeCount, is_counting, snapshot
+from otel_fastpath.exceptions.operations import ExceptionCountProcessor
+from otel_fastpath.exceptions.settings import OFF, Settings
+from otel_fastpath.patching import Row, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "ExceptionCountProcessor",
+    "Settings",
+    "SiteCount",
+    "TypeCount",
+    "UncaughtCount",
+    "is_counting",
+    "snapshot",
+    "start",
+    "status",
+    "stop",
+    "uncaught",
+]
+
+NAME: Final = "exceptions"
+_WHY: Final = "Counts each exception once, by type; costs nothing while none is raised."
+
+
+def start(
+    settings: Settings, core: str | None = None, *, meter_provider: Any = None, tracer_provider: Any = None
+) -> bool:
+    """Count exceptions from now on, and report them as OpenTelemetry metrics.
+
+    Args:
+        settings: What to count.
+        core: "py" if the compiled callback must not be used.
+        meter_provider: In the place of the global one.
+        tracer_provider: In the place of the global one, for `Settings.operations`.
+
+    Returns:
+        Whether they are counted; if not, the log says why. On Python 3.10 and 3.11 only what nothing catches is.
+    """
+    stop()
+    _watch_forks()
+    if sys.version_info < (3, 12):
+        monitor.state.reason = "sys.monitoring needs Python 3.12"
+        if settings.mode != OFF:
+            boundaries.start(settings, meter_provider)
+        return False
+    if not monitor.prepare(settings, core) or monitor.state.engine is None:
+        return False
+    metrics.install(metrics.RAISED_NAME, _raised, meter_provider)
+    if monitor.counts_handled():
+        metrics.install(metrics.HANDLED_NAME, _handled, meter_provider)
+    if settings.operations:
+        operations.install(monitor.state.engine.Operation, tracer_provider)
+        monitor.state.engine.watch(operations.current)
+    # Last, so that none of our own exceptions is counted.
+    monitor.run()
+    return True
+
+
+def stop(reason: str = "stopped") -> None:
+    """Stop counting and give everything back; `snapshot` keeps what was counted."""
+    operations.uninstall()
+    boundaries.stop()
+    monitor.stop(reason)
+
+
+def status() -> list[Row]:
+    """What became of the counters and of their patches, as in `otel-fastpath status`."""
+    if boundaries.is_on():
+        reason = f"{monitor.state.reason}: only what nothing catches is counted"
+        return [Row(NAME, "sys.monitoring", State.SKIPPED, reason, _WHY), *boundaries.status()]
+    if not is_counting():
+        state = State.SKIPPED if monitor.state.is_refused else State.OFF
+        return [Row(NAME, "sys.monitoring", state, monitor.state.reason, _WHY)]
+    rows = [Row(NAME, "sys.monitoring", State.APPLIED, "", _WHY)]
+    return rows + (operations.status() if monitor.state.settings.operations else [])
+
+
+@functools.cache
+def _watch_forks() -> None:
+    if hasattr(os, "register_at_fork"):
+        for call in (monitor.forked, boundaries.forked, metrics.forked):
+            os.register_at_fork(after_in_child=call)
+
+
+def _raised() -> Iterator[tuple[metrics.Attributes, int]]:
+    return metrics.raised(snapshot() if is_counting() else ())
+
+
+def _handled() -> Iterator[tuple[metrics.Attributes, int]]:
+    return metrics.handled(snapshot() if is_counting() and monitor.counts_handled() else ())

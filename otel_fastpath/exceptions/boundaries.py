@@ -1,0 +1,162 @@
+"""Python 3.10 and 3.11: what is cheap to count there, the exceptions that nothing caught.
+
+There is no `sys.monitoring`, and a trace function slows every call down. So only where an exception comes out of the
+program is it counted: of the main thread, of a thread, of a callback or task of an event loop. That is a small part of
+what is raised, and a metric of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import _platform
+from otel_fastpath.exceptions import metrics
+from otel_fastpath.exceptions.settings import LIMIT, SKIPPED, Settings
+from otel_fastpath.patching import Patch, Patcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otel_fastpath.patching import Row
+
+BOUNDARY: Final = "cpython.exception.boundary"
+MAIN: Final = "main"
+THREAD: Final = "thread"
+EVENT_LOOP: Final = "event_loop"
+_OTHER: Final = "_OTHER"
+
+_lock = threading.Lock()
+_counts: dict[tuple[str, str], int] = {}
+_settings = Settings(skip=SKIPPED, limit=LIMIT)
+_is_on = False
+
+
+@dataclass(frozen=True)
+class UncaughtCount:
+    """The exceptions of one type that came out at one boundary.
+
+    Attributes:
+        type: Module and qualified name, bare for builtins.
+        boundary: "main", "thread" or "event_loop".
+        count: How many.
+    """
+
+    type: str
+    boundary: str
+    count: int
+
+
+def start(settings: Settings, meter_provider: Any = None) -> None:
+    """Count what nothing catches from now on."""
+    global _settings, _is_on
+    _settings, _is_on = settings, True
+    _patcher.install()
+    metrics.install(metrics.UNCAUGHT_NAME, _streams, meter_provider)
+
+
+def stop() -> None:
+    """Put the hooks back; the counts stay."""
+    global _is_on
+    _is_on = False
+    _patcher.uninstall()
+
+
+def is_on() -> bool:
+    """Whether the hooks are in place."""
+    return _is_on
+
+
+def status() -> list[Row]:
+    """What became of the hooks."""
+    return _patcher.status()
+
+
+def uncaught() -> tuple[UncaughtCount, ...]:
+    """The exceptions that nothing caught, the most frequent first; only counted on Python 3.10 and 3.11."""
+    with _lock:
+        counts = [UncaughtCount(kind, boundary, count) for (kind, boundary), count in _counts.items() if count]
+    return tuple(sorted(counts, key=lambda each: (-each.count, each.type, each.boundary)))
+
+
+def forked() -> None:
+    """Begin at zero in a child process."""
+    global _lock
+    _lock = threading.Lock()
+    _counts.clear()
+
+
+def _streams() -> Iterator[tuple[metrics.Attributes, int]]:
+    if _is_on:
+        for each in uncaught():
+            yield (("error.type", each.type), (BOUNDARY, each.boundary)), each.count
+
+
+def _name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _count(kind: Any, boundary: str) -> None:
+    if not isinstance(kind, type) or any(_name(base) in _settings.skip for base in kind.__mro__):
+        return
+    key = (_name(kind), boundary)
+    with _lock:
+        if key not in _counts and len(_counts) >= _settings.limit:
+            key = (_OTHER, boundary)
+        _counts[key] = _counts.get(key, 0) + 1
+
+
+def _make_excepthook(original: Any) -> Any:
+    @functools.wraps(original)
+    def excepthook(*args: Any, **kwargs: Any) -> Any:
+        _count(args[0] if args else None, MAIN)
+        return original(*args, **kwargs)
+
+    return excepthook
+
+
+def _make_thread_excepthook(original: Any) -> Any:
+    @functools.wraps(original)
+    def excepthook(args: Any, /) -> Any:
+        _count(getattr(args, "exc_type", None), THREAD)
+        return original(args)
+
+    return excepthook
+
+
+def _make_call_exception_handler(original: Any) -> Any:
+    @functools.wraps(original)
+    def call_exception_handler(self: Any, context: Any) -> Any:
+        exception = context.get("exception") if isinstance(context, dict) else None
+        if exception is not None:
+            _count(type(exception), EVENT_LOOP)
+        return original(self, context)
+
+    return call_exception_handler
+
+
+_patcher: Final = Patcher(
+    (
+        Patch(
+            name="exceptions.main",
+            target="sys:excepthook",
+            why="Counts the exception that ends the program.",
+            make=_make_excepthook,
+        ),
+        Patch(
+            name="exceptions.thread",
+            target="threading:excepthook",
+            why="Counts the exceptions that end threads.",
+            make=_make_thread_excepthook,
+        ),
+        Patch(
+            name="exceptions.event_loop",
+            target="asyncio.base_events:BaseEventLoop.call_exception_handler",
+            why="Counts the exceptions of callbacks, and of tasks that nobody awaited.",
+            make=_make_call_exception_handler,
+        ),
+    ),
+    _platform.installed,
+)

@@ -1,0 +1,88 @@
+"""From names of modules to the files whose code counts."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import site
+import sys
+import sysconfig
+from typing import Final
+
+_logger = logging.getLogger(__name__)
+
+MINE: Final = "mine"
+NO_STDLIB: Final = "no-stdlib"
+
+# The beginning of a file's name, and whether its code counts. The first that fits decides.
+Filters = tuple[tuple[str, bool], ...]
+
+
+def filters(modules: tuple[str, ...]) -> tuple[Filters, bool]:
+    """What decides whether a file's code counts.
+
+    Args:
+        modules: As in `Settings.modules`.
+
+    Returns:
+        The filters, the most specific first, and whether code counts that none of them fits.
+    """
+    # What passes through our own hooks is counted where it came from or goes to.
+    found = {_OURS: False}
+    names = [name for name in modules if name not in {MINE, NO_STDLIB}]
+    if len(names) < len(modules):
+        # Made by exec: data classes, named tuples, annotations.
+        found["<"] = False
+        found.update(dict.fromkeys(_stdlib(), False))
+        found.update(dict.fromkeys(_installed(), MINE not in modules))
+    for name in names:
+        places = _places(name)
+        if not places:
+            _logger.warning("OTEL_FASTPATH_EXCEPTIONS_MODULES: there is no module %r. It is ignored.", name)
+        found.update(dict.fromkeys(places, True))
+    ordered = sorted(found.items(), key=lambda item: -len(item[0]))
+    return tuple(ordered), not names or len(names) < len(modules)
+
+
+def counts(file_name: str, rules: Filters, default: bool) -> bool:
+    """Whether code of this file counts."""
+    for prefix, counted in rules:
+        if file_name.startswith(prefix):
+            return counted
+    return default
+
+
+def _folder(path: str) -> str:
+    return os.path.join(path, "")  # noqa: PTH118  # ends with the separator, so that "/lib/a" is not "/lib/ab"
+
+
+# The folder of otel_fastpath.
+_OURS: Final = _folder(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120  # as code names its file
+
+
+def _stdlib() -> set[str]:
+    return {_folder(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+
+
+def _installed() -> set[str]:
+    paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
+    if site.ENABLE_USER_SITE:
+        paths.add(site.getusersitepackages())
+    return {_folder(path) for path in paths}
+
+
+def _places(name: str) -> set[str]:
+    """The file of a module, and the folders of a package, without importing it."""
+    if name == "__main__":
+        file = getattr(sys.modules.get(name), "__file__", None)
+        return {file} if file else set()
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError):
+        return set()
+    if spec is None:
+        return set()
+    if spec.submodule_search_locations is not None:
+        return {_folder(path) for path in spec.submodule_search_locations}
+    return {spec.origin} if spec.origin and spec.has_location else set()

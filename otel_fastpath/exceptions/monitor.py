@@ -1,0 +1,281 @@
+"""The counters on `sys.monitoring`: claim a tool id, register the callbacks, read the counts, give everything back."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from otel_fastpath.exceptions import files
+from otel_fastpath.exceptions.settings import HANDLED, OFF, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import ContextVar
+    from types import CodeType
+
+_logger = logging.getLogger(__name__)
+
+TOOL_NAME: Final = "otel-fastpath"
+# 5 is nobody's; 3 and 4 are free for all but ddtrace's; 2 is cProfile's; 1 is coverage's, which takes another.
+TOOL_IDS: Final = (5, 3, 4, 2, 1)
+OTHER: Final = "_OTHER"
+
+
+class Engine(Protocol):
+    """The callbacks and their counts: `core._excmon` or `exceptions._pure`."""
+
+    Operation: Callable[..., Any]
+    on_raise: Callable[..., None]
+    on_reraise: Callable[..., None]
+    on_handled: Callable[..., None]
+
+    def configure(  # noqa: D102
+        self,
+        limit: int,
+        skip: frozenset[str],
+        filters: files.Filters,
+        counted_by_default: bool,
+        by_site: bool,
+        marks: bool,
+        /,
+    ) -> None: ...
+    def watch(self, variable: ContextVar[Any] | None, /) -> None: ...  # noqa: D102
+    def counts(self) -> list[tuple[str | None, int, int, bool]]: ...  # noqa: D102
+    def site_counts(self) -> list[tuple[str | None, CodeType, int, int]]: ...  # noqa: D102
+    def reset(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class SiteCount:
+    """The exceptions of one type that came up at one place.
+
+    Attributes:
+        function: The qualified name of the function.
+        file: Its file.
+        line: The line; 0 if unknown.
+        raised: How many.
+    """
+
+    function: str
+    file: str
+    line: int
+    raised: int
+
+
+@dataclass(frozen=True)
+class TypeCount:
+    """The exceptions of one type since the start of the process.
+
+    Attributes:
+        type: Module and qualified name, bare for builtins; `_OTHER` for the types beyond the limit.
+        raised: How many.
+        handled: How many of them were caught and not raised again; None if that is not counted.
+        sites: Where they came up, the most frequent first; empty unless asked for.
+    """
+
+    type: str
+    raised: int
+    handled: int | None
+    sites: tuple[SiteCount, ...] = ()
+
+
+class _State:
+    """What this process has running."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.engine: Engine | None = None
+        self.tool_id: int | None = None
+        self.settings = Settings(mode=OFF)
+        self.reason = "not started"
+        # Whether it was to count and cannot.
+        self.is_refused = False
+
+
+state = _State()
+
+
+def prepare(settings: Settings, core: str | None = None) -> bool:
+    """Get ready to count, or say once in the log why that cannot be.
+
+    Args:
+        settings: What to count.
+        core: "py" if the compiled callback must not be used.
+
+    Returns:
+        Whether `run` can follow.
+    """
+    with state.lock:
+        stop("switched off")
+        state.settings = settings
+        if settings.mode == OFF:
+            return False
+        engine, reason = _engine(settings, core)
+        tool_id = claim() if engine is not None else None
+        if engine is None or tool_id is None:
+            state.is_refused = True
+            state.reason = reason or f"all of the tool ids {TOOL_IDS} of sys.monitoring are taken: {_owners()}"
+            _logger.log(
+                logging.WARNING if settings.asked else logging.INFO, "Exceptions are not counted: %s.", state.reason
+            )
+            return False
+        filters, default = files.filters(settings.modules)
+        engine.configure(settings.limit, settings.skip, filters, default, settings.code, True)  # noqa: FBT003  # positional only
+        state.engine, state.tool_id, state.reason = engine, tool_id, ""
+        return True
+
+
+def run() -> None:
+    """Start counting."""
+    with state.lock:
+        if state.engine is not None and state.tool_id is not None:
+            _register(state.engine, state.tool_id, handled=counts_handled())
+
+
+def stop(reason: str = "stopped") -> None:
+    """Stop counting and give the tool id back; the counts stay."""
+    with state.lock:
+        state.reason, state.is_refused = reason, False
+        if state.tool_id is None:
+            return
+        tool_id, state.tool_id = state.tool_id, None
+        if state.engine is not None:
+            state.engine.watch(None)
+        if sys.version_info >= (3, 12) and sys.monitoring.get_tool(tool_id) == TOOL_NAME:
+            clear(tool_id)
+            sys.monitoring.free_tool_id(tool_id)
+
+
+def is_counting() -> bool:
+    """Whether exceptions are being counted."""
+    return state.tool_id is not None
+
+
+def counts_handled() -> bool:
+    """Whether handled exceptions are asked for and can be told."""
+    return state.settings.mode == HANDLED and is_compiled()
+
+
+def is_compiled() -> bool:
+    """Whether the callbacks are the compiled ones."""
+    return state.engine is not None and state.engine.__name__.endswith("._excmon")  # type: ignore[attr-defined]
+
+
+def snapshot() -> tuple[TypeCount, ...]:
+    """The exceptions of this process by type, the most frequent first.
+
+    In a child process, those since the fork. What was counted stays after `stop`.
+    """
+    engine = state.engine
+    if engine is None:
+        return ()
+    # The rows first: what is raised in between belongs to a site at most, never to a row alone.
+    rows = engine.counts()
+    sites = _sites(engine) if state.settings.code else {}
+    handled_is_known = counts_handled()
+    counts = (
+        TypeCount(
+            name or OTHER,
+            raised,
+            min(max(handled, 0), raised) if handled_is_known and markable else None,
+            tuple(sites.get(name, ())),
+        )
+        for name, raised, handled, markable in rows
+        if raised
+    )
+    return tuple(sorted(counts, key=lambda count: (-count.raised, count.type)))
+
+
+def forked() -> None:
+    """Begin at zero in a child process; the events and callbacks it inherits."""
+    # The lock may be held by a thread that this process does not have.
+    state.lock = threading.RLock()
+    if state.engine is not None:
+        state.engine.reset()
+
+
+def claim() -> int | None:
+    """Take the first free tool id, with nothing left on it by an earlier owner; None: none is free."""
+    if sys.version_info < (3, 12):
+        return None
+    for tool_id in TOOL_IDS:
+        if sys.monitoring.get_tool(tool_id) is None:
+            try:
+                sys.monitoring.use_tool_id(tool_id, TOOL_NAME)
+            except ValueError:
+                # Another thread was quicker.
+                continue
+            clear(tool_id)
+            return tool_id
+    return None
+
+
+def clear(tool_id: int) -> None:
+    """Switch off every event of the tool id and forget its callbacks: before 3.14 freeing the id does neither."""
+    if sys.version_info >= (3, 12):
+        sys.monitoring.set_events(tool_id, 0)
+        for event in vars(sys.monitoring.events).values():
+            if isinstance(event, int) and event.bit_count() == 1:
+                sys.monitoring.register_callback(tool_id, event, None)
+
+
+def _register(engine: Engine, tool_id: int, *, handled: bool) -> None:
+    if sys.version_info >= (3, 12):
+        events = sys.monitoring.events
+        callbacks = {events.RAISE: engine.on_raise}
+        if handled:
+            callbacks[events.RERAISE] = engine.on_reraise
+            callbacks[events.EXCEPTION_HANDLED] = engine.on_handled
+        for event, callback in callbacks.items():
+            sys.monitoring.register_callback(tool_id, event, callback)
+        sys.monitoring.set_events(tool_id, sum(callbacks))
+
+
+def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
+    """The callbacks to use, or why there are none."""
+    if sys.version_info < (3, 12):
+        return None, "sys.monitoring needs Python 3.12"
+    if core == "py":
+        reason = "OTEL_FASTPATH_CORE=py leaves the compiled callback out"
+    else:
+        try:
+            return importlib.import_module("otel_fastpath.core._excmon"), ""
+        except ModuleNotFoundError:
+            reason = "the compiled callback is not built"
+        except ImportError as error:
+            reason = f"the compiled callback cannot be imported ({error})"
+            _logger.warning("The compiled exception callback is there but cannot be imported: %s", error)
+    if not settings.python:
+        return None, f"{reason}; OTEL_FASTPATH_EXCEPTIONS=python counts without it"
+    if settings.mode == HANDLED:
+        _logger.warning("Handled exceptions are not counted: that takes the compiled callback, and %s.", reason)
+    return importlib.import_module("otel_fastpath.exceptions._pure"), ""
+
+
+def _owners() -> str:
+    if sys.version_info < (3, 12):
+        return ""
+    return ", ".join(f"{tool_id} by {sys.monitoring.get_tool(tool_id)}" for tool_id in TOOL_IDS)
+
+
+def _sites(engine: Engine) -> dict[str | None, list[SiteCount]]:
+    """The counts per place and type; functions defined anew at the same place are one."""
+    totals: dict[tuple[str | None, str, str, int], int] = {}
+    for name, code, offset, raised in engine.site_counts():
+        place = (name, code.co_qualname, code.co_filename, _line(code, offset))
+        totals[place] = totals.get(place, 0) + raised
+    found: dict[str | None, list[SiteCount]] = {}
+    for (name, function, file, line), raised in sorted(totals.items(), key=lambda item: -item[1]):
+        found.setdefault(name, []).append(SiteCount(function, file, line, raised))
+    return found
+
+
+def _line(code: CodeType, offset: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= offset < end:
+            return line or 0
+    return 0

@@ -1,0 +1,210 @@
+"""The number of exceptions raised while a server span was open, as an attribute of that span.
+
+A span processor opens an `Operation` with each server span and keeps it in a context variable, where the callback finds
+it. Tasks inherit the variable; threads are handed it by two patches, of `Thread.start` and of the thread pool's
+`submit`.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath import _platform
+from otel_fastpath.patching import Patch, Patcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.patching import Row
+
+_logger = logging.getLogger(__name__)
+
+ATTRIBUTE: Final = "cpython.exceptions"
+_SERVER: Final = SpanKind.SERVER
+_CONSUMER: Final = SpanKind.CONSUMER
+_OF_SPAN: Final = "_otel_fastpath_operation"
+
+current: ContextVar[Any] = ContextVar("otel_fastpath_operation", default=None)
+
+
+class ExceptionCountProcessor:
+    """Gives each server and consumer span the number of exceptions raised while it was open.
+
+    It is added to the global tracer provider, or the one that `instrument(tracer_provider=...)` names. To another,
+    add it yourself: `provider.add_span_processor(ExceptionCountProcessor())`.
+    """
+
+    # For a tracer's plan to go by: it is for server and consumer spans only, and has nothing to do once they ended.
+    for_server_spans = True
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:  # noqa: ARG002  # the interface of processors
+        """Open an operation with a server span."""
+        kind = span.kind
+        if (kind is not _SERVER and kind is not _CONSUMER) or _new_operation is None:
+            return
+        outer = current.get()
+        while outer is not None and outer.closed:
+            # It ended in another context than this, which it began in.
+            outer = outer.outer
+        operation = _new_operation(outer)
+        setattr(span, _OF_SPAN, operation)
+        # Written here, so that at the end there is at most a value to replace.
+        span.set_attribute(ATTRIBUTE, 0)
+        current.set(operation)
+
+    def _on_ending(self, span: Any) -> None:
+        operation = span.__dict__.pop(_OF_SPAN, None)
+        if operation is None:
+            return
+        operation.closed = True
+        if current.get() is operation:
+            current.set(operation.outer)
+        if operation.count:
+            _overwrite(span, operation.count)
+
+    def on_end(self, span: Any) -> None:
+        """Nothing: the attribute is set before the span is handed on."""
+
+    def shutdown(self) -> None:
+        """Nothing is held."""
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:  # noqa: ARG002  # the interface of processors
+        """Nothing is held."""
+        return True
+
+
+_new_operation: Callable[[Any], Any] | None = None
+_processor: Final = ExceptionCountProcessor()
+
+
+def install(operation_class: Callable[[Any], Any], tracer_provider: Any = None) -> None:
+    """Open an operation with each server span from now on."""
+    global _new_operation
+    _new_operation = operation_class
+    _attach(tracer_provider or trace.get_tracer_provider())
+    _patcher.install()
+
+
+def uninstall() -> None:
+    """Open no more operations; the processor stays with its provider and does nothing."""
+    global _new_operation
+    _new_operation = None
+    _patcher.uninstall()
+
+
+def status() -> list[Row]:
+    """What became of the patches."""
+    return _patcher.status()
+
+
+def _overwrite(span: Any, count: int) -> None:
+    # The span has ended for everybody else: what upstream calls "ending" is after its attributes are closed.
+    try:
+        if getattr(span, "bounded_attributes", span) is None and ATTRIBUTE in span.attribute_store:
+            # The fast span's own store.
+            span.attribute_store[ATTRIBUTE] = count
+            return
+        attributes = span._attributes
+        closed = attributes._immutable
+        attributes._immutable = False
+        try:
+            attributes[ATTRIBUTE] = count
+        finally:
+            attributes._immutable = closed
+    except Exception:
+        _logger.exception("The number of exceptions could not be written to a span.")
+
+
+def _attach(provider: Any) -> None:
+    add = getattr(provider, "add_span_processor", None)
+    if add is None or getattr(provider, _OF_SPAN, None) is _processor:
+        return
+    if type(getattr(provider, "_active_span_processor", None)).__name__ == "ConcurrentMultiSpanProcessor":
+        _logger.warning("Spans get no %s: the tracer provider starts spans on other threads.", ATTRIBUTE)
+        return
+    setattr(provider, _OF_SPAN, _processor)
+    add(_processor)
+
+
+def _make_set_tracer_provider(original: Any) -> Any:
+    @functools.wraps(original)
+    def _set_tracer_provider(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+        _attach(trace.get_tracer_provider())
+
+    return _set_tracer_provider
+
+
+def _run_within(thread: Any, run: Any, operation: Any) -> None:
+    # The attribute shadowed the method, and its reference to the thread was a cycle.
+    if run is None:
+        del thread.run
+        run = thread.run
+    current.set(operation)
+    run()
+
+
+def _make_start(original: Any) -> Any:
+    from concurrent.futures import thread as pool  # noqa: PLC0415  # only where threads are being patched
+
+    worker = pool._worker
+
+    @functools.wraps(original)
+    def start(self: Any) -> None:
+        operation = current.get()
+        # A pool's thread outlives the operation that happened to need it; its work items bring their own.
+        if operation is not None and getattr(self, "_target", None) is not worker:
+            self.run = functools.partial(_run_within, self, vars(self).get("run"), operation)
+        original(self)
+
+    return start
+
+
+def _call_within(operation: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    token = current.set(operation)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        current.reset(token)
+
+
+def _make_submit(original: Any) -> Any:
+    @functools.wraps(original)
+    def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        operation = current.get()
+        if operation is None:
+            return original(self, fn, *args, **kwargs)
+        return original(self, _call_within, operation, fn, *args, **kwargs)
+
+    return submit
+
+
+_patcher: Final = Patcher(
+    (
+        Patch(
+            name="exceptions.tracer_provider",
+            target="opentelemetry.trace:_set_tracer_provider",
+            why="A tracer provider that is set later gets the processor that counts exceptions, too.",
+            make=_make_set_tracer_provider,
+        ),
+        Patch(
+            name="exceptions.threads",
+            target="threading:Thread.start",
+            why="Exceptions in a thread count for the operation that started it.",
+            make=_make_start,
+        ),
+        Patch(
+            name="exceptions.thread_pool",
+            target="concurrent.futures.thread:ThreadPoolExecutor.submit",
+            why="Exceptions in a thread pool count for the operation that submitted the call.",
+            make=_make_submit,
+        ),
+    ),
+    _platform.installed,
+)

@@ -1,0 +1,107 @@
+"""The `opentelemetry_instrumentor` entry point: settings -> patches on, and off again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
+
+from otel_fastpath import _platform, config, core, exceptions
+from otel_fastpath.patching import Patcher
+from otel_fastpath.sdk import all_patches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from otel_fastpath.patching import Row
+
+_logger = logging.getLogger(__name__)
+_lock = threading.Lock()
+
+
+class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
+    """Makes the OpenTelemetry of this process cheap; `uninstrument()` puts back what was there.
+
+    `opentelemetry-instrument` finds and calls it by itself. To call it explicitly::
+
+        FastpathInstrumentor().instrument()
+
+    Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.config.Config`; those of
+    `otel_fastpath.config.from_env` for exceptions; `meter_provider` and `tracer_provider`, for them too. No argument
+    and no variable makes it raise: what is wrong is logged, once.
+    """
+
+    _patcher: Patcher | None = None
+    _need_gil: frozenset[str] = frozenset()
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Nothing must be installed for it: each patch waits for its own target."""
+        return ()
+
+    def status(self) -> list[Row]:
+        """What became of every patch, in the order of `otel-fastpath status`."""
+        return self._patches().status() + exceptions.status()
+
+    def _patches(self) -> Patcher:
+        with _lock:
+            if self._patcher is None:
+                patches = all_patches()
+                # On the class: the instrumentor is a singleton, and so is what it did to this process.
+                type(self)._need_gil = frozenset(patch.name for patch in patches if patch.needs_gil)
+                type(self)._patcher = Patcher(patches, _platform.installed)
+            patcher: Patcher = self._patcher  # type: ignore[assignment]
+            return patcher
+
+    def _instrument(self, **kwargs: Any) -> None:
+        try:
+            settings = config.from_env(**kwargs)
+            patcher = self._patches()
+            settings = settings.check_names(row.name for row in self.status())
+            off = self._switch(settings)
+            patcher.install(off)
+            if not settings.stock and find_spec("opentelemetry.sdk") is None:
+                _logger.warning("OpenTelemetry's SDK is not installed: only what patches its API is in place.")
+        except Exception:
+            _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
+            return
+        try:
+            self._count_exceptions(settings, off(exceptions.NAME), kwargs)
+        except Exception:
+            _logger.exception("Exceptions are not counted.")
+
+    @staticmethod
+    def _count_exceptions(settings: config.Config, off: str | None, providers: dict[str, Any]) -> None:
+        if off is not None:
+            exceptions.stop(off)
+            return
+        exceptions.start(
+            exceptions.Settings.parse(*settings.exceptions),
+            settings.core,
+            meter_provider=providers.get("meter_provider"),
+            tracer_provider=providers.get("tracer_provider"),
+        )
+
+    def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
+        """What says of each patch why it is left off."""
+        if settings.stock:
+            return settings.off
+        if _platform.WHY_NO_CORE:
+            _logger.warning("Most of otel-fastpath is left off: %s.", _platform.WHY_NO_CORE)
+            return lambda name: _platform.WHY_NO_CORE if name in self._need_gil else settings.off(name)
+        try:
+            core.choose(settings.core)
+        except ImportError as error:
+            reason = f"the {settings.core} core was asked for and cannot be imported ({error})"
+            _logger.error("OTEL_FASTPATH_CORE: %s; nothing is patched.", reason)  # noqa: TRY400  # the reason says it
+            return lambda _name: reason
+        return settings.off
+
+    def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
+        try:
+            exceptions.stop("uninstrumented")
+            self._patches().uninstall()
+        except Exception:
+            _logger.exception("otel-fastpath could not be taken off completely.")

@@ -1,0 +1,16 @@
+"""Patches of OpenTelemetry's own packages: one module per thing replaced, each exporting PATCHES."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from otel_fastpath.patching import Patch
+
+
+def all_patches() -> tuple[Patch, ...]:
+    """Every patch of this package, in the order in which they are applied."""
+    # Loaded when instrumenting, not before.
+    from otel_fastpath.sdk import api_trace, otlp_trace, propagation, tracer, version_lookups  # noqa: PLC0415
+
+    return (*version_lookups.PATCHES, *api_trace.PATCHES, *propagation.PATCHES, *tracer.PATCHES, *otlp_trace.PATCHES)

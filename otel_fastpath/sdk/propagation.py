@@ -1,0 +1,78 @@
+"""W3C Trace Context headers: `opentelemetry.trace.propagation.tracecontext`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+from otel_fastpath import core
+from otel_fastpath.core import faults
+from otel_fastpath.patching import Patch
+from otel_fastpath.sdk._upstream import API, sources
+
+_MODULE: Final = "opentelemetry.trace.propagation.tracecontext"
+_RESTS_ON: Final = (
+    f"{_MODULE}:TraceContextTextMapPropagator.extract",
+    f"{_MODULE}:TraceContextTextMapPropagator.inject",
+    "opentelemetry.propagators.textmap:DefaultGetter.get",
+    "opentelemetry.propagators.textmap:DefaultSetter.set",
+    "opentelemetry.trace.span:SpanContext.__new__",
+)
+
+
+def _make_extract(original: Any) -> Any:
+    from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
+
+    fast = core.hot("_propagation").extract
+
+    @functools.wraps(original)
+    def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+        try:
+            found = fast(carrier, context, getter)
+        except Exception as error:
+            if not faults.ours(error):
+                raise
+            faults.report("TraceContextTextMapPropagator.extract", error)
+            found = None
+        return original(self, carrier, context, getter) if found is None else found
+
+    return extract
+
+
+def _make_inject(original: Any) -> Any:
+    from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
+
+    fast = core.hot("_propagation").inject
+
+    @functools.wraps(original)
+    def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
+        try:
+            if fast(carrier, context, setter):
+                return
+        except Exception as error:
+            if not faults.ours(error):
+                raise
+            faults.report("TraceContextTextMapPropagator.inject", error)
+        original(self, carrier, context, setter)
+
+    return inject
+
+
+PATCHES: Final = (
+    Patch(
+        name="propagation.extract",
+        target=f"{_MODULE}:TraceContextTextMapPropagator.extract",
+        why="Reading a traceparent header takes 45,000 instructions; here one match and three objects.",
+        make=_make_extract,
+        requires=API,
+        sources=sources(*_RESTS_ON),
+    ),
+    Patch(
+        name="propagation.inject",
+        target=f"{_MODULE}:TraceContextTextMapPropagator.inject",
+        why="Writing a traceparent header takes 19,000 instructions; here one formatted string.",
+        make=_make_inject,
+        requires=API,
+        sources=sources(*_RESTS_ON),
+    ),
+)

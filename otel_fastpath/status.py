@@ -1,0 +1,124 @@
+"""What became of every patch and wrapper in this process: as text for people, as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import platform
+import textwrap
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import _platform, core
+from otel_fastpath.core import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otel_fastpath.patching import Row
+
+# Goes up when a key of the JSON is renamed or goes away.
+SCHEMA: Final = 1
+
+_DISTRIBUTIONS: Final = ("opentelemetry-api", "opentelemetry-sdk", "opentelemetry-instrumentation")
+_HEADINGS: Final = ("NAME", "STATE", "TARGET, AND WHY IT IS NOT APPLIED")
+_GAP: Final = "  "
+_NARROWEST_REASON: Final = 30
+
+
+@dataclass(frozen=True)
+class Status:
+    """The facts that explain what this process does with OpenTelemetry.
+
+    Attributes:
+        version: Of otel-fastpath.
+        core: The implementation in use, "c" or "py"; empty where none is.
+        why_not_compiled: Why it is not "c".
+        python: Implementation and version.
+        distributions: OpenTelemetry's distributions -> their versions, None where one is not installed.
+        faults: How often our own code failed, for each place; upstream's ran instead.
+        notes: What else there is to know, a sentence each.
+        rows: Every patch and wrapper.
+    """
+
+    version: str
+    core: str
+    why_not_compiled: str
+    python: str
+    distributions: dict[str, str | None]
+    faults: dict[str, int]
+    notes: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
+    """Describe this process, with these rows of its instrumentor."""
+    implementation, why_not = core.implementation()
+    return Status(
+        version=_platform.version("otel-fastpath") or "?",
+        core=implementation,
+        why_not_compiled=why_not,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        distributions={name: _platform.version(name) for name in _DISTRIBUTIONS},
+        faults=faults.counts(),
+        notes=tuple(notes),
+        rows=tuple(rows),
+    )
+
+
+def as_json(status: Status) -> str:
+    """The status as one JSON object; `schema` says which keys to expect."""
+    document: dict[str, Any] = {"schema": SCHEMA, **asdict(status)}
+    document["patches"] = document.pop("rows")
+    return json.dumps(document, indent=2)
+
+
+def as_text(status: Status, width: int) -> str:
+    """The status as a table of at most this width, where the names and targets leave room for it."""
+    return "\n".join([*_head(status, width), "", *_table(status.rows, width), "", _summary(status.rows)])
+
+
+def _head(status: Status, width: int) -> list[str]:
+    core_name = {"c": "compiled core", "py": "pure Python core"}.get(status.core, "no core")
+    why_not = f" ({status.why_not_compiled})" if status.why_not_compiled else ""
+    installed = ", ".join(f"{name} {version or 'not installed'}" for name, version in status.distributions.items())
+    lines = [f"otel-fastpath {status.version}, {core_name}{why_not}, {status.python}", installed, _faults(status)]
+    lines += [f"Note: {note}" for note in status.notes]
+    return [
+        part for line in lines for part in textwrap.wrap(line, width, subsequent_indent=_GAP, break_long_words=False)
+    ]
+
+
+def _faults(status: Status) -> str:
+    if not status.faults:
+        return "0 faults"
+    total = sum(status.faults.values())
+    places = ", ".join(f"{place} {count}" for place, count in sorted(status.faults.items()))
+    return f"{total} fault{'s' if total > 1 else ''}, upstream's code ran instead: {places}"
+
+
+def _table(rows: Sequence[Row], width: int) -> list[str]:
+    cells = [_HEADINGS, *((row.name, row.state.value, row.target) for row in rows)]
+    name_width, state_width = (max(len(cell[column]) for cell in cells) for column in (0, 1))
+    indent = " " * (name_width + state_width + 2 * len(_GAP))
+    room = max(width - len(indent), _NARROWEST_REASON)
+    lines = []
+    for (name, state, target), row in zip(cells, [None, *rows], strict=True):
+        first, *more = _target(target, room)
+        if row is not None:
+            more += textwrap.wrap(row.reason, room, break_long_words=False)
+        lines.append(f"{name:{name_width}}{_GAP}{state:{state_width}}{_GAP}{first}")
+        lines += [indent + line for line in more]
+    return lines
+
+
+def _target(target: str, room: int) -> list[str]:
+    """The target, in two lines where it has no room in one."""
+    module, _, name = target.partition(":")
+    return [target] if len(target) <= room or not name else [f"{module}:", f"{_GAP}{name}"]
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.state.value] = counts.get(row.state.value, 0) + 1
+    return ", ".join(f"{count} {state}" for state, count in counts.items())

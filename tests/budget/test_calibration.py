@@ -1,0 +1,109 @@
+"""Calibrated values: written, read, kept while they are good, and refused where they are not."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from otel_fastpath.budget import calibration, declare
+from otel_fastpath.budget.calibration import Calibration
+from otel_fastpath.budget.declare import DeclarationError
+
+
+def made(**changes):
+    """A calibration with these facts."""
+    facts = {
+        "python": "3.13",
+        "implementation": "CPython",
+        "harness": 1,
+        "reference": "minispan/1",
+        "interpreter": "gcc 12",
+        "cpu": "fast",
+        "distributions": {"opentelemetry-sdk": "1.45.1"},
+        "scenarios": {'the "hook"': {"calls": 3.0, "instructions": 12345.678, "overhead": 0.123456789}},
+    }
+    return Calibration(**{**facts, **changes})
+
+
+def test_what_is_written_is_read(tmp_path):
+    """Names with quotes, and numbers as exact as they need be."""
+    file = tmp_path / "lock.toml"
+
+    calibration.write(file, [made(), made(python="3.12")])
+
+    first, second = calibration.read(file)
+    assert (first.python, second.python) == ("3.13", "3.12")
+    assert first.scenarios == {'the "hook"': {"calls": 3, "instructions": 12345.7, "overhead": 0.123457}}
+    before = file.read_bytes()
+    calibration.write(file, calibration.read(file))
+    assert file.read_bytes() == before
+
+
+def test_no_file_is_no_calibration(tmp_path):
+    """Nothing was calibrated yet."""
+    assert calibration.read(tmp_path / "none.toml") == []
+
+
+@pytest.mark.parametrize("text", ["", "environment = 3", "[[environment]]\npython = '3.13'"])
+def test_a_file_that_is_none_is_a_mistake(tmp_path, text):
+    """One line that says what writes one."""
+    file = tmp_path / "lock.toml"
+    file.write_text(text)
+
+    with pytest.raises(DeclarationError, match="expected what `otel-fastpath budget calibrate` writes") as caught:
+        calibration.read(file)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "metric", "reason"),
+    [
+        ({}, "instructions", ""),
+        ({"cpu": "slow"}, "instructions", ""),
+        ({"harness": 2}, "calls", "calibrated by harness 2, this is 1"),
+        ({"interpreter": "gcc 13"}, "calls", ""),
+        ({"interpreter": "gcc 13"}, "instructions", "calibrated on gcc 13; this is gcc 12"),
+        (
+            {"distributions": {"opentelemetry-sdk": "1.44"}},
+            "calls",
+            "calibrated with opentelemetry-sdk 1.44, here is 1.45.1",
+        ),
+        ({"distributions": {}}, "calls", "calibrated with opentelemetry-sdk none, here is 1.45.1"),
+        ({"distributions": {}}, "overhead", ""),
+        ({"reference": "json/1"}, "overhead", "calibrated in json/1, not minispan/1"),
+        ({"reference": "json/1"}, "calls", ""),
+    ],
+)
+def test_a_value_is_good_where_it_was_taken(changes, metric, reason):
+    """Counts for one set of versions, instructions for one build of Python, times for one reference."""
+    assert made(**changes).unfit(made(), metric) == reason
+
+
+def test_one_scenario_can_be_calibrated_by_itself():
+    """The others keep their values, and other Python versions theirs."""
+    old = made(scenarios={"a": {"calls": 1.0, "instructions": 10.0}, "b": {"calls": 2.0}})
+    new = made(scenarios={"b": {"calls": 3.0}})
+
+    merged = calibration.merged([old, made(python="3.12")], new)
+
+    assert [each.python for each in merged] == ["3.13", "3.12"]
+    assert merged[0].scenarios == {"a": {"calls": 1.0, "instructions": 10.0}, "b": {"calls": 3.0}}
+
+
+def test_values_that_are_void_are_dropped():
+    """After an upgrade nothing of the old versions is left beside the new."""
+    old = made(distributions={"opentelemetry-sdk": "1.44.0"}, scenarios={"a": {"calls": 1.0}})
+
+    merged = calibration.merged([old], made(scenarios={"b": {"calls": 3.0}}))
+
+    assert merged[0].scenarios == {"b": {"calls": 3.0}}
+
+
+def test_this_environment_is_described(project):
+    """By what its values depend on."""
+    found = calibration.here(declare.read(project.declare('calls = "<= 3"')))
+
+    assert found.scenarios == {}
+    assert "opentelemetry-sdk" in found.distributions
+    assert all(getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "scenarios")

@@ -1,0 +1,296 @@
+"""The commands, from outside: what they print, what they write, and what they end with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@t")
+SLOWER = "def work():\n    pass\n\ndef hooked():\n    for _ in range(60):\n        pass\n"
+
+
+def lines(text):
+    """Rows of the table, by scenario and metric."""
+    return [line for line in text.splitlines() if line.startswith("hook ")]
+
+
+def test_budgets_that_hold(project):
+    """Status 0, a row for each limit, a summary."""
+    project.declare('calls = "<= 3"\nbytecodes = "<= 200"\noverhead = ["1 ref", "900 us"]')
+
+    run = project.check()
+
+    assert (run.returncode, run.stderr) == (0, "")
+    assert [line.split()[1] for line in lines(run.stdout)] == ["overhead", "overhead", "bytecodes", "calls"]
+    assert "3 pass, 1 information in" in run.stdout
+
+
+def test_a_budget_that_is_exceeded(project):
+    """Status 1, and the row says fail."""
+    project.declare('bytecodes = "<= 20"')
+
+    run = project.check()
+
+    assert run.returncode == 1
+    assert "<= 20" in lines(run.stdout)[0]
+    assert "fail" in lines(run.stdout)[0]
+
+
+def test_a_timed_budget_that_is_exceeded(project):
+    """It fails as well, after twice as many processes."""
+    project.declare('overhead = "0.001 ref"')
+
+    run = project.check("--json", "-")
+
+    (result,) = json.loads(run.stdout)["results"]
+    assert run.returncode == 1
+    assert result["verdict"] == "fail"
+    assert len(result["estimates"]) == 2
+    assert result["low"] > 0.001
+
+
+def test_nothing_measured(project):
+    """Status 4: a hook that raises is no regression, and no pass; its error is in the row."""
+    project.declare('calls = "<= 3"\noverhead = "1 ref"', instrumented="broken")
+
+    run = project.check()
+
+    assert run.returncode == 4
+    assert all("not measured  instrumented raised ValueError: no such item (" in each for each in lines(run.stdout))
+    assert "hooks.py:" in run.stdout
+
+
+def test_strict_lets_only_passes_through(project):
+    """A relative limit without a calibrated value is not measured: 0, or 4 with --strict."""
+    project.declare('calls = "<= 3"\nbytecodes = "+2%"')
+
+    assert project.check().returncode == 0
+    run = project.check("--strict")
+
+    assert run.returncode == 4
+    assert "run `otel-fastpath budget calibrate`" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--only", "none"), "--only none: expected one of hook, or a pattern"),
+        (("--metrics", "calls,seconds"), "--metrics seconds: expected some of regression,overhead,bytecodes"),
+        (("--base", "no-such"), "no-such: expected a folder, a wheel or a git ref"),
+        (("--json", "no/such/folder.json"), "--json no/such/folder.json: No such file or directory"),
+    ],
+)
+def test_usage(project, arguments, message):
+    """Status 2 and one line."""
+    project.declare('calls = "<= 3"')
+
+    run = project.check(*arguments)
+
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"otel-fastpath: {message}")
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_mistake_in_the_declaration(project):
+    """So is that; it can be a callable that is not there."""
+    file = project.declare('calls = "<= 3"', instrumented="hoked")
+
+    run = project.check()
+
+    assert run.returncode == 2
+    assert run.stderr == (
+        f'otel-fastpath: {file}: scenarios.hook.instrumented = "hooks:hoked": expected an importable callable, async '
+        "if and only if bare is; AttributeError: module 'hooks' has no attribute 'hoked'\n"
+    )
+
+
+def test_no_declaration(project):
+    """The message says what was looked for, and where."""
+    run = project.run("budget", "check")
+
+    assert run.returncode == 2
+    assert "upwards has a table [tool.otel-fastpath.budgets]; name a file with --file" in run.stderr
+
+
+def test_the_nearest_pyproject_is_taken(project):
+    """From a folder below it too; async hooks are measured like others."""
+    project.write(
+        "pyproject.toml",
+        """
+        [tool.otel-fastpath.budgets.scenarios.hook]
+        bare = "hooks:async_work"
+        instrumented = "hooks:async_hooked"
+        bytecodes = "<= 200"
+        """,
+    )
+    (project.folder / "below").mkdir()
+    project.folder /= "below"
+
+    run = project.run("budget", "check")
+
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_calibrating_and_holding(project):
+    """What was calibrated holds; one bytecode in fifty more does not; the lock is next to the declaration."""
+    project.declare('bytecodes = "+2%"\ncalls = "+0%"\noverhead = "+20%"')
+
+    run = project.run("budget", "calibrate", "--file", "budgets.toml", "--processes", "1", "--cycles", "50")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "4 values of 1 scenarios for Python 3." in run.stdout
+    assert "bytecodes = " in (project.folder / "overhead-lock.toml").read_text()
+    assert project.check("--metrics", "bytecodes,calls", "--strict").returncode == 0
+
+    project.write("hooks.py", SLOWER)
+    run = project.check("--metrics", "bytecodes,calls", "--strict")
+    assert run.returncode == 1
+    assert [line.split()[-1] for line in lines(run.stdout)] == ["fail", "pass"]
+
+
+def test_what_was_not_measured_is_not_calibrated(project):
+    """Status 4, and nothing is written."""
+    project.declare('bytecodes = "+2%"', instrumented="broken")
+
+    run = project.run("budget", "calibrate", "--file", "budgets.toml")
+
+    assert run.returncode == 4
+    assert "not measured: bytecodes: instrumented raised ValueError" in run.stdout
+    assert not (project.folder / "overhead-lock.toml").exists()
+
+
+def test_an_improvement_is_told(project):
+    """So that it can be held."""
+    project.write("hooks.py", SLOWER)
+    project.declare('bytecodes = "+2%"')
+    project.run("budget", "calibrate", "--file", "budgets.toml")
+    project.write("hooks.py", SLOWER.replace("60", "30"))
+
+    assert "below the calibrated value: to hold it, run `otel-fastpath budget calibrate`" in project.check().stdout
+
+
+def test_comparing_with_a_git_ref(project):
+    """A third more is found, in time and in bytecodes; no change is not; overheads are not part of it."""
+    project.write("pyproject.toml", "")
+    project.declare('regression = "5%"\nbytecodes = "+2%"\noverhead = "1 ref"')
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        subprocess.run([*GIT, *command], cwd=project.folder, check=True)
+    compare = ("budget", "compare", "--file", "budgets.toml", "--base", "HEAD", "--cycles", "60", "--pause", "0")
+
+    same = project.run(*compare, "--json", "-")
+    assert same.returncode == 0, same.stderr
+    found = json.loads(same.stdout)
+    assert {each["metric"]: each["verdict"] for each in found["results"]} == {"regression": "pass", "bytecodes": "pass"}
+    assert found["base"].startswith("HEAD (")
+
+    project.write("hooks.py", SLOWER)
+    slower = json.loads(project.run(*compare, "--json", "-").stdout)
+    assert [each["verdict"] for each in slower["results"]] == ["fail", "fail"]
+    assert 1.2 < slower["results"][0]["value"] < 1.6
+    assert slower["results"][1]["calibrated"] < slower["results"][1]["value"]
+
+
+def test_a_base_that_cannot_be_loaded(project, tmp_path_factory):
+    """It is not measured, and the note says that it is base's fault."""
+    other = tmp_path_factory.mktemp("base")
+    (other / "helper.py").write_text("raise ImportError('needs a compiler')\n")
+    project.write("helper.py", "")
+    project.write("hooks.py", "import helper\n" + SLOWER)
+    project.declare('regression = "5%"\ncalls = "+2%"')
+
+    run = project.run("budget", "compare", "--file", "budgets.toml", "--base", str(other))
+
+    assert run.returncode == 4
+    assert "base: ImportError: needs a compiler" in run.stdout
+
+
+def test_a_base_that_is_not_used(project, tmp_path_factory):
+    """Head compared with itself would pass; it is not measured instead."""
+    other = tmp_path_factory.mktemp("base")
+    (other / "unrelated.py").write_text("")
+    project.declare('regression = "5%"\ncalls = "+2%"')
+
+    run = project.run("budget", "compare", "--file", "budgets.toml", "--base", str(other))
+
+    assert run.returncode == 4
+    assert [line.count("base: the scenario imports nothing of it") for line in lines(run.stdout)] == [1, 1]
+
+
+def test_explaining(project):
+    """The method without a name; with one what its limits come to, and the functions that cost."""
+    project.declare('bytecodes = "<= 200"')
+
+    assert "inconclusive" in project.run("budget", "explain").stdout
+    run = project.run("budget", "explain", "hook", "--file", "budgets.toml")
+
+    assert run.returncode == 0
+    assert "at most 200" in run.stdout
+    assert f"hooked  ({project.folder / 'hooks.py'}:" in run.stdout
+    assert project.run("budget", "explain", "hok", "--file", "budgets.toml").returncode == 2
+
+
+def test_outputs(project):
+    """Each format into its file, and the table on the terminal as well."""
+    project.declare('calls = "<= 3"\noverhead = "1 ref"')
+
+    run = project.check("--json", "r.json", "--markdown", "r.md", "--svg", "r.svg", "--html", "r.html")
+
+    assert run.returncode == 0
+    assert lines(run.stdout)
+    found = json.loads((project.folder / "r.json").read_text())
+    assert (found["schema"], found["kind"]) == (1, "otel-fastpath budget check")
+    assert found["verdicts"]["pass"] == 2
+    assert found["environment"]["python"]
+    assert {"scenario", "metric", "limit", "verdict", "value", "most", "estimates"} <= found["results"][0].keys()
+    assert "| hook | calls |" in (project.folder / "r.md").read_text()
+    assert (project.folder / "r.svg").read_text().startswith("<svg")
+    assert (project.folder / "r.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_an_output_can_be_piped_on(project):
+    """Then nothing else is on standard output."""
+    project.declare('calls = "<= 3"')
+
+    run = project.check("--markdown", "-")
+
+    assert run.stdout.startswith("## Overhead budgets\n")
+    assert lines(run.stderr)
+
+
+def test_what_the_hook_prints_does_no_harm(project):
+    """Nor what it leaves in the environment."""
+    project.write("hooks.py", "import os\ndef work(): pass\ndef hooked():\n    print('{}'); os.environ['X'] = 'y'\n")
+    project.declare('calls = "<= 90"')
+
+    run = project.check("--json", "-")
+
+    assert json.loads(run.stdout)["verdicts"]["pass"] == 1
+
+
+def test_a_process_that_dies_is_not_measured(project):
+    """With what it ended with."""
+    project.write("hooks.py", "import os\ndef work(): pass\ndef hooked(): os._exit(7)\n")
+    project.declare('calls = "<= 90"\noverhead = "1 ref"')
+
+    run = project.check()
+
+    assert run.returncode == 4
+    assert "its process ended with 7" in run.stdout
+    assert "the measuring process ended with 7" in run.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals")
+def test_a_terminal_gets_a_progress_bar(project):
+    """One line that is gone in the end; --no-progress leaves it out."""
+    project.declare('calls = "<= 3"\noverhead = "1 ref"')
+    for arguments, shown in (((), True), (("--no-progress",), False)):
+        ours, theirs = os.openpty()
+        run = project.check(*arguments, errors=theirs)
+        os.close(theirs)
+        text = os.read(ours, 1 << 16).decode() if shown else ""
+        os.close(ours)
+        assert run.returncode == 0
+        assert ("process 1 of 1" in text) == shown
+        assert not shown or text.endswith("\x1b[K")

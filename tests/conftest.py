@@ -1,0 +1,131 @@
+"""What all tests share: the two cores, an instrumentor that leaves nothing behind, modules made for one test."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import os
+import sys
+import textwrap
+
+import pytest
+
+from otel_fastpath import core as cores
+from otel_fastpath.core import faults
+from otel_fastpath.instrumentor import FastpathInstrumentor
+
+# With OTEL_FASTPATH_EXTENSION=require a silent fallback to the pure core must not look green.
+REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
+# What settings a test is run under is the test's own business.
+SETTINGS = (
+    "OTEL_FASTPATH_CORE",
+    "OTEL_FASTPATH_DISABLED",
+    "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS",
+    "OTEL_SDK_DISABLED",
+)
+
+
+def pytest_report_header():
+    """Which implementation of the core a test without a choice of its own runs on."""
+    cores.choose(None)
+    implementation, why_not_compiled = cores.implementation()
+    because = f" ({why_not_compiled})" if why_not_compiled else ""
+    return f"otel-fastpath core: {implementation}{because}{', the compiled one is required' if REQUIRED else ''}"
+
+
+@pytest.fixture(params=["py", "c"])
+def core(request):
+    """Each implementation of the core in turn."""
+    if request.param == "c" and importlib.util.find_spec("otel_fastpath.core._scope_c") is None:
+        if REQUIRED:
+            pytest.fail("OTEL_FASTPATH_EXTENSION=require, and the core is not compiled")
+        pytest.skip("the core is not compiled")
+    return request.param
+
+
+@pytest.fixture
+def environ(monkeypatch):
+    """The environment without any setting of ours; `setenv` of what it gives makes one."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.fixture
+def instrumentor(environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """An instrumentor as in a new process; in the end it is taken off, and the singleton is as before."""
+    kind = FastpathInstrumentor
+    before = {name: vars(kind).get(name) for name in ("_instance", "_patcher")}
+    kind._instance = kind._patcher = None
+    made = kind()
+    try:
+        yield made
+    finally:
+        if made.is_instrumented_by_opentelemetry:
+            made.uninstrument()
+        kind._instance, kind._patcher = before["_instance"], before["_patcher"]
+
+
+@pytest.fixture
+def instrumented(instrumentor, core):
+    """The same, instrumented with each core in turn."""
+    import opentelemetry.sdk.trace.export  # noqa: F401  # what is patched is there
+
+    instrumentor.instrument(core=core)
+    states = {row.name: row.state.value for row in instrumentor.status()}
+    assert states["tracer.start_span"] == "applied", instrumentor.status()
+    return instrumentor
+
+
+@pytest.fixture
+def no_faults():
+    """The counts of faults are the test's own."""
+    before = dict(faults._counts)
+    faults._counts.clear()
+    yield faults
+    faults._counts.clear()
+    faults._counts.update(before)
+
+
+@pytest.fixture
+def logged(caplog):
+    """What our loggers said since the last call, from INFO on, a line each."""
+    caplog.set_level(logging.INFO, logger="otel_fastpath")
+
+    def lines(level=logging.WARNING):
+        found = [
+            record.getMessage()
+            for record in caplog.records
+            if record.name.startswith("otel_fastpath") and record.levelno >= level
+        ]
+        caplog.clear()
+        return found
+
+    return lines
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """Writes a module that can be imported during the test: `modules("name.sub", text)`."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    before = set(sys.modules)
+
+    def write(name, text=""):
+        *parents, last = name.split(".")
+        place = folder.joinpath(*parents)
+        for depth in range(1, len(parents) + 1):
+            package = folder.joinpath(*parents[:depth])
+            package.mkdir(exist_ok=True)
+            (package / "__init__.py").touch()
+        file = place / last / "__init__.py" if (place / last).is_dir() else place / f"{last}.py"
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        importlib.invalidate_caches()
+        return file
+
+    yield write
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+            del sys.modules[name]

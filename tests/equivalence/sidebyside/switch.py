@@ -1,0 +1,47 @@
+"""Puts upstream's own functions in the place of our patches for a while, and ours back."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.patching import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def applied() -> list[Any]:
+    """The patches in place, in the order in which they were applied."""
+    patcher = FastpathInstrumentor()._patches()
+    return [each for each in patcher.installations.values() if each.state is State.APPLIED]
+
+
+@contextmanager
+def stock() -> Iterator[None]:
+    """Upstream as it is.
+
+    `uninstrument()` would do as well but takes milliseconds to come back from, which hypothesis has no time for.
+    """
+    installations = applied()
+    assert installations, "nothing is patched: both runs would be stock"
+    for each in reversed(installations):
+        each.swap.lift()
+    try:
+        yield
+    finally:
+        for each in installations:
+            each.swap.lay()
+
+
+@contextmanager
+def fastpath(core: str) -> Iterator[None]:
+    """The fast path with this core: "c" or "py"."""
+    instrumentor = FastpathInstrumentor()
+    instrumentor.instrument(core=core)
+    try:
+        assert applied(), instrumentor.status()
+        yield
+    finally:
+        instrumentor.uninstrument()

@@ -1,0 +1,56 @@
+"""Whatever spans an exporter is given: upstream's bytes, upstream's exception, upstream's log."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from otlpcheck.made import SPANS, WILD_SPANS
+from otlpcheck.seen import look
+
+from otel_fastpath.core import faults
+from otel_fastpath.sdk import otlp_trace
+
+
+def stock(spans):
+    """What upstream sends."""
+    return encode_spans(spans).SerializePartialToString()
+
+
+def encoder(core):
+    """The encoder of this core."""
+    if core == "c":
+        pytest.importorskip("otel_fastpath.core._otlp_c")
+    return otlp_trace._encoder(core)
+
+
+@pytest.mark.parametrize("core", ["c", "py"])
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(spans=st.lists(SPANS, max_size=6))
+def test_any_spans(core, spans):
+    """Ours and upstream's encoder cannot be told apart by what they return, raise or log."""
+    before = faults.counts()
+    seen = look(encoder(core).encode, spans)
+    assert seen == look(stock, spans)
+    assert faults.counts() == before
+
+
+@pytest.mark.parametrize("core", ["c", "py"])
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(spans=st.lists(SPANS | WILD_SPANS, min_size=1, max_size=2))
+def test_spans_that_upstream_may_refuse(core, spans):
+    """A span that cannot be sent takes its batch with it, with upstream's own exception."""
+    before = faults.counts()
+    seen = look(encoder(core).encode, spans)
+    assert seen == look(stock, spans)
+    assert faults.counts() == before
+
+
+@pytest.mark.parametrize("core", ["c", "py"])
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(spans=st.lists(SPANS, min_size=1, max_size=3))
+def test_the_same_spans_again(core, spans):
+    """What was kept from the first time does not change the second."""
+    encode = encoder(core).encode
+    assert look(encode, spans) == look(encode, spans[:]) == look(stock, spans)

@@ -1,0 +1,1 @@
+"""Small programs that raise exceptions, each with how many a perfect counter counts."""

@@ -1,0 +1,161 @@
+"""Settings come from keywords, then variables, then defaults; a bad one is a line in the log and never an exception."""
+
+from __future__ import annotations
+
+import pytest
+
+from otel_fastpath.config import Config, from_env, loads_nothing
+
+NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
+
+
+def test_nothing_is_set(logged):
+    """Everything is on, with the best core."""
+    assert from_env({}) == Config()
+    assert Config().off("trace.use_span") is None
+    assert logged() == []
+
+
+def test_the_process_environment_is_read_by_default(environ):
+    """Without a mapping the variables are those of the process."""
+    environ.setenv("OTEL_FASTPATH_CORE", "py")
+
+    assert from_env().core == "py"
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("trace.use_span", {"trace.use_span"}),
+        (" trace.use_span , tracer.*,, ", {"trace.use_span", "tracer.*"}),
+        (["trace.use_span", " versions.openai "], {"trace.use_span", "versions.openai"}),
+        ({"trace.use_span"}, {"trace.use_span"}),
+        ("", set()),
+        ((), set()),
+        (None, set()),
+    ],
+)
+def test_names_are_lists_or_comma_separated(logged, value, names):
+    """Spaces and empty places do not count."""
+    assert from_env({}, disabled=value).disabled == names
+    if value is None or isinstance(value, str):
+        assert from_env({"OTEL_FASTPATH_DISABLED": value or ""}).disabled == names
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", [3, [3], object()])
+def test_names_of_another_kind_are_reported(logged, value):
+    """The line names the setting, the value, what is expected and what happens."""
+    assert from_env({}, disabled=value).disabled == frozenset()
+
+    (line,) = logged()
+    assert line.startswith(f"instrument(disabled=...) is {value!r}; expected names of patches")
+    assert line.endswith("Nothing is left off by it.")
+
+
+@pytest.mark.parametrize("value", ["c", "py", "C", " Py "])
+def test_a_core_is_asked_for_by_name(logged, value):
+    """In either case of letters."""
+    asked = value.strip().lower()
+
+    assert from_env({}, core=value).core == from_env({"OTEL_FASTPATH_CORE": value}).core == asked
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", ["rust", "cpp", 1, b"c", ["c"], False])
+def test_a_core_that_does_not_exist_is_reported(logged, value):
+    """The best there is is used, and the line says so."""
+    assert from_env({}, core=value).core is None
+
+    (line,) = logged()
+    assert line.startswith(f"instrument(core=...) is {value!r}; expected c (compiled) or py (pure Python).")
+    assert line.endswith("The compiled core is used where it is there.")
+
+
+def test_a_bad_variable_is_reported_under_its_own_name(logged):
+    """Who set a variable is told of that variable."""
+    from_env({"OTEL_FASTPATH_CORE": "rust"})
+
+    (line,) = logged()
+    assert line.startswith("OTEL_FASTPATH_CORE is 'rust'")
+
+
+def test_keywords_come_before_variables():
+    """Also where they say less."""
+    environ = {"OTEL_FASTPATH_CORE": "c", "OTEL_FASTPATH_DISABLED": "trace.*"}
+
+    assert from_env(environ, core="py", disabled="") == Config(core="py")
+    assert from_env(environ, core=None, disabled=None) == Config(core="c", disabled=frozenset({"trace.*"}))
+
+
+def test_unknown_keywords_and_variables_are_reported(logged):
+    """A misspelt setting does not go unnoticed; each is one line with the names there are."""
+    from_env({"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}, cores="c")
+
+    keyword, variable = logged()
+    assert keyword.startswith("instrument(cores=...): no such setting; expected one of disabled, core")
+    assert variable.startswith("OTEL_FASTPATH_DISABLE: no such setting; expected one of OTEL_FASTPATH_DISABLED, OTEL_")
+    assert keyword.endswith("It is ignored.")
+    assert variable.endswith("It is ignored.")
+
+
+def test_what_all_instrumentors_are_given_is_no_mistake(logged):
+    """A loop over instrumentors passes its providers to each of them."""
+    from_env({}, tracer_provider=object(), meter_provider=None, logger_provider=object())
+
+    assert logged() == []
+
+
+def test_patterns_switch_off():
+    """A name or a pattern as for files; the reason names it."""
+    settings = from_env({"OTEL_FASTPATH_DISABLED": "tracer.*,versions.openai"})
+
+    assert {name: settings.off(name) for name in NAMES} == {
+        "trace.use_span": None,
+        "tracer.start_span": "disabled by setting (tracer.*)",
+        "versions.openai": "disabled by setting (versions.openai)",
+    }
+
+
+def test_names_that_match_nothing_are_reported(logged):
+    """One line with what was given and all that there is; the others hold."""
+    settings = from_env({"OTEL_FASTPATH_DISABLED": "spans,tracer.*,metrics"}).check_names(NAMES)
+
+    assert settings.disabled == {"tracer.*"}
+    assert logged() == [
+        (
+            "OTEL_FASTPATH_DISABLED: no patch or wrapper is called 'metrics', 'spans'; expected a pattern or one of "
+            "trace.use_span, tracer.start_span, versions.openai. It is ignored."
+        )
+    ]
+
+
+@pytest.mark.parametrize("value", ["true", "TRUE", " True "])
+def test_a_disabled_sdk_leaves_everything_stock(value):
+    """In the spellings that the SDK itself takes."""
+    settings = from_env({"OTEL_SDK_DISABLED": value})
+
+    assert {settings.off(name) for name in NAMES} == {"OTEL_SDK_DISABLED is true"}
+
+
+@pytest.mark.parametrize("value", ["", "false", "1", "yes"])
+def test_other_values_do_not_disable_the_sdk(value):
+    """As in the SDK, only "true" is true."""
+    assert from_env({"OTEL_SDK_DISABLED": value}).stock == ""
+
+
+@pytest.mark.parametrize(("value", "is_stock"), [("fastpath", True), ("flask, fastpath", True), ("flask", False)])
+def test_a_disabled_instrumentation_stays_off_when_called(value, is_stock):
+    """The name of our entry point leaves everything stock, however we are started."""
+    settings = from_env({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": value})
+
+    assert bool(settings.stock) == is_stock
+    assert not loads_nothing({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": value})
+
+
+def test_all_instrumentations_disabled_is_no_word_against_a_call():
+    """`*` keeps opentelemetry-instrument from loading any; who calls `instrument()` means it."""
+    environ = {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "*"}
+
+    assert loads_nothing(environ)
+    assert from_env(environ).stock == ""

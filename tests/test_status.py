@@ -1,0 +1,218 @@
+"""`otel-fastpath status` says what became of every patch: readable on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath import status
+from otel_fastpath.patching import Row, State
+from otel_fastpath.status import Status
+
+WIDTH = 100
+SHORT = Row("a.short", "module:name", State.APPLIED, "", "Why.")
+LONG = Row(
+    "tracer.start_as_current_span",
+    "opentelemetry.sdk.trace:Tracer.start_as_current_span",
+    State.SKIPPED,
+    "the source of opentelemetry.sdk.trace:Tracer.start_as_current_span (fingerprint 0123456789ab) is not one this "
+    "patch was written for",
+    "Why.",
+)
+
+
+def example(**changes):
+    """A status with these facts."""
+    facts = {
+        "version": "1.2",
+        "core": "c",
+        "why_not_compiled": "",
+        "python": "CPython 3.13.0",
+        "distributions": {"opentelemetry-api": "1.45.1", "opentelemetry-sdk": None},
+        "faults": {},
+        "notes": (),
+        "rows": (SHORT, LONG),
+    }
+    return Status(**{**facts, **changes})
+
+
+def test_the_text_is_a_table():
+    """Name, state and target in columns, the reason below its target, and nothing wider than asked for."""
+    lines = status.as_text(example(), WIDTH).splitlines()
+
+    assert lines == [
+        "otel-fastpath 1.2, compiled core, CPython 3.13.0",
+        "opentelemetry-api 1.45.1, opentelemetry-sdk not installed",
+        "0 faults",
+        "",
+        "NAME                          STATE    TARGET, AND WHY IT IS NOT APPLIED",
+        "a.short                       applied  module:name",
+        "tracer.start_as_current_span  skipped  opentelemetry.sdk.trace:Tracer.start_as_current_span",
+        "                                       the source of",
+        "                                       opentelemetry.sdk.trace:Tracer.start_as_current_span",
+        "                                       (fingerprint 0123456789ab) is not one this patch was written",
+        "                                       for",
+        "",
+        "1 applied, 1 skipped",
+    ]
+    assert max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"core": "py", "why_not_compiled": "OTEL_FASTPATH_CORE=py"},
+            "otel-fastpath 1.2, pure Python core (OTEL_FASTPATH_CORE=py), CPython 3.13.0",
+        ),
+        ({"core": ""}, "otel-fastpath 1.2, no core, CPython 3.13.0"),
+        ({"faults": {"b": 1}}, "1 fault, upstream's code ran instead: b 1"),
+        ({"faults": {"b": 2, "a": 1}}, "3 faults, upstream's code ran instead: a 1, b 2"),
+        ({"notes": ("One thing.",)}, "Note: One thing."),
+    ],
+)
+def test_the_head_says_what_explains_the_rest(changes, line):
+    """The core and why it is that one, faults by place, and notes."""
+    assert line in status.as_text(example(**changes), WIDTH).splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_any_width_is_readable(width):
+    """Reasons keep some room however narrow it is, a long target gets two lines, and no word is broken."""
+    lines = [line.strip() for line in status.as_text(example(rows=(LONG,)), width).splitlines()]
+
+    words = " ".join(lines).split()
+    assert "0123456789ab)" in words
+    assert ("opentelemetry.sdk.trace:" in words) == (width < WIDTH)
+    assert ("Tracer.start_as_current_span" in lines) == (width < WIDTH)
+
+
+def test_the_json_has_a_schema():
+    """Every fact under a name that stays."""
+    document = json.loads(status.as_json(example(faults={"a": 1})))
+
+    assert document == {
+        "schema": 1,
+        "version": "1.2",
+        "core": "c",
+        "why_not_compiled": "",
+        "python": "CPython 3.13.0",
+        "distributions": {"opentelemetry-api": "1.45.1", "opentelemetry-sdk": None},
+        "faults": {"a": 1},
+        "notes": [],
+        "patches": [
+            {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
+            for row in (SHORT, LONG)
+        ],
+    }
+
+
+def test_this_process_is_described(instrumented, core, no_faults):
+    """What is collected are the facts of this process."""
+    no_faults.report("a place", ValueError())
+    found = status.collect(instrumented.status())
+
+    assert found.core == core
+    assert found.faults == {"a place": 1}
+    assert found.distributions["opentelemetry-sdk"]
+    assert "tracer.start_span" in {row.name for row in found.rows}
+
+
+@pytest.fixture
+def command(environ, tmp_path):
+    """Runs `otel-fastpath` in an empty folder, as a script or as a module."""
+    environ.setenv("COLUMNS", str(WIDTH))
+    script = str(Path(sys.executable).with_name("otel-fastpath"))
+
+    def run(*arguments, as_module=False, **variables):
+        return subprocess.run(
+            [*((sys.executable, "-m", "otel_fastpath") if as_module else (script,)), *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_the_command_prints_the_table(command, as_module):
+    """The SDK's patches show as applied, and every line fits."""
+    result = command("status", as_module=as_module)
+
+    assert (result.returncode, result.stderr) == (0, "")
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("tracer.start_span ")]
+    assert line.split() == ["tracer.start_span", "applied", "opentelemetry.sdk.trace:Tracer.start_span"]
+    assert max(map(len, result.stdout.splitlines())) <= WIDTH
+
+
+def test_the_command_has_json_for_the_settings_of_the_environment(command):
+    """As opentelemetry-instrument would: a service's own variables hold."""
+    result = command("status", "--json", OTEL_FASTPATH_CORE="py", OTEL_FASTPATH_DISABLED="tracer.start_span")
+
+    document = json.loads(result.stdout)
+    states = {row["name"]: (row["state"], row["reason"]) for row in document["patches"]}
+    assert (document["schema"], document["core"]) == (1, "py")
+    assert states["tracer.start_span"] == ("off", "disabled by setting (tracer.start_span)")
+    assert states["trace.use_span"] == ("applied", "")
+
+
+def test_the_command_imports_what_is_named(command, tmp_path):
+    """A module of the working folder is found, and what it prints is not in the way of the JSON."""
+    (tmp_path / "service.py").write_text("print('starting')\nimport opentelemetry.propagate\n")
+
+    result = command("status", "--json", "service")
+
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["schema"] == 1
+    assert result.stderr == "starting\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "ModuleNotFoundError: No module named 'service'"),
+        ("raise RuntimeError('no\\ndatabase')", "RuntimeError: no database"),
+        ("import sys; sys.exit('usage')", "SystemExit: usage"),
+        ("def", "SyntaxError: invalid syntax (service.py, line 1)"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_line(command, tmp_path, text, problem):
+    """On stderr, with exit status 2 and nothing on stdout."""
+    if text is not None:
+        (tmp_path / "service.py").write_text(text)
+
+    result = command("status", "service")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"otel-fastpath: service cannot be imported: {problem}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "states", "note"),
+    [("*", {"applied"}, "opentelemetry-instrument loads none of this."), ("fastpath", {"off"}, "")],
+)
+def test_the_command_knows_what_is_not_loaded(command, value, states, note):
+    """Where opentelemetry-instrument would not load us, the output says so."""
+    result = command("status", "--json", OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=value)
+
+    document = json.loads(result.stdout)
+    assert {row["state"] for row in document["patches"] if row["name"].startswith("tracer.")} == states
+    assert "".join(document["notes"]).endswith(note)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [((), 2), (("nothing",), 2), (("--help",), 0), (("status", "-h"), 0)])
+def test_wrong_commands_are_explained(command, arguments, code):
+    """Without a known sub-command: usage and exit status 2; help is help."""
+    result = command(*arguments)
+
+    assert result.returncode == code
+    assert "usage: otel-fastpath" in result.stdout + result.stderr

@@ -1,0 +1,1 @@
+"""Runs upstream's own test suites, stock and with otel-fastpath, and compares what passed."""

@@ -1,0 +1,134 @@
+"""Compares a suite's runs by test id, and holds them to the list of differences that are meant."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from packaging.specifiers import SpecifierSet
+
+from harness.paths import HERE, UpstreamError
+from harness.suites import CORES, SUITES, Mode, run, run_stock
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from harness.environment import Environment
+    from harness.suites import Run, Suite
+
+LIST = HERE / "differences.toml"
+
+
+@dataclass(frozen=True)
+class Meant:
+    """An entry of the list: a test that must not pass under us."""
+
+    suite: str
+    test: str
+    reason: str
+    versions: str = ""
+    cores: tuple[str, ...] = CORES
+
+    def concerns(self, suite: str, otel: str, core: str) -> bool:
+        """Whether it is about this run."""
+        version_fits = SpecifierSet(self.versions).contains(otel, prereleases=True)
+        return self.suite == suite and core in self.cores and version_fits
+
+
+@dataclass
+class Verdict:
+    """What became of one suite in one mode.
+
+    Attributes:
+        suite: Its name.
+        mode: How it was run.
+        result: The run itself.
+        faults: What is wrong, a line each; nothing else makes the verdict bad.
+        meant: How many tests failed as the list says they must.
+        unsteady: Tests that failed once and passed in a second run of the whole suite.
+    """
+
+    suite: str
+    mode: str
+    result: Run
+    faults: list[str] = field(default_factory=list)
+    meant: int = 0
+    unsteady: list[str] = field(default_factory=list)
+
+
+def meant_differences(path: Path = LIST) -> list[Meant]:
+    """Read the list.
+
+    Raises:
+        UpstreamError: An entry is not what the head of the file describes.
+    """
+    entries: list[dict[str, Any]] = tomllib.loads(path.read_text()).get("difference", [])
+    found = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            item = Meant(**{**entry, "cores": tuple(entry.get("cores", CORES))})
+            SpecifierSet(item.versions)
+        except (TypeError, ValueError) as error:
+            raise UpstreamError(f"{path.name}, entry {number}: {error}") from None
+        if item.suite not in {suite.name for suite in SUITES} or not set(item.cores) <= set(CORES):
+            raise UpstreamError(f"{path.name}, entry {number}: unknown suite or core")
+        if not item.reason.strip():
+            raise UpstreamError(f"{path.name}, entry {number}: no reason is given")
+        found.append(item)
+    return found
+
+
+def broken(stock: Run, ours: Run) -> set[str]:
+    """The tests that passed stock and did not under us: failed, skipped, or not even there."""
+    return stock.passed() - ours.passed()
+
+
+def judge_stock(environment: Environment, suite: Suite) -> Verdict:
+    """Run a suite stock; what fails there is not held against us, but a suite that does not run at all is a fault."""
+    result = run_stock(environment, suite)
+    return Verdict(suite.name, "stock", result, faults=list(result.problems(Mode.stock())))
+
+
+def judge_ours(environment: Environment, suite: Suite, mode: Mode, stock: Run, meant: Sequence[Meant]) -> Verdict:
+    """Run a suite under us, and again if a test broke; then judge it by the better of the two outcomes of each test.
+
+    The whole suite is run again, not the test alone: what we leave behind in one test may break another.
+    """
+    first = run(environment, suite, mode)
+    mine = [item for item in meant if item.concerns(suite.name, environment.otel, mode.name)]
+    if not broken(stock, first) - {item.test for item in mine} or any(first.problems(mode)):
+        return judge(stock, first, suite.name, mode, mine)
+    second = run(environment, suite, mode)
+    unsteady = sorted((broken(stock, first) | broken(stock, second)) - (broken(stock, first) & broken(stock, second)))
+    causes = {**second.causes, **first.causes}
+    for test in unsteady:
+        second.outcomes[test] = "passed"
+    verdict = judge(stock, second, suite.name, mode, mine)
+    verdict.unsteady = [f"{test}: {causes.get(test, '')}" for test in unsteady]
+    return verdict
+
+
+def judge(stock: Run, ours: Run, suite: str, mode: Mode, meant: Sequence[Meant]) -> Verdict:
+    """Hold a run to the stock one; `meant` are the entries that concern it."""
+    verdict = Verdict(suite, mode.name, ours, faults=list(ours.problems(mode)))
+    if not ours.outcomes:
+        return verdict
+    lost = broken(stock, ours)
+    for item in meant:
+        if item.test not in stock.outcomes:
+            verdict.faults.append(f"{LIST.name} names {item.test}, which this version does not have")
+        elif item.test not in lost:
+            verdict.faults.append(f"{LIST.name} names {item.test}, which passes or fails as it does stock: take it out")
+    named = {item.test for item in meant}
+    verdict.meant = len(lost & named)
+    for test in sorted(lost - named):
+        outcome = ours.outcomes.get(test, "not run")
+        verdict.faults.append(f"{test} {outcome}: {ours.causes.get(test, '')}".rstrip(": "))
+    return verdict

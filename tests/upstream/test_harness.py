@@ -1,0 +1,268 @@
+"""The harness sees what it must see: broken tests, activations that do nothing, lists that are out of date."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from harness import compare, environment, paths, suites
+from harness.compare import Meant
+from harness.suites import Mode, Run, Suite
+
+PROJECT = """
+import unittest
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+
+
+def test_rename():
+    span = TracerProvider().get_tracer("t").start_span("before")
+    span.update_name("after")
+    assert span.name == "after"
+
+
+def test_steady():
+    pass
+
+
+@pytest.mark.skip(reason="to see a skipped one")
+def test_skipped():
+    pass
+
+
+class TestSub(unittest.TestCase):
+    def test_with_subtests(self):
+        for name in ("one", "two"):
+            with self.subTest(name=name):
+                span = TracerProvider().get_tracer("t").start_span("before")
+                span.update_name(name)
+                self.assertEqual(span.name, name)
+"""
+RENAME = "tests/test_subject.py::test_rename"
+STEADY = "tests/test_subject.py::test_steady"
+SUBTESTS = "tests/test_subject.py::TestSub::test_with_subtests"
+NAME = "sdk"
+
+
+@pytest.fixture(scope="module")
+def ready():
+    """The environment of upstream's suites, for the interpreter and the version that run this."""
+    with environment.copied_package() as package:
+        yield environment.provide(environment.interpreter(), environment.installed_otel(), package)
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory):
+    """A project with four small tests."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_subject.py").write_text(PROJECT)
+    return Suite(NAME, "no-distribution", folder=folder)
+
+
+@pytest.fixture(scope="module")
+def stock(ready, suite):
+    """The project's run without us."""
+    return suites.run(ready, suite, Mode.stock())
+
+
+def judged(ready, suite, stock, stand_in, *meant):
+    """The verdict on a run with a stand-in active."""
+    mode = Mode("py", f"stand_ins:{stand_in}")
+    return compare.judge(stock, suites.run(ready, suite, mode), NAME, mode, meant)
+
+
+def test_outcomes_are_told_by_test_id(stock):
+    """A stock run reports each test, subtests under the test that they belong to."""
+    assert stock.outcomes == {
+        RENAME: "passed",
+        STEADY: "passed",
+        SUBTESTS: "passed",
+        "tests/test_subject.py::test_skipped": "skipped",
+    }
+    assert list(stock.problems(Mode.stock())) == []
+
+
+def test_a_harmless_patch_has_no_fault(ready, suite, stock):
+    """A replacement that does the same leaves nothing to report."""
+    assert judged(ready, suite, stock, "harmless").faults == []
+
+
+def test_a_breaking_patch_is_found(ready, suite, stock):
+    """A test that fails under the patch is named, also where only its subtests fail; what passes is not."""
+    faults = judged(ready, suite, stock, "breaking").faults
+
+    assert [fault.split(" ")[0] for fault in faults] == [SUBTESTS, RENAME]
+    assert "AssertionError" in faults[1]
+
+
+def test_an_activation_that_does_nothing_is_a_fault(ready, suite, stock):
+    """Green tests prove nothing where no patch was applied."""
+    assert judged(ready, suite, stock, "idle").faults == ["no patch was applied: the activation did nothing"]
+
+
+def test_a_patch_lost_on_the_way_is_a_fault(ready, suite, stock):
+    """The tests after the one that took a patch away ran stock."""
+    (fault,) = judged(ready, suite, stock, "fading").faults
+
+    assert "Span.update_name was gone after" in fault
+
+
+def test_a_crash_is_a_fault(ready, suite, stock):
+    """A session that ends without a report is told with its last lines, and not test by test."""
+    (fault,) = judged(ready, suite, stock, "not_there").faults
+
+    assert "without a report" in fault
+    assert "not_there" in fault
+
+
+def test_a_listed_difference_is_none(ready, suite, stock):
+    """What the list names may fail, and is counted."""
+    meant = [Meant(NAME, test, "to see it") for test in (RENAME, SUBTESTS)]
+    verdict = judged(ready, suite, stock, "breaking", *meant)
+
+    assert verdict.faults == []
+    assert verdict.meant == 2
+
+
+def test_an_entry_that_is_not_needed_is_a_fault():
+    """The list shrinks when a test passes again, and names no test that is not there."""
+    passes = Run({STEADY: "passed"}, patches=[{"name": "a", "state": "applied", "reason": ""}])
+    meant = [Meant(NAME, STEADY, "once"), Meant(NAME, "tests/gone.py::test", "once")]
+    faults = compare.judge(Run({STEADY: "passed"}), passes, NAME, Mode("py", "stand_in"), meant).faults
+
+    assert len(faults) == 2
+    assert "take it out" in faults[0]
+    assert "does not have" in faults[1]
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped", None])
+def test_not_passing_is_breaking(outcome):
+    """A test that is skipped or not run under us is as bad as one that fails."""
+    ours = Run({} if outcome is None else {STEADY: outcome})
+
+    assert compare.broken(Run({STEADY: "passed", RENAME: "failed"}), ours) == {STEADY}
+
+
+def test_a_test_that_fails_once_is_unsteady(ready, suite, stock, monkeypatch):
+    """A failure that the second run of the whole suite does not repeat is reported, and is no fault."""
+    good = dataclasses.replace(stock, patches=[{"name": "a", "state": "applied", "reason": ""}])
+    bad = dataclasses.replace(good, outcomes={**good.outcomes, STEADY: "failed"}, causes={STEADY: "late"})
+    runs = iter([bad, good])
+    monkeypatch.setattr(compare, "run", lambda *_: next(runs))
+    verdict = compare.judge_ours(ready, suite, Mode("py", "stand_in"), stock, [])
+
+    assert verdict.faults == []
+    assert verdict.unsteady == [f"{STEADY}: late"]
+
+
+def test_a_test_that_fails_twice_is_broken(ready, suite, stock, monkeypatch):
+    """A failure that repeats is a fault."""
+    bad = dataclasses.replace(
+        stock,
+        patches=[{"name": "a", "state": "applied", "reason": ""}],
+        outcomes={**stock.outcomes, STEADY: "failed"},
+    )
+    monkeypatch.setattr(compare, "run", lambda *_: dataclasses.replace(bad))
+    verdict = compare.judge_ours(ready, suite, Mode("py", "stand_in"), stock, [])
+
+    assert verdict.faults == [f"{STEADY} failed"]
+
+
+OURS = {
+    "outcomes": {STEADY: "passed"},
+    "patches": [{"name": "a", "state": "applied", "reason": ""}],
+    "span_from": "otel_fastpath.core.span",
+    "imported": ["otel_fastpath", "otel_fastpath.core._span"],
+}
+
+
+def test_a_run_of_ours_in_order_has_no_problem():
+    """The signs that the next test takes away one by one are all there."""
+    assert list(Run(**OURS).problems(Mode("py"))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"span_from": "opentelemetry.sdk.trace"}, "not from us"),
+        ({"faults": {"Tracer.start_span": 3}}, "3 times"),
+        ({"said": ["ERROR otel_fastpath.core.plan: cannot read"]}, "cannot read"),
+        ({"imported": ["otel_fastpath.core._span_c"]}, "_span_c"),
+        ({"outcomes": {}}, "no test was run"),
+    ],
+)
+def test_green_that_is_not_ours_is_a_fault(change, problem):
+    """Falling back to upstream's code, or to the other core, cannot look green."""
+    (found,) = Run(**{**OURS, **change}).problems(Mode("py"))
+
+    assert problem in found
+
+
+def test_a_compiled_run_must_load_compiled_modules():
+    """Asked for the compiled core, the pure one is no answer."""
+    (found,) = Run(**OURS).problems(Mode("c"))
+
+    assert "asked was for core 'c'" in found
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"imported": ["otel_fastpath"]}, "stock run imported"),
+        (
+            {"outcomes": {"tests/a.py (collection)": "failed"}, "causes": {"tests/a.py (collection)": "No mod"}},
+            "No mod",
+        ),
+    ],
+)
+def test_a_stock_run_that_is_no_yardstick_is_a_fault(change, problem):
+    """Stock must be stock, and must have collected everything: tests missing there would be missed nowhere."""
+    (found,) = Run(**{"outcomes": {STEADY: "passed"}, **change}).problems(Mode.stock())
+
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('suite = "sdk"\ntest = "a"', "reason"),
+        ('suite = "sdk"\ntest = "a"\nreason = " "', "no reason"),
+        ('suite = "nope"\ntest = "a"\nreason = "r"', "unknown suite"),
+        ('suite = "sdk"\ntest = "a"\nreason = "r"\nversions = "x"', "x"),
+        ('suite = "sdk"\ntest = "a"\nreason = "r"\ncores = ["rust"]', "unknown suite or core"),
+    ],
+)
+def test_a_bad_list_is_refused(tmp_path, text, reason):
+    """An entry that is not what the head of the file describes is named with what is wrong."""
+    path = tmp_path / "differences.toml"
+    path.write_text(f"[[difference]]\n{text}\n")
+    with pytest.raises(paths.UpstreamError, match=reason):
+        compare.meant_differences(path)
+
+
+def test_the_list_of_this_repository_is_readable():
+    """Each entry in differences.toml says what it must."""
+    assert all(item.reason for item in compare.meant_differences())
+
+
+def test_an_entry_concerns_its_versions_and_cores():
+    """An entry can be about some versions and one core."""
+    item = Meant(NAME, STEADY, "why", versions=">=1.42", cores=("c",))
+
+    assert item.concerns(NAME, "1.45.1", "c")
+    assert not item.concerns(NAME, "1.41.0", "c")
+    assert not item.concerns(NAME, "1.45.1", "py")
+
+
+def test_an_unknown_interpreter_is_named():
+    """A Python that is not installed is one clear line."""
+    with pytest.raises(paths.UpstreamError, match=r"python3\.99"):
+        environment.interpreter("3.99")
+
+
+def test_a_bad_version_is_named(ready):
+    """What is no version is refused before anything is installed."""
+    with pytest.raises(paths.UpstreamError, match="'latest'"):
+        environment.provide(ready.interpreter, "latest", ready.package)

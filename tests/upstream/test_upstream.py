@@ -1,0 +1,20 @@
+"""Upstream's own suites pass under us, on the core of this environment and on the pure one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).with_name("run.py")
+
+
+@pytest.mark.timeout(900)
+def test_whatever_passes_stock_passes_under_us():
+    """No test of upstream's that passes stock fails, is skipped or vanishes with the patches applied."""
+    done = subprocess.run([sys.executable, str(RUN)], capture_output=True, text=True, check=False)
+
+    print(done.stdout)  # noqa: T201  # the table, which pytest shows where the test fails or with -s
+    assert done.returncode == 0, done.stderr
