@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from otel_fastpath.core.bound import bind
     from otel_fastpath.instrumentor import FastpathInstrumentor
 
-__all__ = ["FastpathInstrumentor", "__version__"]
+__all__ = ["FastpathInstrumentor", "__version__", "bind"]
 
-_HOMES = {"FastpathInstrumentor": "otel_fastpath.instrumentor"}
+_HOMES = {"FastpathInstrumentor": "otel_fastpath.instrumentor", "bind": "otel_fastpath.core.bound"}
 
 
 def __getattr__(name: str) -> Any:

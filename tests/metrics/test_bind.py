@@ -1,0 +1,88 @@
+"""`otel_fastpath.bind`: an instrument with attributes known up front, of any meter."""
+
+from __future__ import annotations
+
+import pytest
+from opentelemetry.metrics import NoOpMeter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+import otel_fastpath
+
+
+@pytest.fixture
+def reader():
+    """What reads the provider's metrics."""
+    return InMemoryMetricReader()
+
+
+@pytest.fixture
+def meter(reader):
+    """A meter of a stock provider with one reader."""
+    provider = MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
+    yield provider.get_meter("bind")
+    provider.shutdown()
+
+
+def points(reader):
+    """The points of the one metric there is."""
+    data = reader.get_metrics_data()
+    (metric,) = data.resource_metrics[0].scope_metrics[0].metrics
+    return [(dict(point.attributes), getattr(point, "value", None)) for point in metric.data.data_points]
+
+
+def test_each_instrument_keeps_its_verb(meter):
+    """`add`, `record` or `set`, and no other."""
+    bound = {
+        "add": [meter.create_counter("a"), meter.create_up_down_counter("b")],
+        "record": [meter.create_histogram("c")],
+        "set": [meter.create_gauge("d")],
+    }
+
+    for verb, instruments in bound.items():
+        for instrument in instruments:
+            handle = otel_fastpath.bind(instrument, {"key": 1})
+            assert [name for name in ("add", "record", "set") if hasattr(handle, name)] == [verb]
+
+
+def test_what_is_recorded_has_the_attributes(reader, meter):
+    """As if they had been given with each call."""
+    counter = meter.create_counter("requests")
+    bound = otel_fastpath.bind(counter, {"route": "/a"})
+
+    bound.add(2)
+    bound.add(3, context=None)
+    counter.add(4, {"route": "/a"})
+
+    assert points(reader) == [({"route": "/a"}, 9)]
+
+
+def test_attributes_are_copied_when_bound(reader, meter):
+    """What the caller changes afterwards, lists and dicts in it too, is not seen."""
+    attributes = {"route": "/a", "tags": ["x", ["y"]], "map": {"k": [1]}}
+    bound = otel_fastpath.bind(meter.create_gauge("depth"), attributes)
+
+    attributes["tags"][1].append("z")
+    attributes["map"]["k"].append(2)
+    attributes["route"] = "/b"
+    bound.set(1.5)
+
+    assert points(reader) == [({"route": "/a", "tags": ("x", ("y",)), "map": {"k": (1,)}}, 1.5)]
+
+
+def test_no_attributes(reader, meter):
+    """None, as in the instruments' own methods."""
+    otel_fastpath.bind(meter.create_up_down_counter("open")).add(-1)
+
+    assert points(reader) == [({}, -1)]
+
+
+def test_an_observable_instrument_cannot_be_bound(meter):
+    """It has nothing to call."""
+    with pytest.raises(TypeError, match="not a synchronous instrument"):
+        otel_fastpath.bind(meter.create_observable_gauge("observed"))
+
+
+def test_without_an_sdk():
+    """A no-op instrument does nothing."""
+    otel_fastpath.bind(NoOpMeter("none").create_histogram("nothing"), {"a": 1}).record(1)
