@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,9 @@ _logger = logging.getLogger(__name__)
 
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
+# Those that `otel_fastpath.wrap` has a wrapper for, and what one can be told.
+LIBRARIES: Final[tuple[str, ...]] = ()
+MODES: Final = ("on", "off", "defer")
 
 _PREFIX: Final = "OTEL_FASTPATH_"
 # Keyword -> variable.
@@ -29,6 +32,8 @@ _SETTINGS: Final = {
     "exceptions_skip": "OTEL_FASTPATH_EXCEPTIONS_SKIP",
     "exceptions_modules": "OTEL_FASTPATH_EXCEPTIONS_MODULES",
     "exceptions_limit": "OTEL_FASTPATH_EXCEPTIONS_LIMIT",
+    **{name: f"{_PREFIX}{name.upper()}" for name in LIBRARIES},
+    **{f"{name}_options": f"{_PREFIX}{name.upper()}_OPTIONS" for name in LIBRARIES},
 }
 # Read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
@@ -45,12 +50,26 @@ class Config:
         core: "c" or "py" asks for that implementation; None takes the compiled one where it is there.
         stock: Why nothing is patched at all; empty where something is.
         exceptions: What `otel_fastpath.exceptions.Settings.parse` reads, in its order.
+        libraries: Library -> "on", "off" or "defer", where one was asked for; `<library>_options` -> what was given.
+        disabled_instrumentations: What OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names.
+        semconv: What OTEL_SEMCONV_STABILITY_OPT_IN names.
     """
 
     disabled: frozenset[str] = frozenset()
     core: str | None = None
     stock: str = ""
     exceptions: tuple[Any, ...] = ("", "", "", "")
+    libraries: Mapping[str, Any] = field(default_factory=dict)
+    disabled_instrumentations: frozenset[str] = frozenset()
+    semconv: frozenset[str] = frozenset()
+
+    def mode(self, library: str) -> str:
+        """What this library's wrapper was told: "on", "off", "defer"; empty: nothing."""
+        return str(self.libraries.get(library, ""))
+
+    def options(self, library: str) -> Any:
+        """The options of this library's wrapper as they were given; empty where they were not."""
+        return self.libraries.get(f"{library}_options", "")
 
     def off(self, name: str) -> str | None:
         """Why the patch or wrapper of this name is left off; None: it is on."""
@@ -81,7 +100,8 @@ def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Co
     Args:
         environ: In the place of os.environ.
         **keywords: `disabled` (names, or one comma-separated string) and `core`, as in `Config`, and `exceptions`,
-            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; None counts as unset.
+            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; for each library of `LIBRARIES` its name and
+            `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     _report_unknown(environ, keywords)
@@ -90,13 +110,16 @@ def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Co
         core=_core(*_given("core", keywords, environ)),
         stock=_why_stock(environ),
         exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
+        libraries=_libraries(keywords, environ),
+        disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
+        semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
     )
 
 
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
     """Whether `opentelemetry-instrument` loads no instrumentation at all; who calls `instrument()` gets it still."""
     environ = os.environ if environ is None else environ
-    return "*" in _disabled_instrumentations(environ)
+    return "*" in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
 
 
 def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
@@ -145,10 +168,31 @@ def _core(setting: str, value: Any) -> str | None:
 def _why_stock(environ: Mapping[str, str]) -> str:
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return "OTEL_SDK_DISABLED is true"
-    if ENTRY_POINT in _disabled_instrumentations(environ):
+    if ENTRY_POINT in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"):
         return f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names {ENTRY_POINT}"
     return ""
 
 
-def _disabled_instrumentations(environ: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(name.strip() for name in environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))
+def _libraries(keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    found = {}
+    for library in LIBRARIES:
+        setting, value = _given(library, keywords, environ)
+        mode = value.strip().lower() if isinstance(value, str) else value
+        if mode in MODES:
+            found[library] = mode
+        elif mode != "":
+            _logger.warning(
+                "%s is %r; expected one of %s. The default is used: ours takes the place of the official one.",
+                setting,
+                value,
+                ", ".join(MODES),
+            )
+        _, options = _given(f"{library}_options", keywords, environ)
+        if options != "":
+            found[f"{library}_options"] = options
+    return found
+
+
+def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:
+    """The names of a comma-separated list of OpenTelemetry's own."""
+    return frozenset(name.strip() for name in environ.get(variable, "").split(",") if name.strip())

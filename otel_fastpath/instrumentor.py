@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import _platform, config, core, exceptions
+from otel_fastpath import _platform, config, core, exceptions, wrap
 from otel_fastpath.patching import Patcher
 from otel_fastpath.sdk import all_patches
 
@@ -30,8 +30,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         FastpathInstrumentor().instrument()
 
     Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.config.Config`; those of
-    `otel_fastpath.config.from_env` for exceptions; `meter_provider` and `tracer_provider`, for them too. No argument
-    and no variable makes it raise: what is wrong is logged, once.
+    `otel_fastpath.config.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, for them too.
+    No argument and no variable makes it raise: what is wrong is logged, once.
     """
 
     _patcher: Patcher | None = None
@@ -43,14 +43,15 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def status(self) -> list[Row]:
         """What became of every patch, in the order of `otel-fastpath status`."""
-        return self._patches().status() + exceptions.status()
+        return self._patches().status() + wrap.status() + exceptions.status()
 
     def _patches(self) -> Patcher:
         with _lock:
             if self._patcher is None:
                 patches = all_patches()
                 # On the class: the instrumentor is a singleton, and so is what it did to this process.
-                type(self)._need_gil = frozenset(patch.name for patch in patches if patch.needs_gil)
+                need_gil = frozenset(patch.name for patch in patches if patch.needs_gil)
+                type(self)._need_gil = need_gil | wrap.need_gil()
                 type(self)._patcher = Patcher(patches, _platform.installed)
             patcher: Patcher = self._patcher  # type: ignore[assignment]
             return patcher
@@ -67,6 +68,10 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         except Exception:
             _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
             return
+        try:
+            wrap.install(settings, off, kwargs)
+        except Exception:
+            _logger.exception("Libraries are not wrapped.")
         try:
             self._count_exceptions(settings, off(exceptions.NAME), kwargs)
         except Exception:
@@ -102,6 +107,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
         try:
             exceptions.stop("uninstrumented")
+            wrap.uninstall()
             self._patches().uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be taken off completely.")

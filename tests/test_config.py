@@ -159,3 +159,47 @@ def test_all_instrumentations_disabled_is_no_word_against_a_call():
 
     assert loads_nothing(environ)
     assert from_env(environ).stock == ""
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library that there is a wrapper for."""
+    from otel_fastpath import config
+
+    monkeypatch.setattr(config, "LIBRARIES", ("subject",))
+    settings = {"subject": "OTEL_FASTPATH_SUBJECT", "subject_options": "OTEL_FASTPATH_SUBJECT_OPTIONS"}
+    monkeypatch.setattr(config, "_SETTINGS", {**config._SETTINGS, **settings})
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("mode", ["on", "off", "defer", " Off "])
+def test_a_library_has_a_mode_and_options(logged, mode):
+    """By keyword or variable."""
+    for settings in (
+        from_env({}, subject=mode, subject_options="a,b"),
+        from_env({"OTEL_FASTPATH_SUBJECT": mode, "OTEL_FASTPATH_SUBJECT_OPTIONS": "a,b"}),
+    ):
+        assert settings.mode("subject") == mode.strip().lower()
+        assert settings.options("subject") == "a,b"
+    assert (from_env({}).mode("subject"), from_env({}).options("subject")) == ("", "")
+    assert logged() == []
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("mode", ["maybe", 3, True])
+def test_a_bad_mode_is_one_line(logged, mode):
+    """The line names the setting, the value, what is expected and what is used instead."""
+    assert from_env({}, subject=mode).mode("subject") == ""
+
+    (line,) = logged()
+    assert line.startswith(f"instrument(subject=...) is {mode!r}; expected one of on, off, defer. The default is used")
+
+
+def test_opentelemetrys_own_lists_are_read():
+    """The names, without spaces and empty places."""
+    settings = from_env(
+        {"OTEL_SEMCONV_STABILITY_OPT_IN": "database, http,", "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "asyncpg , x"}
+    )
+
+    assert settings.semconv == {"database", "http"}
+    assert settings.disabled_instrumentations == {"asyncpg", "x"}

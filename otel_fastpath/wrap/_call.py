@@ -1,0 +1,302 @@
+"""The call skeleton: what every wrapper does around a call of the host.
+
+A wrapper has one `Telemetry` for its library, hands over a span name and ready attributes for each call, and describes
+errors. Everything else is here: suppression, the current span, the host's call exactly once, errors, the duration
+metric, and that no fault of ours reaches the host.
+
+The short way, for a call whose span ends when the call returns or raises::
+
+    def create(self, *args, **kwargs):
+        return call(telemetry, "chat gpt-5", attributes, series, done, original, (self, *args), kwargs)
+
+    async def create(self, *args, **kwargs):
+        return await call_async(telemetry, "chat gpt-5", attributes, series, done, original, (self, *args), kwargs)
+
+`done(call, result)` may be None; it gives the result to hand to the host, usually the very same. It adds what the
+result tells, `if call.recording: call.span.set_attributes(...)`, and may set `call.series` to one that is known only
+now. For a result that goes on, such as a stream, it sets `call.is_held = True`: the skeleton then restores the context
+and leaves the rest, `call.end()` or `call.fail(error)`, to whoever holds the call.
+
+The long way is the same in pieces: `begin`, then `leave` and `end` or `fail`::
+
+    call = begin(telemetry, name, attributes, series)   # None: nobody looks; just call the host
+    try:
+        result = original(...)
+    except BaseException as error:
+        call.fail(error)
+        raise
+    call.end()
+
+`begin`, `leave`, `end` and `fail` never raise what is not the host's; `end` and `fail` leave first, and count once.
+Attributes are not copied before the tracer does: one dict can be used for any number of calls if nobody changes it.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry import context as context_api
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.core import faults
+from otel_fastpath.core.bound import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opentelemetry.metrics import Histogram
+    from opentelemetry.trace import Span, Tracer
+
+# The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
+_SUPPRESS: Final = (context_api._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
+_MOST_ERROR_TYPES: Final = 32
+
+
+class Failure(NamedTuple):
+    """What is told of an exception.
+
+    Attributes:
+        type: The `error.type` of the span and of the metric; empty where it is no error, as for a generator's end.
+        attributes: What else the span gets.
+        description: That of the span's status; must carry nothing private.
+        recorded: Whether the exception becomes an event of the span.
+    """
+
+    type: str
+    attributes: Mapping[str, Any] | None = None
+    description: str | None = None
+    recorded: bool = True
+
+
+def error_type(error: BaseException) -> str:
+    """The canonical name of an exception's type: module and qualified name, bare for builtins."""
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def describe(error: BaseException) -> Failure:
+    """What is told of an exception that the library has no more to say about."""
+    if isinstance(error, GeneratorExit):
+        # The coroutine was given up, and nobody knows whether the call would have failed.
+        return Failure("")
+    name = error_type(error)
+    return Failure(name, description=type(error).__qualname__, recorded=isinstance(error, Exception))
+
+
+class Telemetry:
+    """What all calls of one wrapper have in common.
+
+    Args:
+        tracer: Starts the spans.
+        kind: Of the spans.
+        describe: What is told of an exception that the host's call raised; must not raise.
+    """
+
+    __slots__ = ("describe", "kind", "tracer")
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        kind: SpanKind = SpanKind.CLIENT,
+        describe: Callable[[BaseException], Failure] = describe,
+    ) -> None:
+        self.tracer: Any = tracer
+        self.kind = kind
+        self.describe = describe
+
+
+class Series:
+    """A duration histogram with the attributes of the calls that it is for, bound once.
+
+    Args:
+        histogram: In seconds.
+        attributes: Those of a call that succeeds.
+        status_key: What is taken over from a failure's attributes where it is there: "db.response.status_code".
+    """
+
+    __slots__ = ("_attributes", "_failed", "_histogram", "_status_key", "record")
+
+    def __init__(self, histogram: Histogram, attributes: Mapping[str, Any], status_key: str = "") -> None:
+        self._histogram = histogram
+        self._attributes = attributes
+        self._status_key = status_key
+        self._failed: dict[str, Any] = {}
+        self.record: Callable[[float], None] = bind(histogram, attributes).record
+
+    def record_failed(self, seconds: float, failure: Failure) -> None:
+        """Record a call that failed."""
+        handle = self._failed.get(failure.type)
+        if handle is None:
+            attributes = {**self._attributes, "error.type": failure.type}
+            if self._status_key and failure.attributes and self._status_key in failure.attributes:
+                attributes[self._status_key] = failure.attributes[self._status_key]
+            if len(self._failed) >= _MOST_ERROR_TYPES:
+                self._histogram.record(seconds, attributes)
+                return
+            handle = self._failed[failure.type] = bind(self._histogram, attributes)
+        handle.record(seconds)
+
+
+class Call:
+    """One call of the host that is looked at. Made by `begin`.
+
+    Attributes:
+        span: Its span; a non-recording one where it was not sampled.
+        recording: Whether attributes are worth making.
+        series: Where the duration goes; None: nowhere.
+        is_held: Set by `done` where somebody else ends the call.
+    """
+
+    __slots__ = ("_started", "_telemetry", "_token", "is_held", "recording", "series", "span")
+
+    def __init__(self, telemetry: Telemetry, span: Span, series: Series | None) -> None:
+        self._telemetry: Telemetry | None = telemetry
+        self.span = span
+        self.recording = span.is_recording()
+        self.series = series
+        self.is_held = False
+        self._started = 0.0
+        self._token: Any = None
+
+    def leave(self) -> None:
+        """Restore the context; the span goes on."""
+        token, self._token = self._token, None
+        if token is not None:
+            context_api.detach(token)
+
+    def end(self) -> None:
+        """End the span and record the duration of a call that succeeded."""
+        try:
+            if self._telemetry is None:
+                return
+            self._telemetry = None
+            self.leave()
+            if self.series is not None:
+                self.series.record(perf_counter() - self._started)
+            self.span.end()
+        except Exception as error:
+            faults.report("the end of a wrapped call", error)
+
+    def fail(self, error: BaseException) -> None:
+        """End the span and record the duration of a call that raised this."""
+        try:
+            telemetry = self._telemetry
+            if telemetry is None:
+                return
+            self._telemetry = None
+            self.leave()
+            failure = telemetry.describe(error)
+            if self.series is not None:
+                seconds = perf_counter() - self._started
+                if failure.type:
+                    self.series.record_failed(seconds, failure)
+                else:
+                    self.series.record(seconds)
+            if self.recording and failure.type:
+                self._tell(failure, error)
+            self.span.end()
+        except Exception as fault:
+            faults.report("the end of a wrapped call", fault)
+
+    def _tell(self, failure: Failure, error: BaseException) -> None:
+        span = self.span
+        if failure.recorded:
+            span.record_exception(error)
+        if failure.attributes:
+            span.set_attributes(failure.attributes)
+        span.set_attribute("error.type", failure.type)
+        span.set_status(Status(StatusCode.ERROR, failure.description))
+
+
+def is_suppressed() -> bool:
+    """Whether somebody asked for no telemetry in the current context."""
+    current = context_api.get_current()
+    return any(current.get(key) for key in _SUPPRESS)
+
+
+def begin(
+    telemetry: Telemetry, name: str, attributes: Mapping[str, Any] | None, series: Series | None = None
+) -> Call | None:
+    """Start a span, make it the current one, start the clock.
+
+    Args:
+        telemetry: The wrapper's.
+        name: Of the span.
+        attributes: Of the span at its creation.
+        series: Where the duration goes.
+
+    Returns:
+        The call; None where it is suppressed, or by a fault of ours.
+    """
+    try:
+        if is_suppressed():
+            return None
+        made = Call(telemetry, telemetry.tracer.start_span(name, None, telemetry.kind, attributes), series)
+        current = context_api.get_current()
+        made._token = context_api.attach(trace.set_span_in_context(made.span, current))
+        made._started = perf_counter()
+    except Exception as error:
+        faults.report("the beginning of a wrapped call", error)
+        return None
+    return made
+
+
+def finish(call: Call, result: Any, done: Callable[[Call, Any], Any] | None) -> Any:
+    """End a call that gave this result, as its `done` says; gives what the host gets."""
+    if done is not None:
+        try:
+            result = done(call, result)
+        except Exception as error:
+            faults.report("the result of a wrapped call", error)
+    if call.is_held:
+        call.leave()
+    else:
+        call.end()
+    return result
+
+
+def call(
+    telemetry: Telemetry,
+    name: str,
+    attributes: Mapping[str, Any] | None,
+    series: Series | None,
+    done: Callable[[Call, Any], Any] | None,
+    host: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Call the host inside a span. See the module's text for the arguments."""
+    made = begin(telemetry, name, attributes, series)
+    if made is None:
+        return host(*args, **kwargs)
+    try:
+        result = host(*args, **kwargs)
+    except BaseException as error:
+        made.fail(error)
+        raise
+    return finish(made, result, done)
+
+
+async def call_async(
+    telemetry: Telemetry,
+    name: str,
+    attributes: Mapping[str, Any] | None,
+    series: Series | None,
+    done: Callable[[Call, Any], Any] | None,
+    host: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Await the host's call inside a span. See the module's text for the arguments."""
+    made = begin(telemetry, name, attributes, series)
+    if made is None:
+        return await host(*args, **kwargs)
+    try:
+        result = await host(*args, **kwargs)
+    except BaseException as error:
+        made.fail(error)
+        raise
+    return finish(made, result, done)
