@@ -11,7 +11,9 @@ from sys import maxsize
 from types import MappingProxyType
 from typing import Any
 
-from otel_fastpath.lazy import Lazy
+from opentelemetry.attributes import BoundedAttributes
+
+from otel_fastpath.lazy import FAILED, Lazy
 
 # What `_span` and `_start` take from here; their compiled twins take it by `cimport`.
 __all__ = ["LEAVE", "clean_mapping", "frozen", "made"]
@@ -35,17 +37,32 @@ def frozen(value: Any, longest: Any, clean: Any) -> Any:
             else:
                 return tuple(value)
     if isinstance(value, Lazy):
-        return value
+        return Lazy(_cleaned, (value, longest, clean), {})
     if clean is None:
         return LEAVE
     return clean(value, None if longest == maxsize else longest)
 
 
-def made(attributes: Any) -> Any:
-    """The attributes with every lazy value made, for upstream's own code."""
+def _cleaned(lazy: Any, longest: Any, clean: Any) -> Any:
+    """The lazy value as one given at once is kept."""
+    value = lazy.value()
+    if value is FAILED:
+        return value
+    if clean is None:
+        # Before 1.45 only upstream's container cleans.
+        container = BoundedAttributes(attributes={"lazy": value}, max_value_len=None if longest == maxsize else longest)
+        return container.get("lazy")
+    return clean(value, None if longest == maxsize else longest)
+
+
+def made(attributes: Any, recording: Any) -> Any:
+    """The attributes with every lazy value made, for upstream's own code; not for a span that drops them."""
     try:
         if isinstance(attributes, Mapping) and any(isinstance(value, Lazy) for value in attributes.values()):
-            return {key: value.value() if isinstance(value, Lazy) else value for key, value in attributes.items()}
+            return {
+                key: (value.value() if recording else None) if isinstance(value, Lazy) else value
+                for key, value in attributes.items()
+            }
     except Exception:
         # What is no mapping or a broken one is upstream's to meet.
         return attributes

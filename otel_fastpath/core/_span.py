@@ -186,7 +186,9 @@ class SpanState:
                         return
         except Exception as error:
             faults.absorb("Span.set_attribute", error)
-        _stock_set_attribute(self, key, value.value() if isinstance(value, Lazy) else value)
+        if isinstance(value, Lazy) and self._end_time is None:
+            value = value.value()
+        _stock_set_attribute(self, key, value)
 
     def set_attributes(self, attributes: Any) -> None:
         """Set several attributes, as `opentelemetry.sdk.trace.Span.set_attributes` does."""
@@ -211,7 +213,7 @@ class SpanState:
                     return
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
-        _stock_set_attributes(self, made(attributes))
+        _stock_set_attributes(self, made(attributes, self._end_time is None))
 
     def add_event(self, name: Any, attributes: Any = None, timestamp: Any = None) -> None:
         """Add an event, as `opentelemetry.sdk.trace.Span.add_event` does."""
@@ -231,7 +233,7 @@ class SpanState:
                     return
         except Exception as error:
             faults.absorb("Span.add_event", error)
-        _stock_add_event(self, name, made(attributes), timestamp)
+        _stock_add_event(self, name, made(attributes, self._end_time is None), timestamp)
 
     def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
         """Add an event with these attributes, unless a limit or the end of the span stands against it."""
@@ -273,7 +275,7 @@ class SpanState:
                 attributes = {"exception.stacktrace": str(snapshot(exception, frames))}
         except Exception as error:
             faults.absorb("Span.record_exception", error)
-        _stock_record_exception(self, exception, made(attributes), timestamp, escaped)
+        _stock_record_exception(self, exception, made(attributes, self._end_time is None), timestamp, escaped)
 
     def _exception_attributes(self, exception: Any, attributes: Any, escaped: Any, frames: Any) -> Any:
         plan = self.plan

@@ -217,10 +217,10 @@ def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any,
         kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
         if kept is LEAVE:
             span.attribute_store = {}
-            span._bound_attributes(made(_proxied(attributes)))
+            span._bound_attributes(made(_proxied(attributes), recording=True))
         elif len(kept) > plan.max_attributes:
             span.attribute_store = {}
-            span._bound_attributes(made(kept))
+            span._bound_attributes(made(kept, recording=True))
         else:
             span.attribute_store = kept
     if links:
