@@ -125,6 +125,7 @@ class TestWhen:
 
     def test_the_arguments_are_let_go(self):
         """Once the value is there, what it was made of is freed."""
+
         class Argument:
             freed = False
 
@@ -152,6 +153,7 @@ class TestWhat:
     @pytest.mark.parametrize("where", ["start", "one", "several", "event"])
     def test_as_if_given_at_once(self, value, where, caplog):
         """Cleaned, cut and warned about as stock does it."""
+
         def run(given):
             caplog.clear()
             tracer, finished = _exporting(span_limits=SpanLimits(max_attribute_length=8))
