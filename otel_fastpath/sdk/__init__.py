@@ -11,6 +11,22 @@ if TYPE_CHECKING:
 def all_patches() -> tuple[Patch, ...]:
     """Every patch of this package, in the order in which they are applied."""
     # Loaded when instrumenting, not before.
-    from otel_fastpath.sdk import api_trace, otlp_trace, propagation, tracer, version_lookups  # noqa: PLC0415
+    from otel_fastpath.sdk import (  # noqa: PLC0415
+        api_trace,
+        openinference_openai,
+        otlp_trace,
+        propagation,
+        traceloop_openai,
+        tracer,
+        version_lookups,
+    )
 
-    return (*version_lookups.PATCHES, *api_trace.PATCHES, *propagation.PATCHES, *tracer.PATCHES, *otlp_trace.PATCHES)
+    return (
+        *version_lookups.PATCHES,
+        *traceloop_openai.PATCHES,
+        *openinference_openai.PATCHES,
+        *api_trace.PATCHES,
+        *propagation.PATCHES,
+        *tracer.PATCHES,
+        *otlp_trace.PATCHES,
+    )
