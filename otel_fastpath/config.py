@@ -10,7 +10,7 @@ import logging
 import os
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,8 +20,11 @@ _logger = logging.getLogger(__name__)
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
 # Those that `otel_fastpath.wrap` has a wrapper for, and what one can be told.
-LIBRARIES: Final[tuple[str, ...]] = ()
+LIBRARIES: Final[tuple[str, ...]] = ("openai",)
 MODES: Final = ("on", "off", "defer")
+
+# What captures content -> whether as attributes of spans, of events.
+_CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
 
 _PREFIX: Final = "OTEL_FASTPATH_"
 # Keyword -> variable.
@@ -114,6 +117,42 @@ def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Co
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
     )
+
+
+class GenAI(NamedTuple):
+    """What OpenTelemetry's own variables for generative AI ask for.
+
+    Attributes:
+        on_span: Content becomes attributes of spans.
+        on_event: Content becomes attributes of events.
+        events: There are events.
+        hook: The name of the completion hook; empty for none.
+    """
+
+    on_span: bool
+    on_event: bool
+    events: bool
+    hook: str
+
+
+def genai(environ: Mapping[str, str] | None = None) -> GenAI:
+    """Read OTEL_INSTRUMENTATION_GENAI_*, as `opentelemetry-util-genai` does."""
+    environ = os.environ if environ is None else environ
+    prefix = "OTEL_INSTRUMENTATION_GENAI_"
+    mode = _one_of(environ, f"{prefix}CAPTURE_MESSAGE_CONTENT", ("no_content", *_CONTENT))
+    on_span, on_event = _CONTENT.get(mode, (False, False))
+    emit = _one_of(environ, f"{prefix}EMIT_EVENT", ("true", "false"))
+    events = emit == "true" if emit else on_event
+    return GenAI(on_span, on_event, events, environ.get(f"{prefix}COMPLETION_HOOK", ""))
+
+
+def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) -> str:
+    """The variable's value in lower case, or nothing and a log line where it is not what is expected."""
+    value = environ.get(name, "").strip().lower()
+    if not value or value in expected:
+        return value
+    _logger.warning("%s is %r; expected one of %s. The default is used.", name, value, ", ".join(expected))
+    return ""
 
 
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:

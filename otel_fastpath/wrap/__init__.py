@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def wrappers() -> tuple[Wrapper, ...]:
     """Every wrapper, in the order of the status."""
     # Loaded when instrumenting, not before.
-    modules: tuple[Any, ...] = ()
+    from otel_fastpath.wrap import openai  # noqa: PLC0415
+
+    modules: tuple[Any, ...] = (openai,)
     return tuple(Wrapper(module.LIBRARY) for module in modules)
 
 

@@ -54,6 +54,7 @@ class Setup:
         semconv: What `OTEL_SEMCONV_STABILITY_OPT_IN` names.
         rival: The name of the rival that ours stands in for and emulates; empty: none.
         instrumentor: That rival's instrumentor.
+        keywords: All that the rival was told to instrument with.
     """
 
     providers: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Setup:
     semconv: frozenset[str] = frozenset()
     rival: str = ""
     instrumentor: Any = None
+    keywords: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,8 @@ class Wrapper:
         for each in self._taken:
             if self._emulates(each.rival):
                 given = {name: each.keywords[name] for name in PROVIDERS if each.keywords.get(name) is not None}
-                setup = Setup(given, setup.options, setup.semconv, each.rival.name, each.instrumentor)
+                name = each.rival.name
+                setup = Setup(given, setup.options, setup.semconv, name, each.instrumentor, each.keywords)
         self._guarded(self.library.configure, setup)
         self._patcher.install(self._off)
 

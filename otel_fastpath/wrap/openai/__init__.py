@@ -1,0 +1,97 @@
+"""Our own instrumentation of the `openai` client: the whole of it, by the official conventions.
+
+On the surface that `opentelemetry-instrumentation-genai-openai` covers, spans, metrics and events are what that one
+emits; the README lists where they differ and why.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from otel_fastpath import _platform, config
+from otel_fastpath.wrap._library import Library, Rival, Setup
+from otel_fastpath.wrap.openai import _patches
+from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
+
+__all__ = ["LIBRARY"]
+
+_logger = logging.getLogger(__name__)
+
+OFFICIAL: Final = "opentelemetry-instrumentation-genai-openai"
+LONGEST: Final = 1 << 16
+_OFFICIAL_MODULE: Final = "opentelemetry.instrumentation.genai.openai"
+
+
+def configure(setup: Setup) -> None:
+    """Send the telemetry of calls where this setup says."""
+    if setup.rival:
+        scope = Scope(_OFFICIAL_MODULE, _platform.version(OFFICIAL) or "")
+    else:
+        scope = Scope("otel_fastpath.wrap.openai", _platform.version("otel-fastpath") or "")
+    wanted = config.genai()
+    settings = Settings(
+        on_span=wanted.on_span,
+        on_event=wanted.on_event,
+        events=wanted.events,
+        hook=_hook(setup.keywords.get("completion_hook"), wanted.hook),
+        longest=_longest(setup.options),
+    )
+    _patches.use(Telemetry(scope, settings, setup.providers))
+
+
+def stop() -> None:
+    """Follow no further calls."""
+    _patches.use(None)
+
+
+def _hook(given: Any, name: str) -> Any:
+    """The completion hook that was given, or that of the environment variable; None where there is none."""
+    if given is None and not name:
+        return None
+    try:
+        from opentelemetry.util.genai import completion_hook as hooks  # noqa: PLC0415  # only where one is asked for
+    except ImportError:
+        _logger.warning("There is no completion hook without opentelemetry-util-genai.")
+        return None
+    hook = given or hooks.load_completion_hook()
+    if isinstance(hook, hooks._NoOpCompletionHook):
+        return None
+    return hook if isinstance(hook, hooks._SafeCompletionHook) else hooks._SafeCompletionHook(hook)
+
+
+def _longest(options: Any) -> int:
+    """How many characters of a text of the content are kept: the option `content_length`."""
+    found: Any = (
+        dict(options)
+        if isinstance(options, dict)
+        else dict(part.partition("=")[::2] for part in str(options).split(",") if part.strip())
+    )
+    for name in sorted(str(each) for each in found.keys() - {"content_length"}):
+        _logger.warning("%s: no such option of openai; expected content_length. It is ignored.", name)
+    value = found.get("content_length", LONGEST)
+    try:
+        return max(0, int(value))
+    except (TypeError, ValueError):
+        _logger.warning("content_length is %r; expected a number of characters. It is %d.", value, LONGEST)
+        return LONGEST
+
+
+LIBRARY: Final = Library(
+    name="openai",
+    why="One span, its metrics and its event for each call of the openai client.",
+    patches=_patches.PATCHES,
+    configure=configure,
+    rivals=(
+        Rival(
+            "official",
+            f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
+            f"{OFFICIAL}>=1.3b0,<1.4",
+        ),
+        Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),
+        Rival("traceloop", "opentelemetry.instrumentation.openai:OpenAIInstrumentor"),
+        Rival("openinference", "openinference.instrumentation.openai:OpenAIInstrumentor"),
+    ),
+    entry_points=frozenset({"openai"}),
+    stop=stop,
+)

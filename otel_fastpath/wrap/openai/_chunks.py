@@ -1,0 +1,292 @@
+"""The chunks of a stream -> span attributes, gathered as they come."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from otel_fastpath.wrap.openai import _messages as messages
+from otel_fastpath.wrap.openai import _names as names
+from otel_fastpath.wrap.openai import _parts as parts
+from otel_fastpath.wrap.openai import _results as results
+from otel_fastpath.wrap.openai._fields import field, items, text
+from otel_fastpath.wrap.openai._requests import is_compacted
+
+
+class Outcome(NamedTuple):
+    """How a chunk ends the call: well, or with an error."""
+
+    error_type: str | None = None
+    message: str | None = None
+
+
+DONE: Final = Outcome()
+
+
+class Chunks:
+    """What is known of a streamed answer so far.
+
+    Args:
+        attributes: Of the span.
+        captured: What keeps the content, or None.
+    """
+
+    __slots__ = ("attributes", "captured")
+
+    def __init__(self, attributes: dict[str, Any], captured: Any) -> None:
+        self.attributes = attributes
+        self.captured = captured
+
+    def add(self, chunk: Any) -> Outcome | None:
+        """Read one chunk; what it returns ends the call."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Put what is known once the stream has ended, or was left."""
+
+
+class AnyChunks(Chunks):
+    """Of streams that are like none of the others: completions, images, transcripts."""
+
+    __slots__ = ("_reasons",)
+
+    def __init__(self, attributes: dict[str, Any], captured: Any) -> None:
+        super().__init__(attributes, captured)
+        self._reasons: list[str] = []
+
+    def add(self, chunk: Any) -> Outcome | None:
+        attributes = self.attributes
+        for name, key in ((names.RESPONSE_MODEL, "model"), (names.RESPONSE_ID, "id")):
+            value = None if name in attributes else text(field(chunk, key))
+            if value:
+                attributes[name] = value
+        for choice in items(field(chunk, "choices")):
+            reason = field(choice, "finish_reason")
+            if reason:
+                self._reasons.append(reason)
+        usage = field(chunk, "usage")
+        if usage is not None:
+            results.any_usage(usage, attributes)
+        return None
+
+    def finish(self) -> None:
+        if self._reasons:
+            self.attributes[names.FINISH_REASONS] = self._reasons
+
+
+class _Said:
+    """What one choice of a chat completion has said so far."""
+
+    __slots__ = ("calls", "content", "refusal")
+
+    def __init__(self) -> None:
+        self.content: list[str] = []
+        self.refusal: list[str] = []
+        self.calls: dict[Any, tuple[Any, Any, list[str]]] = {}
+
+    def add(self, delta: Any) -> None:
+        content = field(delta, "content")
+        if isinstance(content, str):
+            self.content.append(content)
+        refusal = field(delta, "refusal")
+        if isinstance(refusal, str):
+            self.refusal.append(refusal)
+        for call in items(field(delta, "tool_calls")):
+            function = field(call, "function")
+            index = field(call, "index")
+            if index not in self.calls:
+                self.calls[index] = field(call, "id"), field(function, "name"), []
+            arguments = field(function, "arguments")
+            if isinstance(arguments, str):
+                self.calls[index][2].append(arguments)
+
+
+class ChatChunks(Chunks):
+    """Of a chat completion."""
+
+    __slots__ = ("_has_identity", "_reasons", "_said", "_tier", "_usage")
+
+    def __init__(self, attributes: dict[str, Any], captured: Any) -> None:
+        super().__init__(attributes, captured)
+        self._has_identity = False
+        self._tier: Any = None
+        self._usage: Any = None
+        self._reasons: dict[int, str] = {}
+        self._said: dict[int, _Said] = {}
+
+    def add(self, chunk: Any) -> Outcome | None:
+        try:
+            if not self._has_identity:
+                self._identify(chunk)
+            if self._tier is None:
+                self._tier = chunk.service_tier
+            choices = chunk.choices
+            if choices:
+                for choice in choices:
+                    if choice.finish_reason:
+                        self._reasons[choice.index] = choice.finish_reason
+                if self.captured is not None:
+                    self._capture(choices)
+            usage = chunk.usage
+            if usage is not None:
+                self._usage = usage
+        except (AttributeError, TypeError):
+            self._add_odd(chunk)
+        return None
+
+    def _identify(self, chunk: Any) -> None:
+        attributes = self.attributes
+        for name, value in ((names.RESPONSE_MODEL, chunk.model), (names.RESPONSE_ID, chunk.id)):
+            if value and name not in attributes:
+                attributes[name] = value
+        self._has_identity = names.RESPONSE_MODEL in attributes and names.RESPONSE_ID in attributes
+
+    def _add_odd(self, chunk: Any) -> None:
+        """A chunk that is no model of the client's, or lacks what every chunk has: whatever can be read of it."""
+        for place, choice in enumerate(items(field(chunk, "choices"))):
+            reason = field(choice, "finish_reason")
+            if reason:
+                index = field(choice, "index")
+                self._reasons[index if isinstance(index, int) else place] = reason
+        usage = field(chunk, "usage")
+        if usage is not None:
+            self._usage = usage
+
+    def _capture(self, choices: Any) -> None:
+        for place, choice in enumerate(choices):
+            if choice.delta:
+                index = choice.index if isinstance(choice.index, int) else place
+                said = self._said.get(index)
+                if said is None:
+                    said = self._said[index] = _Said()
+                said.add(choice.delta)
+
+    def finish(self) -> None:
+        attributes = self.attributes
+        if self._usage is not None:
+            results.chat_usage(self._usage, attributes)
+            self._usage = None
+        if self._reasons:
+            attributes[names.FINISH_REASONS] = [self._reasons[index] for index in _in_order(self._reasons)]
+        if self._tier:
+            attributes[names.RESPONSE_TIER] = self._tier
+        if self._said:
+            kept = [(self._said[index], self._reasons.get(index)) for index in _in_order(self._said)]
+            self.captured.said(_chat_messages, kept)
+
+
+def _in_order(found: dict[int, Any]) -> list[int]:
+    """The choices' numbers; what a malformed chunk has in their place comes last."""
+    return sorted(found, key=lambda index: index if isinstance(index, int) else len(found))
+
+
+def _chat_messages(kept: list[tuple[_Said, Any]]) -> list[dict[str, Any]]:
+    return [_chat_message(said, reason) for said, reason in kept]
+
+
+def _chat_message(said: _Said, reason: Any) -> dict[str, Any]:
+    words = ["".join(part) for part in (said.content, said.refusal)]
+    found = [parts.text_part(each) for each in words if each]
+    for own, name, arguments in said.calls.values():
+        found.append(parts.call_part(parts.parsed("".join(arguments)), name, own))
+    return messages.output("assistant", found, messages.chat_reason(reason))
+
+
+# Events of the Responses API that say something of the call itself.
+_ON_THE_WAY: Final = frozenset({"response.created", "response.queued", "response.in_progress"})
+_AT_THE_END: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ITEMS: Final = frozenset({"response.output_item.added", "response.output_item.done"})
+_DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_TOLD: Final = _ON_THE_WAY | _AT_THE_END | _ITEMS | _DELTAS | {"error"}
+
+
+class ResponseChunks(Chunks):
+    """Of a response."""
+
+    __slots__ = ("_has_model", "_is_whole", "_texts")
+
+    def __init__(self, attributes: dict[str, Any], captured: Any) -> None:
+        super().__init__(attributes, captured)
+        self._has_model = False
+        self._is_whole = False
+        self._texts: dict[Any, list[str]] = {}
+
+    def add(self, chunk: Any) -> Outcome | None:
+        kind = getattr(chunk, "type", None)
+        if kind not in _TOLD:
+            return None
+        if kind in _DELTAS:
+            if self.captured is not None:
+                place = field(chunk, "output_index"), field(chunk, "content_index")
+                self._texts.setdefault(place, []).append(text(chunk.delta) or "")
+            return None
+        if kind in _ITEMS:
+            self.item(field(chunk, "item"))
+            return None
+        if kind == "error":
+            return Outcome(field(chunk, "code") or "error", field(chunk, "message") or None)
+        answer = field(chunk, "response")
+        if kind in _ON_THE_WAY:
+            self._begin(answer)
+            return None
+        return self.end(kind, answer)
+
+    def _begin(self, answer: Any) -> None:
+        for name, key in ((names.RESPONSE_MODEL, "model"), (names.RESPONSE_ID, "id")):
+            value = text(field(answer, key))
+            if value:
+                self.attributes.setdefault(name, value)
+
+    def item(self, item: Any) -> None:
+        """Read an item of the output, which a stream that is left early does not repeat."""
+        if is_compacted([item]):
+            self.attributes[names.COMPACTED] = True
+
+    def end(self, kind: str, answer: Any) -> Outcome:
+        """Read the response in its final state."""
+        self.read(answer)
+        if kind != "response.failed":
+            return DONE
+        error = field(answer, "error")
+        if error is None:
+            return Outcome("response.failed")
+        return Outcome(field(error, "code") or "response.failed", field(error, "message"))
+
+    def read(self, answer: Any) -> None:
+        """Put what the final response says."""
+        results.response(answer, self.attributes)
+        self._keep(answer)
+
+    def _keep(self, answer: Any) -> None:
+        self._is_whole = True
+        if self.captured is not None:
+            self.captured.answer(answer)
+
+    def finish(self) -> None:
+        if self._texts and not self._is_whole:
+            self.captured.said(_partial_message, ["".join(words) for words in self._texts.values()])
+
+
+def _partial_message(texts: list[str]) -> list[dict[str, Any]]:
+    return [messages.output("assistant", [parts.text_part(words) for words in texts], "error")]
+
+
+class FetchedChunks(ResponseChunks):
+    """Of a response that was generated earlier: how that went is no failure of this call."""
+
+    __slots__ = ()
+
+    def _begin(self, answer: Any) -> None:
+        model = text(field(answer, "model"))
+        if model:
+            self.attributes.setdefault(names.RESPONSE_MODEL, model)
+
+    def item(self, item: Any) -> None:
+        pass
+
+    def end(self, kind: str, answer: Any) -> Outcome:  # noqa: ARG002  # the interface's
+        self.read(answer)
+        return DONE
+
+    def read(self, answer: Any) -> None:
+        results.fetched(answer, self.attributes)
+        self._keep(answer)

@@ -1,0 +1,234 @@
+"""What is put in the place of the client's methods: one choke point that every request passes, and the ends of `with`.
+
+`SyncAPIClient.request` and `AsyncAPIClient.request` are what every method of every resource comes down to, whatever
+form it was called in; the client has made its own copy of the body by then.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.core import faults
+from otel_fastpath.patching import Patch
+from otel_fastpath.wrap.openai._calls import begin
+from otel_fastpath.wrap.openai._streams import CALL, STAYING, Pending, end, follow, hear, leaving
+
+if TYPE_CHECKING:
+    from otel_fastpath.wrap.openai._calls import Call
+    from otel_fastpath.wrap.openai._telemetry import Telemetry
+
+RAW: Final = "X-Stainless-Raw-Response"
+REQUIRES: Final = ("openai>=1.40,<4",)
+
+_telemetry: Telemetry | None = None
+
+
+def use(telemetry: Telemetry | None) -> None:
+    """Send the telemetry of calls there from now on; None: nowhere."""
+    global _telemetry
+    _telemetry = telemetry
+
+
+def _make_request(original: Any) -> Any:
+    @functools.wraps(original)
+    def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
+        call = None if _telemetry is None else begin(_telemetry, self, options)
+        if call is None:
+            return original(self, cast_to, options, *args, **kwargs)
+        try:
+            result = original(self, cast_to, options, *args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        return result
+
+    return request
+
+
+def _make_async_request(original: Any) -> Any:
+    @functools.wraps(original)
+    async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
+        call = None if _telemetry is None else begin(_telemetry, self, options)
+        if call is None:
+            return await original(self, cast_to, options, *args, **kwargs)
+        try:
+            result = await original(self, cast_to, options, *args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        return result
+
+    return request
+
+
+def received(call: Call, result: Any, options: Any, *, is_stream: bool) -> None:
+    """End a call with what it gave, or follow what goes on. Never raises."""
+    try:
+        call.leave()
+        if call.is_quiet:
+            call.end()
+            return
+        raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
+        if raw is None:
+            if not is_stream:
+                call.answer(result)
+            elif not follow(result, call):
+                call.end()
+        elif is_stream:
+            _raw_stream(call, result)
+        elif raw == "stream":
+            _raw_answer(call, result)
+        else:
+            _raw_body(call, result.http_response)
+    except Exception as fault:
+        faults.report("the result of an OpenAI call", fault)
+        call.end()
+
+
+def _raw_body(call: Call, response: Any) -> None:
+    """A raw response whose body was read."""
+    call.headers(response.headers)
+    if not call.endpoint.has_result:
+        call.end()
+        return
+    try:
+        body = json.loads(response.content)
+    except ValueError:
+        body = None
+    call.answer(body, is_raw=True)
+
+
+def _raw_stream(call: Call, raw: Any) -> None:
+    """A raw response whose body is a stream: followed once the caller has it parsed, ended when it is closed."""
+    response = raw.http_response
+    call.headers(response.headers)
+    pending = Pending(call)
+    vars(response)[CALL] = pending
+
+    def told() -> bool:
+        # Where it was parsed, whoever follows the stream took it.
+        if pending.take() is not None:
+            end(call)
+        return True
+
+    hear(response, told)
+
+
+def _raw_answer(call: Call, raw: Any) -> None:
+    """A raw response whose body the caller may read, or not, until it leaves its `with`."""
+    response = raw.http_response
+    pending = Pending(call)
+
+    def told() -> bool:
+        # Reading to the end closes it, too, before the body is there to be looked at.
+        if leaving.get() is STAYING and not hasattr(response, "_content"):
+            return False
+        pending.take()
+        if isinstance(leaving.get(), BaseException) or not hasattr(response, "_content"):
+            end(call)
+        else:
+            _raw_body(call, response)
+        return True
+
+    hear(response, told)
+
+
+def _make_stream_init(original: Any) -> Any:
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
+        original(self, *args, **kwargs)
+        try:
+            response = kwargs.get("response")
+            pending = None if response is None else vars(response).pop(CALL, None)
+            call = None if pending is None else pending.take()
+            if call is not None and not call.is_over and not follow(self, call):
+                call.end()
+        except Exception as fault:
+            faults.report("a raw OpenAI stream", fault)
+
+    return __init__
+
+
+def _make_exit(original: Any) -> Any:
+    @functools.wraps(original)
+    def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
+        token = leaving.set(error)
+        try:
+            return original(self, kind, error, traceback)
+        finally:
+            leaving.reset(token)
+
+    return __exit__
+
+
+def _make_async_exit(original: Any) -> Any:
+    @functools.wraps(original)
+    async def __aexit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
+        token = leaving.set(error)
+        try:
+            return await original(self, kind, error, traceback)
+        finally:
+            leaving.reset(token)
+
+    return __aexit__
+
+
+_WHY_EXIT: Final = "A stream that is left with an exception fails, one that is left without does not."
+_CHAT: Final = "openai.lib.streaming.chat._completions"
+_RESPONSES: Final = "openai.lib.streaming.responses._responses"
+_EXITS: Final = (
+    ("openai.stream.exit", "openai._streaming:Stream"),
+    ("openai.stream.raw.exit", "openai._response:ResponseContextManager"),
+    ("openai.stream.chat.exit", f"{_CHAT}:ChatCompletionStream"),
+    ("openai.stream.chat.manager.exit", f"{_CHAT}:ChatCompletionStreamManager"),
+    ("openai.stream.responses.exit", f"{_RESPONSES}:ResponseStream"),
+    ("openai.stream.responses.manager.exit", f"{_RESPONSES}:ResponseStreamManager"),
+)
+
+
+def _exits() -> tuple[Patch, ...]:
+    made = []
+    for name, target in _EXITS:
+        module, _, kind = target.partition(":")
+        made.append(Patch(name, f"{target}.__exit__", _WHY_EXIT, _make_exit, REQUIRES, needs_gil=False))
+        target = f"{module}:Async{kind}.__aexit__"  # noqa: PLW2901  # the same, for the other kind of client
+        made.append(Patch(f"{name}.async", target, _WHY_EXIT, _make_async_exit, REQUIRES, needs_gil=False))
+    return tuple(made)
+
+
+_WHY_REQUEST: Final = "Every request passes here: one span, its metrics and its event for each."
+_WHY_INIT: Final = "The stream that a raw response is parsed into is followed as any other."
+PATCHES: Final = (
+    Patch(
+        "openai.request",
+        "openai._base_client:SyncAPIClient.request",
+        _WHY_REQUEST,
+        _make_request,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    Patch(
+        "openai.request.async",
+        "openai._base_client:AsyncAPIClient.request",
+        _WHY_REQUEST,
+        _make_async_request,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    Patch(
+        "openai.stream", "openai._streaming:Stream.__init__", _WHY_INIT, _make_stream_init, REQUIRES, needs_gil=False
+    ),
+    Patch(
+        "openai.stream.async",
+        "openai._streaming:AsyncStream.__init__",
+        _WHY_INIT,
+        _make_stream_init,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    *_exits(),
+)

@@ -1,0 +1,41 @@
+"""Answers that are made up, and what gives them in the place of a server."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+
+CHAT = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-4o-2024",
+    "service_tier": "default",
+    "system_fingerprint": "fp_1",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+}
+
+
+def refusal(status):
+    """An answer that says no."""
+    return httpx2.Response(status, json={"error": {"message": "no", "code": "gone"}})
+
+
+def answer(answers, asked):
+    """A handler that gives these answers in turn, the last one again and again: a body, chunks, or a response."""
+    left = list(answers)
+
+    def handle(request):
+        asked.append(request)
+        given = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(given, httpx2.Response):
+            return given
+        if isinstance(given, list):
+            lines = [each if isinstance(each, bytes) else b"data: " + json.dumps(each).encode() for each in given]
+            body = b"".join(line + b"\n\n" for line in [*lines, b"data: [DONE]"])
+            return httpx2.Response(200, content=body, headers={"content-type": "text/event-stream"})
+        return httpx2.Response(200, json=given)
+
+    return handle
