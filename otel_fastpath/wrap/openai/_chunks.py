@@ -184,8 +184,11 @@ def _chat_messages(kept: list[tuple[_Said, Any]]) -> list[dict[str, Any]]:
 
 
 def _chat_message(said: _Said, reason: Any) -> dict[str, Any]:
-    words = ["".join(part) for part in (said.content, said.refusal)]
-    found = [parts.text_part(each) for each in words if each]
+    # A text that is empty was said all the same; a refusal that is empty is none.
+    found = [parts.text_part("".join(said.content))] if said.content else []
+    refusal = "".join(said.refusal)
+    if refusal:
+        found.append(parts.text_part(refusal))
     for own, name, arguments in said.calls.values():
         found.append(parts.call_part(parts.parsed("".join(arguments)), name, own))
     return messages.output("assistant", found, messages.chat_reason(reason))

@@ -60,7 +60,8 @@ class Captured:
         """Keep what an answer says."""
         self.said(self.shape.outputs, self.shape.keep(result))
         for name, (key, make) in self.shape.answer.items():
-            self._parts[name] = make, field(result, key)
+            if value := field(result, key):
+                self._parts[name] = make, value
 
     def said(self, make: Callable[[Any], Made], kept: Any) -> None:
         """Keep what was said, and what makes messages of it."""

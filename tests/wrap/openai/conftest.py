@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from madeup import answer  # found only from here on
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def patched():
-    """The wrapper's patches alone, for all tests."""
+    """The wrapper's patches alone; other folders' tests go without."""
     patcher = Patcher(LIBRARY.patches, _platform.installed)
     patcher.install()
     yield

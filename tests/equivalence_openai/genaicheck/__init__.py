@@ -1,0 +1,1 @@
+"""The same calls under the official instrumentation and under ours."""
