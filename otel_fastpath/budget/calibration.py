@@ -1,7 +1,7 @@
 """The calibrated values: `overhead-lock.toml`, written by `otel-fastpath budget calibrate` and committed.
 
 One table for each Python version. Counts are good for the versions that were installed, instructions for one build of
-the interpreter as well, and everything for the harness that took it.
+the interpreter and the tools as well, and everything for the harness that took it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HEADER: Final = "# Written by `otel-fastpath budget calibrate`: run that instead of editing this.\n"
-_KEYS: Final = ("python", "implementation", "harness", "reference", "interpreter", "cpu")
+_KEYS: Final = ("python", "release", "implementation", "harness", "reference", "interpreter", "tools", "cpu")
 
 
 @dataclass
@@ -27,20 +27,24 @@ class Calibration:
 
     Attributes:
         python: "3.13".
+        release: "3.13.1".
         implementation: "cpython".
         harness: Version of the way in which they were taken.
         reference: The unit of the overheads.
         interpreter: The build that instructions were counted on.
+        tools: The compiler of what was counted, and what counted it.
         cpu: The processor that times were taken on, for information.
         distributions: Installed versions.
         scenarios: Name -> metric -> value.
     """
 
     python: str
+    release: str
     implementation: str
     harness: int
     reference: str
     interpreter: str
+    tools: str
     cpu: str
     distributions: dict[str, str] = field(default_factory=dict)
     scenarios: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -60,9 +64,16 @@ class Calibration:
             was, now = self.distributions.get(name, "none"), here.distributions.get(name, "none")
             if was != now:
                 return f"calibrated with {name} {was}, here is {now}"
-        if metric == "instructions" and self.interpreter != here.interpreter:
-            return f"calibrated on {self.interpreter}; this is {here.interpreter}"
+        for was, now in ((self.interpreter, here.interpreter), (self.tools, here.tools)):
+            if metric == "instructions" and was != now:
+                return f"calibrated on {was}; this is {now}"
         return ""
+
+    def doubt(self, here: Calibration) -> str:
+        """Why a count above its limit may be no fault of the code held to it; empty if nothing says so."""
+        if self.release == here.release:
+            return ""
+        return f"calibrated on Python {self.release}, this is {here.release}: the standard library may have changed"
 
 
 def here(declaration: Declaration) -> Calibration:
@@ -70,10 +81,12 @@ def here(declaration: Declaration) -> Calibration:
     facts = environment.facts(declaration.distributions)
     return Calibration(
         python=environment.python(),
+        release=facts["python"],
         implementation=facts["implementation"],
         harness=environment.HARNESS,
         reference=declaration.reference,
         interpreter=facts["interpreter"],
+        tools=facts["tools"],
         cpu=facts["cpu"],
         distributions=facts["distributions"],
     )

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.budget.native import interpreter
+from otel_fastpath.budget import native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,8 @@ def facts(patterns: Iterable[str]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
-        "interpreter": interpreter(),
+        "interpreter": native.interpreter(),
+        "tools": native.tools(),
         "platform": platform.platform(),
         "cpu": cpu(),
         "cpus": os.cpu_count(),

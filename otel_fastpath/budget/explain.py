@@ -15,7 +15,7 @@ METHOD: Final = """\
 Overhead is what an instrumented call costs more than the bare one. Every limit gets a verdict of its own:
 
   pass          measured, and within the limit
-  fail          measured, and above it; a timed limit only after a second batch of processes says so too
+  fail          measured, and above it; a timed limit only after more processes say so too
   inconclusive  measured, but the noise or the state of this machine hides the answer
   not measured  a tool, a base or a calibrated value is missing; the note says which
 
@@ -34,8 +34,9 @@ Times: never compared across runs or machines.
   overhead      bare, instrumented and a frozen reference workload interleaved in the same way, in 5 fresh processes.
                 "0.35 ref" counts in reference workloads, "12% of bare" in bare calls, "+20%" from what `calibrate`
                 wrote down. Less than 20 % of headroom cannot be held on a shared machine. "6 us" only informs.
-  A breach is confirmed by as many processes again, some seconds later. It fails if the interval over all of them lies
-  above the limit; if the interval is wider than what the limit leaves, the verdict is inconclusive.
+  A breach is confirmed by as many processes again, some seconds later; what that leaves open, by two more batches at
+  most. It fails if the interval over all of them lies above the limit; if the interval is wider than what the limit
+  leaves, the verdict is inconclusive.
 
 Exit status: 0 held, 1 exceeded, 2 usage, 3 inconclusive (with --strict), 4 nothing measured (with --strict: or
 something declared was not).

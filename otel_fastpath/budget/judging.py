@@ -47,14 +47,20 @@ class Judge:
         if limit.metric == limits.REGRESSION:
             return 1 + limit.value, 1.0, ""
         value, reason = self.value(scenario, limit.metric)
-        return None if value is None else value * (1 + limit.value), value, reason
+        return None if value is None else _more(value, limit), value, reason
 
     def is_open(self, scenario: str, limit: Limit, timed: Timed) -> bool:
-        """Whether a timed limit needs a second batch of processes."""
+        """Whether a timed limit needs another batch of processes."""
         most = self.most(scenario, limit)[0]
         if most is None or not limit.gates or not limit.timed:
             return False
-        return verdicts.needs_confirmation(timed.estimates(limit.unit, 0), most, slack(limit, most))
+        first, later = timed.estimates(limit.unit)
+        return verdicts.needs_another_batch(first, later, most, slack(limit, most))
+
+    def is_above(self, scenario: str, limit: Limit, head: Counted, base: Counted | None) -> bool:
+        """Whether a count is above its limit."""
+        result = self.of_count(scenario, limit, head, base)
+        return result.value is not None and result.most is not None and result.value > result.most
 
     def of_count(self, scenario: str, limit: Limit, head: Counted, base: Counted | None) -> Result:
         """The result for an exact count."""
@@ -64,7 +70,7 @@ class Judge:
         else:
             reason = base.reason(scenario, limit.metric)
             calibrated, reason = base.value(scenario, limit.metric), f"base: {reason.removeprefix('base: ')}"
-            most = None if calibrated is None else calibrated * (1 + limit.value)
+            most = None if calibrated is None else _more(calibrated, limit)
         result = Result(scenario, limit.key, limit.text, Verdict.NOT_MEASURED, PER_CALL, value, most)
         result.calibrated = calibrated
         if value is None:
@@ -73,10 +79,13 @@ class Judge:
             result.reason = reason
         else:
             result.verdict = verdicts.count(value, most)
-            if result.verdict is Verdict.FAIL and limit.metric == "instructions":
-                result.reason = verdicts.within_variation(value - most, head.totals.get(scenario, 0.0))
+            if result.verdict is Verdict.FAIL:
+                if limit.metric == limits.INSTRUCTIONS:
+                    result.reason = verdicts.within_variation(value - most, head.totals.get(scenario, 0.0))
+                if limit.relative and not base and self.calibrated:
+                    result.reason = result.reason or self.calibrated.doubt(self.here)
                 result.verdict = Verdict.INCONCLUSIVE if result.reason else Verdict.FAIL
-            if calibrated and value < calibrated * (1 - max(limit.value, _WORTH_TELLING)):
+            if calibrated and value < calibrated - abs(calibrated) * max(limit.value, _WORTH_TELLING):
                 of = "base" if base else f"the calibrated value: to hold it, {self.calibrate}"
                 result.reason = f"{1 - value / calibrated:.0%} below {of}"
         return result
@@ -112,11 +121,11 @@ class Judge:
         if timed.error:
             result.reason = timed.error
             return result
-        first, second = timed.estimates(limit.unit, 0), timed.estimates(limit.unit, 1)
-        result.estimates = [*first, *second]
+        first, later = timed.estimates(limit.unit)
+        result.estimates = [*first, *later]
         result.details = _details(timed)
         most = float("inf") if most is None else most
-        decision = verdicts.timed(first, second, most, slack(limit, most))
+        decision = verdicts.timed(first, later, most, slack(limit, most))
         result.value, result.low, result.high = decision.interval.value, decision.interval.low, decision.interval.high
         result.confidence = decision.interval.confidence
         if not limit.gates:
@@ -124,6 +133,11 @@ class Judge:
         elif result.most is not None:
             result.verdict, result.reason = decision.verdict, decision.reason
         return result
+
+
+def _more(calibrated: float, limit: Limit) -> float:
+    """What a relative limit allows, also where the instrumented call is the cheaper one."""
+    return calibrated + abs(calibrated) * limit.value
 
 
 def slack(limit: Limit, most: float) -> float:

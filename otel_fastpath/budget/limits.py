@@ -8,7 +8,8 @@ from typing import Final
 
 REGRESSION: Final = "regression"
 OVERHEAD: Final = "overhead"
-COUNTS: Final = ("bytecodes", "calls", "allocations", "instructions")
+INSTRUCTIONS: Final = "instructions"
+COUNTS: Final = ("bytecodes", "calls", "allocations", INSTRUCTIONS)
 METRICS: Final = (REGRESSION, OVERHEAD, *COUNTS)
 
 # What the two timed gates can tell at all on a noisy machine; tighter limits would promise what nobody can hold.

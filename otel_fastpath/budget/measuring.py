@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget import native, processes
@@ -49,6 +50,11 @@ class Counted:
         for scenario in scenarios:
             self.reasons.setdefault(scenario.name, {})[metric] = reason
 
+    def update(self, later: Counted) -> None:
+        """Take the values of a later count in the place of those known."""
+        for name, values in later.values.items():
+            self.values.setdefault(name, {}).update(values)
+
 
 def paths(declaration: Declaration, *, compared: bool) -> tuple[str, ...]:
     """Where head's modules are imported from: in a comparison its own sources come first, as base's do."""
@@ -85,6 +91,7 @@ def count(
     *,
     compared: bool,
     run: Runner,
+    seeds: Sequence[int] = (0,),
 ) -> Counted:
     """Count what is wanted, each scenario with its metrics.
 
@@ -95,6 +102,8 @@ def count(
         progress: Told what is being done.
         compared: Whether this count is one of a comparison.
         run: Starts the processes.
+        seeds: Of the hashes, one for each count of instructions: where things lie in memory makes a difference of up
+            to some per cent to them, and the median counts.
 
     Raises:
         DeclarationError: A scenario is not as declared.
@@ -110,13 +119,24 @@ def count(
                     libraries[kind] = str(native.build(kind, folder))
             except native.MissingToolError as missing:
                 counted.set_reason(scenarios, kind, str(missing))
-        one = _One(declaration, counted, libraries, paths(declaration, compared=compared), base or (), run)
+        job = processes.Job(
+            "count",
+            (),
+            paths(declaration, compared=compared),
+            base or (),
+            libraries=libraries,
+            bytecode=str(folder / "bytecode"),
+        )
+        one = _One(declaration, counted, job, run)
         # A process for each metric: what else was counted must not change a count.
         for metric in COUNTS:
             scenarios = [scenario for scenario, metrics in wanted if metric in metrics]
             if scenarios and (metric in _IN_PYTHON or metric in libraries):
-                progress(f"{metric} of {len(scenarios)} scenarios")
-                one.count(scenarios, metric, folder)
+                for seed in seeds if metric == native.INSTRUCTIONS else seeds[:1]:
+                    progress(f"{metric} of {len(scenarios)} scenarios")
+                    one.count(scenarios, metric, folder / str(seed), seed)
+    for name, metrics in one.found.items():
+        counted.values[name] = {metric: median(values) for metric, values in metrics.items()}
     return counted
 
 
@@ -124,17 +144,19 @@ def count(
 class _One:
     declaration: Declaration
     counted: Counted
-    libraries: dict[str, str]
-    path: tuple[str, ...]
-    base: tuple[str, ...]
+    job: Job
     run: Runner
+    found: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
-    def count(self, scenarios: list[Scenario], metric: str, folder: Path) -> None:
+    def count(self, scenarios: list[Scenario], metric: str, folder: Path, seed: int) -> None:
         profiles = folder if metric == native.INSTRUCTIONS else None
-        job = processes.Job(
-            "count", tuple(scenarios), self.path, self.base, metrics=(metric,), libraries=self.libraries
-        )
+        job = replace(self.job, scenarios=tuple(scenarios), metrics=(metric,), seed=seed)
         try:
+            if profiles:
+                profiles.mkdir()
+                if not Path(job.bytecode).exists():
+                    # To compile under valgrind would take longer than this.
+                    self.run(replace(job, metrics=()), None)
             answers = self.run(job, profiles)
         except processes.WorkerError as error:
             self.counted.set_reason(scenarios, metric, str(error))
@@ -142,7 +164,7 @@ class _One:
         instructions = native.read_instructions(profiles) if profiles else {}
         for index, scenario in enumerate(scenarios):
             found = answers[scenario.name]
-            if not self.base:
+            if not self.job.base:
                 checked(self.declaration, scenario, found)
             value = found.get(metric)
             if str(index) in instructions:
@@ -150,7 +172,7 @@ class _One:
             if value is None:
                 self.counted.set_reason([scenario], metric, found.get("error", "callgrind left no profile"))
             else:
-                self.counted.values.setdefault(scenario.name, {})[metric] = value
+                self.found.setdefault(scenario.name, {}).setdefault(metric, []).append(value)
 
 
 class Timed:
@@ -194,9 +216,10 @@ class Timed:
         else:
             self.batches[-1].append(found)
 
-    def estimates(self, key: str, batch: int) -> list[float]:
-        """One figure of each process of a batch; empty if there was no such batch."""
-        return [answer[key] for answer in self.batches[batch]] if batch < len(self.batches) else []
+    def estimates(self, key: str) -> tuple[list[float], list[float]]:
+        """One figure of each process of the first batch, and of the later ones."""
+        first, *later = self.batches
+        return [answer[key] for answer in first], [answer[key] for batch in later for answer in batch]
 
     def every(self, key: str) -> list[float]:
         """One figure of every process."""

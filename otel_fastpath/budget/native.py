@@ -7,6 +7,8 @@ with the reason; nothing here raises for it.
 from __future__ import annotations
 
 import ctypes
+import functools
+import hashlib
 import os
 import re
 import shlex
@@ -14,13 +16,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget.counts import CALLS, quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from otel_fastpath.budget.callables import Arm, Running
 
@@ -73,10 +75,19 @@ void end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND_STOP_INSTR
 """
 _SOURCES: Final = {ALLOCATIONS: _COUNT_ALLOCATIONS, INSTRUCTIONS: _COUNT_INSTRUCTIONS}
 _NO_RANDOM_ADDRESSES: Final = 0x0040000
+_INTERPRETER: Final = re.compile(r"/libpython[^/]*$")
+# valgrind shows programs a processor of its own, but with AVX2 only where there is some: without these glibc takes the
+# same memcpy, strlen and the like on every x86-64. Elsewhere, and with other C libraries, they mean nothing.
+_ANY_PROCESSOR: Final = "glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 
 
 class MissingToolError(Exception):
     """What a count needs is not there; the message says what."""
+
+
+def compiler() -> list[str]:
+    """The C compiler's command; an empty name where there is none."""
+    return shlex.split(os.environ.get("CC", "")) or [next(filter(shutil.which, ("cc", "gcc", "clang")), "")]
 
 
 def build(kind: str, folder: Path) -> Path:
@@ -87,8 +98,8 @@ def build(kind: str, folder: Path) -> Path:
     """
     if kind == INSTRUCTIONS and shutil.which("valgrind") is None:
         raise MissingToolError("valgrind is not installed")
-    compiler = shlex.split(os.environ.get("CC", "")) or [next(filter(shutil.which, ("cc", "gcc", "clang")), "")]
-    if not shutil.which(compiler[0]):
+    command = compiler()
+    if not shutil.which(command[0]):
         raise MissingToolError("there is no C compiler")
     source, library = folder / f"{kind}.c", folder / f"{kind}.so"
     source.write_text(_SOURCES[kind])
@@ -96,12 +107,12 @@ def build(kind: str, folder: Path) -> Path:
     if sys.platform == "darwin":
         flags += ["-undefined", "dynamic_lookup"]
     run = subprocess.run(
-        [*compiler, *flags, "-o", str(library), str(source)], capture_output=True, text=True, check=False
+        [*command, *flags, "-o", str(library), str(source)], capture_output=True, text=True, check=False
     )
     if run.returncode:
         if "valgrind/callgrind.h" in run.stderr:
             raise MissingToolError("valgrind's headers are not installed")
-        raise MissingToolError(f"{compiler[0]} failed: {run.stderr.strip().splitlines()[-1:]}")
+        raise MissingToolError(f"{command[0]} failed: {run.stderr.strip().splitlines()[-1:]}")
     return library
 
 
@@ -151,6 +162,12 @@ def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
+def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of a process whose instructions are counted."""
+    tunables = environment.get("GLIBC_TUNABLES")
+    return {"GLIBC_TUNABLES": f"{tunables}:{_ANY_PROCESSOR}" if tunables else _ANY_PROCESSOR}
+
+
 def fixed_addresses() -> None:
     """Switch off address randomisation in the process about to start; where that is refused, counts vary by 1 %."""
     try:
@@ -176,8 +193,12 @@ def read_instructions(folder: Path) -> dict[str, tuple[float, float]]:
     }
 
 
+@functools.cache
 def interpreter() -> str:
-    """What instruction counts are good for: the interpreter as it was built, and the C library below it."""
+    """The interpreter as it was built, and the C library below it: what instruction counts are good for.
+
+    What a build says of itself is not enough: two with the same words can differ by several per cent.
+    """
     settings = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
     level = re.search(r"-O\w+", str(sysconfig.get_config_var("PY_CFLAGS") or ""))
     parts = [
@@ -190,5 +211,33 @@ def interpreter() -> str:
             os.confstr(name) or "" for name in ("CS_GNU_LIBC_VERSION",) if name in getattr(os, "confstr_names", ())
         ),
         os.uname().machine if hasattr(os, "uname") else "",
+        _digest(),
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _digest() -> str:
+    """Of the files that the interpreter's code is in; empty where that cannot be told."""
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        mapped = {line.split(maxsplit=5)[-1] for line in maps if "r-xp" in line}
+        files = sorted(name for name in mapped if _INTERPRETER.search(name) or name == os.path.realpath(sys.executable))
+        digest = hashlib.sha256()
+        for name in files:
+            digest.update(Path(name).read_bytes())
+    except OSError:
+        return ""
+    return f"sha256 {digest.hexdigest()[:12]}" if files else ""
+
+
+@functools.cache
+def tools() -> str:
+    """What else instruction counts are good for: extensions are compiled by the one, and run by the other."""
+    found = []
+    for command in (compiler(), ["valgrind"]):
+        try:
+            run = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        except OSError:
+            continue
+        found += run.stdout.splitlines()[:1]
+    return ", ".join(found)

@@ -50,6 +50,7 @@ class Job:
         plan: Fields of `blocks.Plan`.
         metrics: What to count.
         libraries: Compiled shims by kind.
+        bytecode: Folder for the bytecode of what is imported; empty: where it usually is.
     """
 
     task: str
@@ -62,6 +63,7 @@ class Job:
     plan: dict[str, int] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()
     libraries: dict[str, str] = field(default_factory=dict)
+    bytecode: str = ""
 
     def as_json(self) -> str:
         """For the worker."""
@@ -85,7 +87,7 @@ def run(job: Job, profiles: Path | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as folder:
         job_file, result_file = Path(folder, "job.json"), Path(folder, "result.json")
         job_file.write_text(job.as_json(), encoding="utf-8")
-        finished = start(command("worker", str(job_file), str(result_file)), job.seed, profiles)
+        finished = start(command("worker", str(job_file), str(result_file)), job, profiles)
         try:
             result: dict[str, Any] = json.loads(result_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -98,11 +100,11 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", _START, _ROOT, module, *arguments]
 
 
-def start(command: Sequence[str], seed: int, profiles: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command with a fixed hash seed, under callgrind where profiles are wanted."""
+def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a job's command, under callgrind where profiles are wanted."""
     return subprocess.run(
         native.under_valgrind(command, profiles) if profiles else list(command),
-        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        env={**os.environ, **_surroundings(job), **(native.surroundings(os.environ) if profiles else {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -111,6 +113,14 @@ def start(command: Sequence[str], seed: int, profiles: Path | None = None) -> su
         # Only counts need it, and they are taken one process after the other, with no threads about.
         preexec_fn=native.fixed_addresses if profiles else None,
     )
+
+
+def _surroundings(job: Job) -> dict[str, str]:
+    found = {"PYTHONHASHSEED": str(job.seed)}
+    if job.bytecode:
+        # Modules that are compiled in the process leave the heap in another order than those that are only loaded.
+        found |= {"PYTHONPYCACHEPREFIX": job.bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    return found
 
 
 def _why(finished: subprocess.CompletedProcess[str]) -> str:

@@ -42,7 +42,7 @@ class Runner:
             folder = Path(name)
             job_file, result_file = folder / "job.json", folder / "result.json"
             job_file.write_text(json.dumps({**json.loads(job.as_json()), "result": str(result_file)}), encoding="utf-8")
-            finished = processes.start(self._command(job_file, folder), job.seed, profiles)
+            finished = processes.start(self._command(job_file, folder), job, profiles)
             try:
                 found: dict[str, Any] = json.loads(result_file.read_text(encoding="utf-8"))
             except (OSError, ValueError):

@@ -1,7 +1,8 @@
 """From figures to verdicts.
 
 A timed limit fails only if a second batch of processes confirms the first and the interval of both lies above it.
-Where the scatter is wider than what the limit leaves, the verdict is "inconclusive": a pass would mean nothing.
+Where they leave it open, up to two more batches decide; where the scatter is still wider than what the limit leaves,
+the verdict is "inconclusive": a pass would mean nothing.
 """
 
 from __future__ import annotations
@@ -51,29 +52,31 @@ def within_variation(excess: float, total: float) -> str:
     return f"{excess:,.0f} above the limit is within what a count of {total:,.0f} instructions varies by"
 
 
-def needs_confirmation(first: Sequence[float], most: float, slack: float) -> bool:
-    """Whether the first batch is not enough to pass."""
+def needs_another_batch(first: Sequence[float], later: Sequence[float], most: float, slack: float) -> bool:
+    """Whether the first batch is not enough to pass, or those so far leave it open."""
+    if later:
+        return timed(first, later, most, slack).verdict is Verdict.INCONCLUSIVE
     interval = over_processes(first)
     return interval.value > most or interval.half_width > slack
 
 
-def timed(first: Sequence[float], second: Sequence[float], most: float, slack: float) -> Decision:
+def timed(first: Sequence[float], later: Sequence[float], most: float, slack: float) -> Decision:
     """The verdict on estimates.
 
     Args:
         first: Estimates of the first batch of processes.
-        second: Of the confirmation batch, if the first needed one.
+        later: Of the batches after it, if it needed any.
         most: The limit.
         slack: The widest scatter (half of the interval) with which a pass means something.
     """
-    interval = over_processes([*first, *second])
+    interval = over_processes([*first, *later])
     breached = median(first) > most
     if breached and interval.value > most:
         if interval.low > most:
             return Decision(Verdict.FAIL, interval)
-        return Decision(Verdict.INCONCLUSIVE, interval, "the limit lies inside the interval, also after a second batch")
+        return Decision(Verdict.INCONCLUSIVE, interval, "the limit lies inside the interval, also of all batches")
     if interval.value > most:
-        return Decision(Verdict.INCONCLUSIVE, interval, "only the second batch is above the limit")
+        return Decision(Verdict.INCONCLUSIVE, interval, "only the later batches are above the limit")
     if interval.half_width > slack:
         return Decision(
             Verdict.INCONCLUSIVE,
@@ -81,7 +84,7 @@ def timed(first: Sequence[float], second: Sequence[float], most: float, slack: f
             f"the scatter of +-{interval.half_width:.2g} hides what the limit leaves ({slack:.2g})",
         )
     return Decision(
-        Verdict.PASS, interval, "the first batch was above the limit, both together are not" if breached else ""
+        Verdict.PASS, interval, "the first batch was above the limit, all together are not" if breached else ""
     )
 
 

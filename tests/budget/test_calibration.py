@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import pytest
 
@@ -15,10 +16,12 @@ def made(**changes):
     """A calibration with these facts."""
     facts = {
         "python": "3.13",
+        "release": "3.13.0",
         "implementation": "CPython",
         "harness": 1,
         "reference": "minispan/1",
         "interpreter": "gcc 12",
+        "tools": "valgrind 3.19",
         "cpu": "fast",
         "distributions": {"opentelemetry-sdk": "1.45.1"},
         "scenarios": {'the "hook"': {"calls": 3.0, "instructions": 12345.678, "overhead": 0.123456789}},
@@ -63,6 +66,9 @@ def test_a_file_that_is_none_is_a_mistake(tmp_path, text):
         ({"cpu": "slow"}, "instructions", ""),
         ({"harness": 2}, "calls", "calibrated by harness 2, this is 1"),
         ({"interpreter": "gcc 13"}, "calls", ""),
+        ({"tools": "valgrind 3.20"}, "calls", ""),
+        ({"tools": "valgrind 3.20"}, "instructions", "calibrated on valgrind 3.20; this is valgrind 3.19"),
+        ({"release": "3.13.1"}, "calls", ""),
         ({"interpreter": "gcc 13"}, "instructions", "calibrated on gcc 13; this is gcc 12"),
         (
             {"distributions": {"opentelemetry-sdk": "1.44"}},
@@ -78,6 +84,12 @@ def test_a_file_that_is_none_is_a_mistake(tmp_path, text):
 def test_a_value_is_good_where_it_was_taken(changes, metric, reason):
     """Counts for one set of versions, instructions for one build of Python, times for one reference."""
     assert made(**changes).unfit(made(), metric) == reason
+
+
+def test_another_release_of_python_is_a_reason_to_doubt():
+    """Its standard library may do more; what holds there holds all the same."""
+    assert made().doubt(made()) == ""
+    assert made().doubt(made(release="3.13.5")).startswith("calibrated on Python 3.13.0, this is 3.13.5")
 
 
 def test_one_scenario_can_be_calibrated_by_itself():
@@ -106,4 +118,6 @@ def test_this_environment_is_described(project):
 
     assert found.scenarios == {}
     assert "opentelemetry-sdk" in found.distributions
-    assert all(getattr(found, field.name) for field in dataclasses.fields(found) if field.name != "scenarios")
+    optional = {"scenarios", "tools"}
+    assert all(getattr(found, field.name) for field in dataclasses.fields(found) if field.name not in optional)
+    assert "sha256" in found.interpreter or sys.platform != "linux"
