@@ -1,94 +1,135 @@
 """W3C Trace Context headers (https://www.w3.org/TR/trace-context/). Plain Python; compiled as `_propagation_c`.
 
 Only the header that everybody sends is read here: version 00, lower case, no trace state. For any other, and for a
-carrier or span that is not of the common kind, the functions say so and upstream's propagator does the work.
+carrier or span that is not of the common kind, upstream's propagator does the work.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import context as _context_api
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.propagators.textmap import default_getter, default_setter
 from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator as _Propagator
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, NonRecordingSpan, Span, SpanContext, TraceFlags
+
+from otel_fastpath.core import faults
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
+    from otel_fastpath.core._traceparent import *
 
 globals().setdefault("COMPILED", False)
 _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[attr-defined]
-_match = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})").fullmatch
+_fromhex = bytes.fromhex
+_from_bytes = int.from_bytes
+_LOW_64_BITS = (1 << 64) - 1
 _FLAGS = tuple(TraceFlags(bits) for bits in range(256))
+_END_BY_FLAGS = {bits: f"-{bits:02x}" for bits in range(256)}
+_LENGTH: Final = 55
+_OCTETS: Final = 26
 # Types that are known to be spans: asking an abstract base class takes longer than all the rest.
 _span_types: set[type] = set()
+# Who makes a class for every span must not fill the memory.
+_MOST_TYPES = 64
 _new = object.__new__
 _tuple_new = tuple.__new__
 
 
-def extract(carrier: Any, context: Any, getter: Any) -> Any:
-    """The context with the remote parent that the carrier names, or None: upstream must look."""
-    if getter is default_getter and type(carrier) is dict:
-        header = carrier.get("traceparent")
-        state = carrier.get("tracestate")
-    else:
-        headers = getter.get(carrier, "traceparent")
-        if type(headers) is not list or not headers:
-            return None
-        header = headers[0]
-        state = getter.get(carrier, "tracestate")
-    if state is not None or type(header) is not str or (context is not None and type(context) is not Context):
-        return None
-    if COMPILED:
-        parsed = c_parsed(header)
-        if parsed is None:
-            return None
-        trace_id, span_id, bits = parsed
-    else:
-        match = _match(header)
-        if match is None:
-            return None
-        trace_text, span_text, bits_text = match.groups()
-        trace_id, span_id, bits = int(trace_text, 16), int(span_text, 16), int(bits_text, 16)
-    if not trace_id or not span_id:
-        return None
-    flags = _FLAGS[bits]
-    if COMPILED:
-        span = c_new_instance(NonRecordingSpan)
-        span._context = c_remote_span_context(SpanContext, trace_id, span_id, flags, DEFAULT_TRACE_STATE)
-        return c_context_with(Context, context, _SPAN_KEY, span)
-    span = _new(NonRecordingSpan)
-    span._context = _tuple_new(SpanContext, (trace_id, span_id, True, flags, DEFAULT_TRACE_STATE, True))
-    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
+# Each is one function: in the pure core a call inside would be a twentieth of the whole.
+def make_extract(original: Any) -> Any:
+    """The method that gives a context with the remote parent that a carrier names."""
+
+    def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+        try:
+            if type(self) is not _Propagator:
+                # It may have other names for the headers.
+                header = None
+            elif getter is default_getter and type(carrier) is dict:
+                header = None if "tracestate" in carrier else carrier.get("traceparent")
+            else:
+                headers = getter.get(carrier, "traceparent")
+                header = headers[0] if type(headers) is list and headers else None
+                if header is not None and getter.get(carrier, "tracestate") is not None:
+                    header = None
+            if (
+                type(header) is not str
+                or len(header) != _LENGTH
+                or (context is not None and type(context) is not Context)
+            ):
+                pass
+            elif COMPILED:
+                parent = c_remote_parent(SpanContext, header, _FLAGS, DEFAULT_TRACE_STATE)
+                if parent is not None:
+                    span = c_new_instance(NonRecordingSpan)
+                    span._context = parent
+                    return c_context_with(Context, context, _SPAN_KEY, span)
+            elif header[2] == header[35] == header[52] == "-" and header.lower() == header:
+                try:
+                    # It takes blanks between two octets. With 26 octets there is no other blank in so short a text.
+                    octets = _fromhex(header.replace("-", " "))
+                except ValueError:
+                    octets = b""
+                number = _from_bytes(octets, "big")
+                trace_id = number >> 72
+                span_id = number >> 8 & _LOW_64_BITS
+                if len(octets) == _OCTETS and not octets[0] and trace_id and span_id:
+                    flags = _FLAGS[octets[25]]
+                    span = _new(NonRecordingSpan)
+                    span._context = _tuple_new(SpanContext, (trace_id, span_id, True, flags, DEFAULT_TRACE_STATE, True))
+                    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
+        except Exception as error:
+            faults.absorb("TraceContextTextMapPropagator.extract", error)
+        return original(self, carrier, context, getter)
+
+    return extract
 
 
-def inject(carrier: Any, context: Any, setter: Any) -> Any:
-    """Write the header of the current span, or return False: upstream must look."""
-    if context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
-        span = c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
-    elif type(context) is Context:
-        span = context.get(_SPAN_KEY)
-    else:
+def make_inject(original: Any) -> Any:
+    """The method that writes the header of the current span."""
+
+    def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
+        try:
+            span: Any = None
+            own = header = None
+            if type(self) is not _Propagator:
+                pass
+            elif type(context) is Context:
+                span = c_value(context, _SPAN_KEY) if COMPILED else context.get(_SPAN_KEY)
+            elif context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+                span = c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+            if type(span) in _span_types or _is_span(span):
+                own = span.get_span_context()
+            if type(own) is not SpanContext:
+                pass
+            elif COMPILED:
+                header = c_traceparent(own, DEFAULT_TRACE_STATE)
+            else:
+                end = _END_BY_FLAGS.get(own[3])
+                if end is not None and own[5] and own[4] is DEFAULT_TRACE_STATE:
+                    header = f"00-{own[0].to_bytes(16, 'big').hex()}-{own[1].to_bytes(8, 'big').hex()}{end}"
+            if header is not None:
+                if setter is default_setter and type(carrier) is dict:
+                    carrier["traceparent"] = header
+                else:
+                    setter.set(carrier, "traceparent", header)
+                return
+        except Exception as error:
+            faults.absorb("TraceContextTextMapPropagator.inject", error)
+        original(self, carrier, context, setter)
+
+    return inject
+
+
+def _is_span(value: Any) -> bool:
+    if not isinstance(value, Span):
         return False
-    if type(span) not in _span_types:
-        if not isinstance(span, Span):
-            return False
-        _span_types.add(type(span))
-    span_context = span.get_span_context()
-    if type(span_context) is not SpanContext:
-        return False
-    trace_id, span_id, _, flags, state, valid = span_context
-    if not valid or state is not DEFAULT_TRACE_STATE:
-        return False
-    header = c_formatted(trace_id, span_id, flags) if COMPILED else f"00-{trace_id:032x}-{span_id:016x}-{flags:02x}"
-    if setter is default_setter and type(carrier) is dict:
-        carrier["traceparent"] = header
-    else:
-        setter.set(carrier, "traceparent", header)
+    if len(_span_types) < _MOST_TYPES:
+        _span_types.add(type(value))
     return True

@@ -1,15 +1,6 @@
 # C types for the compiled twin of _propagation.py.
-import cython
-
-from otel_fastpath.core._capi cimport (
-    COMPILED,
-    c_context_with,
-    c_current,
-    c_formatted,
-    c_new_instance,
-    c_parsed,
-    c_remote_span_context,
-)
+from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_current, c_new_instance, c_value
+from otel_fastpath.core._traceparent cimport c_remote_parent, c_traceparent
 
 cdef object Context
 cdef object default_getter
@@ -17,15 +8,14 @@ cdef object default_setter
 cdef object _SPAN_KEY
 cdef object DEFAULT_TRACE_STATE
 cdef object NonRecordingSpan
+cdef object _Propagator
 cdef object Span
 cdef object SpanContext
 cdef object _runtime
 cdef object _variable
 cdef dict _context_globals
-cdef object _match
 cdef set _span_types
+cdef Py_ssize_t _LENGTH
 cdef tuple _FLAGS
 
-@cython.locals(parsed=tuple)
-cpdef extract(object carrier, object context, object getter)
-cpdef inject(object carrier, object context, object setter)
+cdef bint _is_span(object value) except -1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+from types import FunctionType
 from typing import Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch
 from otel_fastpath.sdk._upstream import API, sources
 
@@ -23,39 +23,28 @@ _RESTS_ON: Final = (
 def _make_extract(original: Any) -> Any:
     from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
 
-    fast = core.hot("_propagation").extract
+    fast = core.hot("_propagation").make_extract(original)
 
-    @functools.wraps(original)
     def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
-        try:
-            found = fast(carrier, context, getter)
-        except Exception as error:
-            if not faults.ours(error):
-                raise
-            faults.report("TraceContextTextMapPropagator.extract", error)
-            found = None
-        return original(self, carrier, context, getter) if found is None else found
+        return fast(self, carrier, context, getter)
 
-    return extract
+    return functools.wraps(original)(_in_python(fast, extract))
 
 
 def _make_inject(original: Any) -> Any:
     from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
 
-    fast = core.hot("_propagation").inject
+    fast = core.hot("_propagation").make_inject(original)
 
-    @functools.wraps(original)
     def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
-        try:
-            if fast(carrier, context, setter):
-                return
-        except Exception as error:
-            if not faults.ours(error):
-                raise
-            faults.report("TraceContextTextMapPropagator.inject", error)
-        original(self, carrier, context, setter)
+        fast(self, carrier, context, setter)
 
-    return inject
+    return functools.wraps(original)(_in_python(fast, inject))
+
+
+def _in_python(fast: Any, calling_it: Any) -> Any:
+    """A function whose code can be exchanged when the patch is taken off, which that of a compiled one cannot."""
+    return fast if isinstance(fast, FunctionType) else calling_it
 
 
 PATCHES: Final = (
