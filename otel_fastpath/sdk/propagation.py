@@ -51,7 +51,7 @@ PATCHES: Final = (
     Patch(
         name="propagation.extract",
         target=f"{_MODULE}:TraceContextTextMapPropagator.extract",
-        why="Reading a traceparent header takes 45,000 instructions; here one match and three objects.",
+        why="Reading a traceparent header takes 45,000 instructions; here one conversion and three objects.",
         make=_make_extract,
         requires=API,
         sources=sources(*_RESTS_ON),
@@ -59,7 +59,7 @@ PATCHES: Final = (
     Patch(
         name="propagation.inject",
         target=f"{_MODULE}:TraceContextTextMapPropagator.inject",
-        why="Writing a traceparent header takes 19,000 instructions; here one formatted string.",
+        why="Writing a traceparent header takes 19,000 instructions; here two conversions.",
         make=_make_inject,
         requires=API,
         sources=sources(*_RESTS_ON),

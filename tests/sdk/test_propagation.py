@@ -170,7 +170,8 @@ def test_what_a_getter_raises_reaches_the_caller(fast):
 @pytest.mark.parametrize("setter", [default_setter, Setter()], ids=["default", "own"])
 def test_any_span_context_is_written_as_upstream_writes_it(fast, flags, state, ids, setter):
     """Valid or not, with a trace state or without."""
-    context = trace.set_span_in_context(NonRecordingSpan(SpanContext(*ids, is_remote=False, trace_flags=flags, trace_state=state)), Context())
+    own = SpanContext(*ids, is_remote=False, trace_flags=flags, trace_state=state)
+    context = trace.set_span_in_context(NonRecordingSpan(own), Context())
     expected, written = {}, {}
     STOCK.inject(expected, context, setter)
     fast.inject(written, context, setter)
