@@ -1,0 +1,108 @@
+"""The budgets of this project's own hooks: their exact counts are committed, and hold."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath.budget import calibration, declare
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "benchmarks" / "budgets.toml"
+COUNTS = "bytecodes,calls,allocations,instructions"
+
+
+@pytest.fixture(scope="module")
+def declaration():
+    """What this project declares."""
+    return declare.read(FILE)
+
+
+def check(file, *arguments, status=(0, 1)):
+    """The results of `budget check`."""
+    command = [sys.executable, "-m", "otel_fastpath", "budget", "check", f"--file={file}", "--json=-", *arguments]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode in status, run.stderr
+    return json.loads(run.stdout)["results"]
+
+
+def exceeded(results):
+    """A line for each limit that does not hold."""
+    return [
+        f"{each['scenario']}: {each['metric']} {each['value']}, limit {each['limit']} ({each['most']}) {each['reason']}"
+        for each in results
+        if each["verdict"] == "fail"
+    ]
+
+
+@pytest.mark.timeout(900)
+def test_no_hook_costs_more_than_it_may(declaration):
+    """`make budget` says it in a table; `make budget-calibrate` writes down what is meant."""
+    here = calibration.here(declaration)
+    known = calibration.matching(calibration.read(declaration.lock), here)
+    why = known.unfit(here, "calls") if known else "no counts were committed for this version of Python"
+    if why:
+        pytest.skip(f"not measured: {why}")
+    # A run without the compiled core holds the pure one.
+    pure = [] if importlib.util.find_spec("otel_fastpath.core._scope_c") else ["--only=*py]"]
+
+    results = check(FILE, f"--metrics={COUNTS}", *pure)
+
+    assert not exceeded(results), "\n".join(exceeded(results))
+    lost = [
+        each
+        for each in results
+        if each["verdict"] == "not measured" and known.value(each["scenario"], each["metric"]) is not None
+    ]
+    # A tool can be missing here, and instructions are those of one build of Python; Python itself is not missing.
+    assert {each["metric"] for each in lost} <= {"allocations", "instructions"}, lost
+    if lost:
+        pytest.skip("not measured: " + "; ".join(sorted({f"{each['metric']}: {each['reason']}" for each in lost})))
+
+
+def test_a_hook_that_costs_more_is_found(declaration, tmp_path):
+    """One of them, held to one count less than it has: this test's sister can fail."""
+    copied = shutil.copytree(FILE.parent, tmp_path / "benchmarks", ignore=shutil.ignore_patterns("overhead-lock.toml"))
+    file = copied / FILE.name
+    file.write_text(FILE.read_text().replace('[".."]', json.dumps([str(ROOT)])))
+    name = "start_as_current_span[py]"
+    arguments = (f"--only={name.replace('[', '[[]')}", "--metrics=bytecodes,calls")
+    here = calibration.here(declaration)
+    counted = {each["metric"]: each["value"] for each in check(file, *arguments, status=(4,))}
+    for metric, value in counted.items():
+        here.scenarios[name] = {**counted, metric: value * 0.9}
+        calibration.write(copied / declaration.lock.name, [here])
+
+        (line,) = exceeded(check(file, *arguments))
+
+        assert line.startswith(f"{name}: {metric} {value}, ")
+
+
+def test_the_counts_are_those_of_the_lock(declaration):
+    """An upgrade of what they depend on takes a new calibration, and does not leave them unmeasured."""
+    package = declare.load_toml(ROOT / "uv.lock")["package"]
+    locked = {(each["name"], each["version"]) for each in package if "version" in each}
+
+    for each in calibration.read(declaration.lock):
+        assert set(each.distributions.items()) <= locked, each.python
+        assert set(declaration.distributions) == set(each.distributions), each.python
+
+
+def test_every_hook_has_a_budget(declaration):
+    """What has a core has one on both; each is held to an exact count, and to the version before."""
+    for name, scenario in declaration.scenarios.items():
+        metrics = {limit.metric for limit in scenario.limits}
+        assert metrics & {"instructions", "bytecodes"}, name
+        assert "regression" in metrics, name
+    on = {
+        core: {name.removesuffix(core) for name in declaration.scenarios if name.endswith(core)}
+        for core in ("[c]", "[py]")
+    }
+    assert on["[c]"] == on["[py]"]
+    assert len(on["[c]"]) > 15
