@@ -21,6 +21,9 @@ from otel_fastpath.wrap.openai._context import attach, current, detach, with_spa
 from otel_fastpath.wrap.openai._endpoints import ERROR_AND_MODEL, FETCH_RESPONSE, Endpoint, endpoint_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.wrap.openai._chunks import Outcome
     from otel_fastpath.wrap.openai._telemetry import Target, Telemetry
 
 _CLIENT: Final = SpanKind.CLIENT
@@ -37,29 +40,28 @@ class Call:
         context: The caller's with the call's span as the current one.
         is_quiet: Nothing of it is kept: it was not sampled, and nobody measures.
         is_over: It has ended.
-        chunks: What gathers what a stream says, once there is one.
+        span: Its span.
+        started: When, by `perf_counter`.
     """
 
     __slots__ = (
         "_attributes",
         "_captured",
+        "_chunks",
         "_has_chunk",
-        "_last",
         "_measures",
-        "_next_chunk",
         "_outer",
         "_recording",
         "_served_model",
-        "_started",
         "_target",
         "_telemetry",
         "_token",
-        "chunks",
         "context",
         "endpoint",
         "is_over",
         "is_quiet",
         "span",
+        "started",
     )
 
     def __init__(self, telemetry: Telemetry, target: Target, context: Any, outer: Any) -> None:
@@ -71,10 +73,9 @@ class Call:
         self._attributes: dict[str, Any] = {}
         self._captured: Captured | None = None
         self._has_chunk = False
-        self._next_chunk: Any = None
         self._served_model: str | None = None
-        self._last = 0.0
-        self.chunks: Any = None
+        self.started = 0.0
+        self._chunks: Any = None
         self.is_over = False
         self.context = context
         self._token: Any = None
@@ -95,7 +96,7 @@ class Call:
         self._recording = self._outer is not None or self.span.is_recording()
         settings = self._telemetry.settings
         self.is_quiet = not (self._recording or self._measures or settings.events or settings.hook is not None)
-        self._started = self._last = perf_counter()
+        self.started = perf_counter()
 
     def read_request(self, options: Any, body: Any) -> None:
         """Put what the request says."""
@@ -139,11 +140,12 @@ class Call:
             faults.report("the answer of an OpenAI call", fault)
         self.end()
 
-    def stream(self) -> None:
-        """Prepare for the answer to come in chunks."""
+    def stream(self) -> Callable[[Any], Outcome | None]:
+        """Prepare for the answer to come in chunks; gives what reads one."""
         if self.endpoint is not FETCH_RESPONSE:
             self._attributes[names.STREAM] = True
-        self.chunks = self.endpoint.chunks(self._attributes, self._captured)
+        chunks = self._chunks = self.endpoint.chunks(self._attributes, self._captured)
+        return chunks.add
 
     def headers(self, headers: Any) -> None:
         """Read what the headers of a response tell: the model that did answer."""
@@ -151,34 +153,22 @@ class Call:
         if served and served.strip():
             self._attributes[names.RESPONSE_MODEL] = self._served_model = served
 
-    def chunk(self, chunk: Any) -> None:
-        """Read a chunk that has come, and measure how long it took."""
-        now = perf_counter()
-        try:
-            outcome = self.chunks.add(chunk)
-            if self._next_chunk is not None:
-                self._next_chunk(now - self._last, self.context)
-            elif self._measures or not self._has_chunk:
-                self._early_chunk(now - self._last)
-            self._last = now
-            if outcome is not None:
-                self.end(*outcome)
-        except Exception as fault:
-            faults.report("a chunk of an OpenAI stream", fault)
+    def early_chunk(self, seconds: float) -> Callable[[float, Any], object] | None:
+        """Measure the first chunk, or one before everything is known that the metric names.
 
-    def _early_chunk(self, seconds: float) -> None:
-        """The first chunk, and those before the model is known that the metrics name."""
+        Returns:
+            What measures all further chunks, given the seconds and the context; None: this does.
+        """
         attributes = self._attributes
         is_first, self._has_chunk = not self._has_chunk, True
         if is_first and self.endpoint is not FETCH_RESPONSE:
             attributes[names.TIME_TO_FIRST_CHUNK] = seconds
         if not self._measures or self._outer is not None:
-            return
+            return _no_measure
         series = self._target.series(attributes, ERROR_AND_MODEL)
         record = series.first_chunk if is_first else series.next_chunk
         record(seconds, self.context)
-        if names.RESPONSE_MODEL in attributes:
-            self._next_chunk = series.next_chunk
+        return series.next_chunk if names.RESPONSE_MODEL in attributes else None
 
     def fail(self, error: BaseException) -> None:
         """End a call that raised."""
@@ -207,15 +197,15 @@ class Call:
             self.span.end()
 
     def _tell(self, error: str | None, message: str | None) -> None:
-        seconds = perf_counter() - self._started
+        seconds = perf_counter() - self.started
         attributes = self._attributes
-        if self.chunks is not None:
-            self.chunks.finish()
+        if self._chunks is not None:
+            self._chunks.finish()
         if self._served_model is not None:
             attributes[names.RESPONSE_MODEL] = self._served_model
         if error is not None:
             attributes[names.ERROR_TYPE] = error
-        which = self.endpoint.series if self.chunks is None else ERROR_AND_MODEL
+        which = self.endpoint.series if self._chunks is None else ERROR_AND_MODEL
         settings = self._telemetry.settings
         if self._outer is not None:
             own = {name: attributes[name] for name in which if name not in ERROR_AND_MODEL and name in attributes}
@@ -256,6 +246,10 @@ class Call:
         if self._captured is not None and settings.on_event:
             self._captured.on_event(attributes, settings.longest)
         return LogRecord(event_name=names.EVENT, attributes=attributes, context=self.context)
+
+
+def _no_measure(seconds: float, context: Any) -> None:
+    """Nobody measures."""
 
 
 def begin(telemetry: Telemetry, client: Any, options: Any) -> Call | None:

@@ -117,18 +117,15 @@ class ChatChunks(Chunks):
         try:
             if not self._has_identity:
                 self._identify(chunk)
+            for choice in chunk.choices or ():
+                if choice.finish_reason:
+                    self._reasons[choice.index] = choice.finish_reason
+                if self.captured is not None:
+                    self._capture(choice)
+            if chunk.usage is not None:
+                self._usage = chunk.usage
             if self._tier is None:
                 self._tier = chunk.service_tier
-            choices = chunk.choices
-            if choices:
-                for choice in choices:
-                    if choice.finish_reason:
-                        self._reasons[choice.index] = choice.finish_reason
-                if self.captured is not None:
-                    self._capture(choices)
-            usage = chunk.usage
-            if usage is not None:
-                self._usage = usage
         except (AttributeError, TypeError):
             self._add_odd(chunk)
         return None
@@ -143,22 +140,23 @@ class ChatChunks(Chunks):
     def _add_odd(self, chunk: Any) -> None:
         """A chunk that is no model of the client's, or lacks what every chunk has: whatever can be read of it."""
         for place, choice in enumerate(items(field(chunk, "choices"))):
+            index = field(choice, "index")
+            index = index if isinstance(index, int) else place
             reason = field(choice, "finish_reason")
             if reason:
-                index = field(choice, "index")
-                self._reasons[index if isinstance(index, int) else place] = reason
+                self._reasons[index] = reason
+            if self.captured is not None and field(choice, "delta"):
+                self._said.setdefault(index, _Said()).add(field(choice, "delta"))
         usage = field(chunk, "usage")
         if usage is not None:
             self._usage = usage
 
-    def _capture(self, choices: Any) -> None:
-        for place, choice in enumerate(choices):
-            if choice.delta:
-                index = choice.index if isinstance(choice.index, int) else place
-                said = self._said.get(index)
-                if said is None:
-                    said = self._said[index] = _Said()
-                said.add(choice.delta)
+    def _capture(self, choice: Any) -> None:
+        if choice.delta:
+            said = self._said.get(choice.index)
+            if said is None:
+                said = self._said[choice.index] = _Said()
+            said.add(choice.delta)
 
     def finish(self) -> None:
         attributes = self.attributes

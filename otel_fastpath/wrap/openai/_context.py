@@ -21,6 +21,13 @@ def current() -> Any:
     return _variable.get() if _globals["_RUNTIME_CONTEXT"] is _runtime else context_api.get_current()
 
 
+def switches() -> tuple[Any, Any]:
+    """`attach` and `detach` for one place that does both over and over, in one context."""
+    if _globals["_RUNTIME_CONTEXT"] is _runtime:
+        return _variable.set, _variable.reset
+    return context_api.attach, context_api.detach
+
+
 def with_span(context: Any, span: Any) -> Any:
     """That context with this span as the current one."""
     return Context({**context, _SPAN_KEY: span})

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def field(holder: Any, name: str) -> Any:
-    """The attribute of a model or the entry of a mapping; None where there is none."""
-    if isinstance(holder, Mapping):
+    """The field of a model or the entry of a dict; None where there is none."""
+    if type(holder) is dict:
         return holder.get(name)
+    own = getattr(holder, "__dict__", None)
+    if own is not None and name in own:
+        return own[name]
     return getattr(holder, name, None)
+
+
+class Loose:
+    """A model or dict that has None in the place of whatever it lacks, and so has all that is in it.
+
+    Args:
+        own: The model or dict.
+    """
+
+    __slots__ = ("_own",)
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return _loose(field(self._own, name))
+
+
+def _loose(value: Any) -> Any:
+    if type(value) is list:
+        return [_loose(each) for each in value]
+    return Loose(value) if type(value) is dict or hasattr(value, "__dict__") else value
+
+
+def tolerant(read: Callable[[Any, dict[str, Any]], None]) -> Callable[[Any, dict[str, Any]], None]:
+    """Let a reader ask a model for its attributes by name, which is cheapest; what lacks one is read as `Loose`."""
+
+    @functools.wraps(read)
+    def reader(holder: Any, attributes: dict[str, Any]) -> None:
+        if type(holder) is not dict:
+            try:
+                read(holder, attributes)
+            except AttributeError:
+                pass
+            else:
+                return
+        read(Loose(holder), attributes)
+
+    return reader
 
 
 def items(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from otel_fastpath.wrap.openai import _names as names
-from otel_fastpath.wrap.openai._fields import field, items, text, whole
+from otel_fastpath.wrap.openai._fields import Loose, field, items, text, tolerant, whole
 from otel_fastpath.wrap.openai._requests import is_compacted
 
 # What `incomplete_details.reason` is called among finish reasons.
@@ -18,66 +18,73 @@ _ENDED: Final = frozenset({None, "completed", "incomplete"})
 _BYTES_OF_A_FLOAT: Final = 4
 
 
+@tolerant
 def chat(result: Any, attributes: dict[str, Any]) -> None:
     """A chat completion."""
     _identity(result, attributes)
-    choices = field(result, "choices")
-    if choices:
-        attributes[names.FINISH_REASONS] = [field(choice, "finish_reason") or "error" for choice in choices]
-    tier = field(result, "service_tier")
-    if tier:
+    if choices := result.choices:
+        attributes[names.FINISH_REASONS] = [choice.finish_reason or "error" for choice in choices]
+    if tier := result.service_tier:
         attributes[names.RESPONSE_TIER] = tier
-    fingerprint = field(result, "system_fingerprint")
-    if fingerprint:
+    if fingerprint := result.system_fingerprint:
         attributes[names.FINGERPRINT] = fingerprint
-    chat_usage(field(result, "usage"), attributes)
+    if usage := result.usage:
+        chat_usage(usage, attributes)
 
 
+@tolerant
 def chat_usage(usage: Any, attributes: dict[str, Any]) -> None:
     """What a chat completion, or the last chunk of a streamed one, says of tokens."""
-    if not usage:
-        return
-    _count(attributes, names.INPUT_TOKENS, field(usage, "prompt_tokens"))
-    _count(attributes, names.OUTPUT_TOKENS, field(usage, "completion_tokens"))
-    details = field(usage, "prompt_tokens_details")
-    if details is not None:
-        _part(attributes, names.CACHE_READ, field(details, "cached_tokens"))
-        _part(attributes, names.CACHE_WRITE, field(details, "cache_write_tokens"))
-        _part(attributes, names.AUDIO_INPUT, whole(field(details, "audio_tokens")))
-    details = field(usage, "completion_tokens_details")
-    if details is not None:
-        _part(attributes, names.REASONING_TOKENS, field(details, "reasoning_tokens"))
-        _part(attributes, names.AUDIO_OUTPUT, whole(field(details, "audio_tokens")))
+    if (count := usage.prompt_tokens) is not None:
+        attributes[names.INPUT_TOKENS] = count
+    if (count := usage.completion_tokens) is not None:
+        attributes[names.OUTPUT_TOKENS] = count
+    # Of some of the tokens: that there are none is not worth an attribute.
+    if details := usage.prompt_tokens_details:
+        if count := details.cached_tokens:
+            attributes[names.CACHE_READ] = count
+        if count := details.cache_write_tokens:
+            attributes[names.CACHE_WRITE] = count
+        if (count := details.audio_tokens) and whole(count):
+            attributes[names.AUDIO_INPUT] = count
+    if details := usage.completion_tokens_details:
+        if count := details.reasoning_tokens:
+            attributes[names.REASONING_TOKENS] = count
+        if (count := details.audio_tokens) and whole(count):
+            attributes[names.AUDIO_OUTPUT] = count
 
 
+@tolerant
 def response(result: Any, attributes: dict[str, Any]) -> None:
     """A response of the Responses API, in its final state or on the way to it."""
     _identity(result, attributes)
-    tier = field(result, "service_tier")
-    if tier is not None:
+    if (tier := result.service_tier) is not None:
         attributes[names.RESPONSE_TIER] = tier
-    usage = field(result, "usage")
-    if usage is not None:
+    if usage := result.usage:
         response_usage(usage, attributes)
-    reasons = finish_reasons(result)
-    if reasons:
+    if reasons := finish_reasons(result):
         attributes[names.FINISH_REASONS] = reasons
-    if is_compacted(field(result, "output")):
+    if is_compacted(result.output):
         attributes[names.COMPACTED] = True
 
 
+@tolerant
 def response_usage(usage: Any, attributes: dict[str, Any]) -> None:
     """What a response says of tokens."""
-    _count(attributes, names.INPUT_TOKENS, field(usage, "input_tokens"))
-    _count(attributes, names.OUTPUT_TOKENS, field(usage, "output_tokens"))
-    details = field(usage, "input_tokens_details")
-    if details is not None:
-        written = field(details, "cache_write_tokens")
-        if written is None:
-            written = field(details, "cache_creation_input_tokens")
-        _part(attributes, names.CACHE_WRITE, written)
-        _part(attributes, names.CACHE_READ, field(details, "cached_tokens"))
-    _part(attributes, names.REASONING_TOKENS, field(field(usage, "output_tokens_details"), "reasoning_tokens"))
+    if (count := usage.input_tokens) is not None:
+        attributes[names.INPUT_TOKENS] = count
+    if (count := usage.output_tokens) is not None:
+        attributes[names.OUTPUT_TOKENS] = count
+    if details := usage.input_tokens_details:
+        count = details.cache_write_tokens
+        if count is None:
+            count = getattr(details, "cache_creation_input_tokens", None)
+        if count:
+            attributes[names.CACHE_WRITE] = count
+        if count := details.cached_tokens:
+            attributes[names.CACHE_READ] = count
+    if (details := usage.output_tokens_details) and (count := details.reasoning_tokens):
+        attributes[names.REASONING_TOKENS] = count
 
 
 def response_error(result: Any) -> tuple[str, str | None] | None:
@@ -88,20 +95,22 @@ def response_error(result: Any) -> tuple[str, str | None] | None:
 
 def finish_reasons(result: Any) -> list[str]:
     """Why a response ended, one reason of each kind, in order; nothing while it is on its way."""
-    status = field(result, "status")
-    whole_reason = reason_of(status, field(field(result, "incomplete_details"), "reason"))
+    status = result.status
+    details = result.incomplete_details
+    whole_reason = reason_of(status, details.reason if details else None)
     if status in {"failed", "cancelled", "incomplete"}:
         return [whole_reason] if whole_reason else []
     if status in {"queued", "in_progress"}:
         return []
     found: dict[str, None] = {}
-    for item in items(field(result, "output")):
-        kind = field(item, "type")
+    for item in result.output or ():
+        kind = item.type
         if kind in _TOOL_CALLS:
-            if field(item, "status") in _ENDED:
+            # Calls of custom tools have no status.
+            if getattr(item, "status", None) in _ENDED:
                 found["tool_calls"] = None
         elif kind == "message":
-            reason = reason_of(field(item, "status"))
+            reason = reason_of(item.status)
             if reason is not None:
                 found[reason] = None
     return list(found) or ([whole_reason] if whole_reason else [])
@@ -118,34 +127,29 @@ def reason_of(status: Any, incomplete: Any = None) -> str | None:
     return None
 
 
+@tolerant
 def fetched(result: Any, attributes: dict[str, Any]) -> None:
     """A response that was generated earlier: its tokens were counted then."""
-    model = field(result, "model")
-    if model is not None:
+    if (model := result.model) is not None:
         attributes[names.RESPONSE_MODEL] = model
-    status = field(result, "status")
-    if status is not None:
+    if (status := result.status) is not None:
         attributes[names.RESPONSE_STATUS] = status
-    reasons = finish_reasons(result)
-    if reasons:
-        attributes[names.FINISH_REASONS] = reasons
-    tier = field(result, "service_tier")
-    if tier is not None:
+    if (tier := result.service_tier) is not None:
         attributes[names.RESPONSE_TIER] = tier
+    if reasons := finish_reasons(result):
+        attributes[names.FINISH_REASONS] = reasons
 
 
+@tolerant
 def embeddings(result: Any, attributes: dict[str, Any]) -> None:
     """Embedding vectors, of which only the length is looked at."""
-    model = field(result, "model")
-    if model:
+    if model := result.model:
         attributes[names.RESPONSE_MODEL] = model
-    data = field(result, "data")
-    vector = field(data[0], "embedding") if data else None
+    vector = field(result.data[0], "embedding") if result.data else None
     if vector:
         attributes[names.DIMENSIONS] = _dimensions(vector) if isinstance(vector, str) else len(vector)
-    usage = field(result, "usage")
-    if usage:
-        _count(attributes, names.INPUT_TOKENS, field(usage, "prompt_tokens"))
+    if (usage := result.usage) and (count := usage.prompt_tokens) is not None:
+        attributes[names.INPUT_TOKENS] = count
 
 
 def _dimensions(vector: str) -> int:
@@ -155,12 +159,12 @@ def _dimensions(vector: str) -> int:
 
 def anything(result: Any, attributes: dict[str, Any]) -> None:
     """Whatever else a model answers with: completions, images, transcripts, moderations, decisions."""
-    _identity(result, attributes)
-    choices = items(field(result, "choices"))
-    reasons = [reason for choice in choices if (reason := field(choice, "finish_reason"))]
+    read = Loose(result)
+    _identity(read, attributes)
+    reasons = [choice.finish_reason for choice in items(read.choices) if choice.finish_reason]
     if reasons:
         attributes[names.FINISH_REASONS] = reasons
-    status = text(field(result, "status"))
+    status = text(read.status)
     if status:
         attributes[names.RESPONSE_STATUS] = status
     any_usage(field(result, "usage"), attributes)
@@ -188,17 +192,10 @@ def nothing(result: Any, attributes: dict[str, Any]) -> None:
 
 
 def _identity(result: Any, attributes: dict[str, Any]) -> None:
-    model = field(result, "model")
-    if model and isinstance(model, str):
+    if (model := result.model) and isinstance(model, str):
         attributes[names.RESPONSE_MODEL] = model
-    own = field(result, "id")
-    if own and isinstance(own, str):
+    if (own := result.id) and isinstance(own, str):
         attributes[names.RESPONSE_ID] = own
-
-
-def _count(attributes: dict[str, Any], name: str, value: Any) -> None:
-    if value is not None:
-        attributes[name] = value
 
 
 def _part(attributes: dict[str, Any], name: str, value: Any) -> None:

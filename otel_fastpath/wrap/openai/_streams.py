@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 from contextvars import ContextVar
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.core import faults
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai._calls import ABANDONED
-from otel_fastpath.wrap.openai._context import attach, detach
+from otel_fastpath.wrap.openai._context import attach, detach, switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +24,12 @@ if TYPE_CHECKING:
 # What `with` was left with, while its `__exit__` runs; nothing where none does.
 STAYING: Final = object()
 leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=STAYING)
+_PLACE: Final = "a chunk of an OpenAI stream"
 CALL: Final = "_otel_fastpath_call"
 
 
 class Pending:
-    """A call whose answer the caller may yet read, or not. Held by the response alone."""
+    """A call whose answer the caller may yet read, or not. Held only by what it would be read with."""
 
     __slots__ = ("_call",)
 
@@ -48,68 +51,71 @@ def abandon(call: Call | None) -> None:
         call.end(names.OTHER_ERROR, ABANDONED)
 
 
-class _Reads:
-    """The iterator of a stream, with the call that it belongs to."""
+def read(inner: Any, call: Call, add: Callable[[Any], Any], pending: Pending) -> Any:  # noqa: ARG001  # it is kept
+    """The chunks of a `Stream`, whose own generator this stands before. Flat: this is what a chunk costs."""
+    attach, detach = switches()
+    context = call.context
+    last = call.started
+    # What records the time of a chunk, once everything is known that the metric names.
+    record: Any = None
+    follow_up = inner.__next__
+    while not call.is_over:
+        token = attach(context)
+        try:
+            chunk = follow_up()
+        except StopIteration:
+            call.end()
+            return
+        except BaseException as error:
+            call.fail(error)
+            raise
+        finally:
+            detach(token)
+        now = perf_counter()
+        try:
+            outcome = add(chunk)
+            if record is None:
+                record = call.early_chunk(now - last)
+            else:
+                record(now - last, context)
+            last = now
+            if outcome is not None:
+                call.end(*outcome)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        yield chunk
+    yield from inner
 
-    __slots__ = ("_inner", "call", "is_reading")
 
-    def __init__(self, inner: Any, call: Call) -> None:
+class AsyncReads:
+    """The iterator of an `AsyncStream`: no generator, whose end asyncio would put off when nobody reads it any more."""
+
+    __slots__ = ("_add", "_call", "_inner", "_last", "_record", "ag_running")
+
+    def __init__(self, inner: Any, call: Call, add: Callable[[Any], Any]) -> None:
         self._inner = inner
-        self.call = call
-        self.is_reading = False
+        self._call = call
+        self._add = add
+        self._last = call.started
+        self._record: Any = None
+        self.ag_running = False
 
     def __getattr__(self, name: str) -> Any:
         # Whoever reaches for the generator itself finds what it has.
         return getattr(self._inner, name)
 
     def __del__(self) -> None:
-        # Never read, or left in the middle, and nobody closed it.
-        abandon(getattr(self, "call", None))
-
-
-class SyncReads(_Reads):
-    """That of a `Stream`."""
-
-    __slots__ = ()
-
-    def __iter__(self) -> SyncReads:
-        return self
-
-    def __next__(self) -> Any:
-        call = self.call
-        if call.is_over:
-            return next(self._inner)
-        token = attach(call.context)
-        self.is_reading = True
-        try:
-            chunk = next(self._inner)
-        except StopIteration:
-            call.end()
-            raise
-        except BaseException as error:
-            call.fail(error)
-            raise
-        finally:
-            self.is_reading = False
-            detach(token)
-        call.chunk(chunk)
-        return chunk
-
-
-class AsyncReads(_Reads):
-    """That of an `AsyncStream`."""
-
-    __slots__ = ()
+        abandon(getattr(self, "_call", None))
 
     def __aiter__(self) -> AsyncReads:
         return self
 
     async def __anext__(self) -> Any:
-        call = self.call
+        call = self._call
         if call.is_over:
             return await self._inner.__anext__()
         token = attach(call.context)
-        self.is_reading = True
+        self.ag_running = True
         try:
             chunk = await self._inner.__anext__()
         except StopAsyncIteration:
@@ -119,9 +125,20 @@ class AsyncReads(_Reads):
             call.fail(error)
             raise
         finally:
-            self.is_reading = False
+            self.ag_running = False
             detach(token)
-        call.chunk(chunk)
+        now = perf_counter()
+        try:
+            outcome = self._add(chunk)
+            if self._record is None:
+                self._record = call.early_chunk(now - self._last)
+            else:
+                self._record(now - self._last, call.context)
+            self._last = now
+            if outcome is not None:
+                call.end(*outcome)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
         return chunk
 
 
@@ -131,21 +148,20 @@ def follow(stream: Any, call: Call) -> bool:
     is_async = hasattr(inner, "__anext__")
     if not is_async and not hasattr(inner, "__next__"):
         return False
-    reads = AsyncReads(inner, call) if is_async else SyncReads(inner, call)
-    call.stream()
     response = stream.response
     call.headers(response.headers)
+    add = call.stream()
+    reads = AsyncReads(inner, call, add) if is_async else read(inner, call, add, Pending(call))
     stream._iterator = reads
-    hear(response, lambda: _closed(reads))
-    return True
 
+    def told() -> bool:
+        if getattr(reads, "gi_running", False) or getattr(reads, "ag_running", False):
+            # It came to its end, or it failed: who reads it says so.
+            return False
+        end(call)
+        return True
 
-def _closed(reads: _Reads) -> bool:
-    """Told that the response was closed; gives whether there is nothing more to hear."""
-    if reads.is_reading:
-        # It came to its end, or it failed: who reads it says so.
-        return False
-    end(reads.call)
+    hear(response, told)
     return True
 
 

@@ -170,8 +170,8 @@ class Telemetry:
         )
         self._own_tracer = providers.get("tracer_provider") is not None
         self._own_meter = providers.get("meter_provider") is not None
-        self._sites: dict[tuple[int, type], tuple[Any, Site]] = {}
-        self._targets: dict[tuple[Any, ...], Target] = {}
+        self._targets: dict[tuple[Any, ...], tuple[Any, Target]] = {}
+        self._known: dict[tuple[Endpoint, Site, str | None], Target] = {}
 
     @property
     def measures(self) -> bool:
@@ -192,23 +192,19 @@ class Telemetry:
 
     def target(self, endpoint: Endpoint, client: Any, model: Any) -> Target:
         """What calls like this one have in common."""
-        site = self._site(client)
-        model = model if isinstance(model, str) else None
-        key = (endpoint, site, model)
-        found = self._targets.get(key)
+        url = client._base_url
+        key = (id(url), type(client), endpoint, model)
+        try:
+            return self._targets[key][1]
+        except (KeyError, TypeError):
+            model = model if isinstance(model, str) else None
+        site = site_of(type(client), url)
+        found = self._known.get((endpoint, site, model))
         if found is None:
             found = Target(endpoint, site, model, self.histograms)
-            if len(self._targets) < _MOST:
-                self._targets[key] = found
+            if len(self._known) < _MOST:
+                self._known[endpoint, site, model] = found
+        if len(self._targets) < _MOST:
+            # The URL is kept, so that no other can have its identity.
+            self._targets[id(url), type(client), endpoint, model] = url, found
         return found
-
-    def _site(self, client: Any) -> Site:
-        url = client._base_url
-        key = (id(url), type(client))
-        # The URL is kept, so that no other can have its identity.
-        found = self._sites.get(key)
-        if found is None:
-            found = url, site_of(type(client), url)
-            if len(self._sites) < _MOST:
-                self._sites[key] = found
-        return found[1]
