@@ -1,7 +1,8 @@
 """One attribute of somebody else's module or class, exchanged and put back.
 
 Where somebody wrapped the replacement meanwhile, putting back would take their wrapper off. The replacement stays below
-it then and goes inert: its code is exchanged for one that hands every call on to the original.
+it then and goes inert: its code is exchanged for one that hands every call on to the original. A compiled function has
+no code to exchange; it has a switch that it looks at itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, Final
 
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
+# Where a compiled function keeps its switch: an object whose `inert` says whether the function hands its calls on.
+_SWITCH: Final = "_otel_fastpath_switch"
 # Descriptors around functions, and where they keep them.
 _PARTS: Final[dict[type, tuple[str, ...]]] = {
     staticmethod: ("__func__",),
@@ -164,11 +167,22 @@ def _below(layer: Any) -> list[Any]:
         return [layer.func if isinstance(layer, functools.partial) else None]
 
 
+def _switch(function: Any) -> Any:
+    """The switch of a compiled function, or None. A function's own dict is copied by whoever wraps it."""
+    return None if isinstance(function, FunctionType) else getattr(function, "__dict__", {}).get(_SWITCH)
+
+
 def _is_exchangeable(function: Any) -> bool:
-    return type(function) is FunctionType and not function.__code__.co_flags & inspect.CO_ASYNC_GENERATOR
+    if type(function) is FunctionType:
+        return not function.__code__.co_flags & inspect.CO_ASYNC_GENERATOR
+    return _switch(function) is not None
 
 
-def _hand_on(function: FunctionType, original: Any) -> None:
+def _hand_on(function: Any, original: Any) -> None:
+    switch = _switch(function)
+    if switch is not None:
+        switch.inert = True
+        return
     if function in _live:
         return
     _live[function] = (function.__code__, function.__kwdefaults__)
@@ -178,7 +192,10 @@ def _hand_on(function: FunctionType, original: Any) -> None:
 
 
 def _revive(function: Any) -> None:
-    if isinstance(function, FunctionType) and (live := _live.pop(function, None)) is not None:
+    switch = _switch(function)
+    if switch is not None:
+        switch.inert = False
+    elif isinstance(function, FunctionType) and (live := _live.pop(function, None)) is not None:
         function.__code__, function.__kwdefaults__ = live
 
 

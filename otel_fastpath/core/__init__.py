@@ -18,7 +18,17 @@ _logger = logging.getLogger(__name__)
 COMPILED = "c"
 PURE = "py"
 # The compiled twins: all or none, as they take from one another.
-TWINS = ("_attributes_c", "_otlp_c", "_propagation_c", "_scope_c", "_span_c", "_start_c")
+TWINS = (
+    "_api_c",
+    "_attributes_c",
+    "_batch_c",
+    "_otlp_c",
+    "_propagation_c",
+    "_scope_c",
+    "_span_c",
+    "_start_c",
+    "_tracer_c",
+)
 
 _chosen = ""
 _why_not_compiled = ""

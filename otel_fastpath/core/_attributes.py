@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sys import maxsize
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.attributes import BoundedAttributes
 
 from otel_fastpath.lazy import FAILED, Lazy
 
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
 # What `_span` and `_start` take from here; their compiled twins take it by `cimport`.
 __all__ = ["LEAVE", "clean_mapping", "frozen", "made"]
 
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
 # Types whose values are kept as they are.
 _PLAIN = frozenset({str, int, float, bool})
 # Returned in the place of a value or mapping that only upstream's own code can clean.
@@ -82,6 +87,8 @@ def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
         except Exception:
             # There are proxies of what is no mapping.
             return LEAVE
+    if COMPILED and c_is_plain(attributes, longest):
+        return c_copy(attributes)
     plain = True
     for key, value in attributes.items():
         kind = type(value)

@@ -1,5 +1,6 @@
 # C types for the compiled twin of _attributes.py.
 import cython
+from otel_fastpath.core._capi cimport COMPILED, c_copy, c_is_plain
 
 cdef object BoundedAttributes
 cdef object Lazy

@@ -26,6 +26,68 @@ cdef extern from *:
         Py_DECREF(none);
         return made;
     }
+    /* Whether every key is a text that is not empty, and every value of a primitive type and no longer than allowed. */
+    static int otel_fastpath_is_plain(PyObject *attributes, Py_ssize_t longest) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(attributes, &at, &key, &value)) {
+            if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) return 0;
+            if (PyUnicode_CheckExact(value)) {
+                if (PyUnicode_GET_LENGTH(value) > longest) return 0;
+            } else if (!PyLong_CheckExact(value) && !PyBool_Check(value) && !PyFloat_CheckExact(value)) {
+                return 0;
+            }
+        }
+        return 1;
+    }
+    /* Put the value last, also where the key was there. 0 where that would be one more than there may be. */
+    static int otel_fastpath_put(PyObject *store, PyObject *key, PyObject *value, Py_ssize_t most) {
+        Py_ssize_t size = PyDict_Size(store);
+        if (size < most) {
+            if (PyDict_SetDefault(store, key, value) == NULL) return -1;
+            if (PyDict_Size(store) > size) return 1;
+            if (size == 1) return PyDict_SetItem(store, key, value) ? -1 : 1;
+        } else {
+            int found = PyDict_Contains(store, key);
+            if (found < 1) return found;
+        }
+        return PyDict_DelItem(store, key) || PyDict_SetItem(store, key, value) ? -1 : 1;
+    }
+    /* Whether every key of one is a key of the other. */
+    static int otel_fastpath_covers(PyObject *other, PyObject *one) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        if (PyDict_Size(one) > PyDict_Size(other)) return 0;
+        while (PyDict_Next(one, &at, &key, &value)) {
+            int found = PyDict_Contains(other, key);
+            if (found < 1) return found;
+        }
+        return 1;
+    }
+    /* The instance's dict where it has one yet, borrowed. Before 3.13 to ask is to make it. */
+    static PyObject *otel_fastpath_dict(PyObject *instance) {
+        PyObject **place = _PyObject_GetDictPtr(instance);
+        return place == NULL ? NULL : *place;
+    }
+    /* Whether nothing was set on the instance besides its slots, which a method of the same name would be. */
+    static int otel_fastpath_is_bare(PyObject *instance) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        return otel_fastpath_dict(instance) == NULL;
+    #else
+        return 0;
+    #endif
+    }
+    /* Changes with the class; 0 where that is not known. Before 3.12 versions can come again. */
+    static unsigned int otel_fastpath_version(PyObject *type) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        return ((PyTypeObject *)type)->tp_version_tag;
+    #elif PY_VERSION_HEX >= 0x030C0000
+        return PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_VALID_VERSION_TAG)
+            ? ((PyTypeObject *)type)->tp_version_tag : 0;
+    #else
+        return 0;
+    #endif
+    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -34,6 +96,12 @@ cdef extern from *:
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
     object c_new_dict "otel_fastpath_new_dict"(object kind)
+    bint c_is_plain "otel_fastpath_is_plain"(dict attributes, Py_ssize_t longest)
+    bint c_put "otel_fastpath_put"(dict store, object key, object value, Py_ssize_t most) except -1
+    bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1
+    unsigned int c_version "otel_fastpath_version"(object kind)
+    PyObject *c_dict "otel_fastpath_dict"(object instance)
+    bint c_is_bare "otel_fastpath_is_bare"(object instance)
     object c_new_instance "otel_fastpath_new_instance"(object kind)
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
@@ -42,12 +110,23 @@ cdef extern from "Python.h":
     int PyContextVar_Reset(object variable, object token) except -1
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
     int PyDict_SetItem(object mapping, object key, object value) except -1
+    dict c_copy "PyDict_Copy"(dict mapping)
     int PyDict_Update(object mapping, PyObject *other) except -1
     PyObject *PyDict_GetItemWithError(PyObject *mapping, object key) except? NULL
     Py_ssize_t PyDict_Size(PyObject *mapping) except -1
+    unsigned long long c_low_64_bits "PyLong_AsUnsignedLongLongMask"(object value) except? 0xFFFFFFFFFFFFFFFF
     void Py_XDECREF(PyObject *value)
     void Py_INCREF(object value)
     void PyTuple_SET_ITEM(object value, Py_ssize_t index, object item)
+
+
+cdef inline object c_read(object instance, str name):
+    """An attribute that is known to be in the instance's dict, mostly: no look at its class then."""
+    cdef PyObject *attributes = c_dict(instance)
+    cdef PyObject *value = NULL
+    if attributes is not NULL:
+        value = PyDict_GetItemWithError(attributes, name)
+    return getattr(instance, name) if value is NULL else <object>value
 
 
 cdef inline object c_current(object variable, object key):

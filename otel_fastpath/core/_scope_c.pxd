@@ -1,71 +1,49 @@
 # C types for the compiled twin of _scope.py.
 import cython
-from otel_fastpath.core._capi cimport COMPILED, c_attach, c_current, c_detach
+from otel_fastpath.core._capi cimport COMPILED, c_attach, c_detach
 
 cdef object _context_api
 cdef object Context
-cdef object INVALID_SPAN
 cdef object NonRecordingSpan
-cdef object _trace_api
 cdef object _SPAN_KEY
+cdef object wraps
+cdef str SWITCH
 cdef object Span
 cdef object Status
 cdef object StatusCode
 cdef object _runtime
 cdef dict _context_globals
-cdef dict _trace_globals
 cdef object _variable
-cdef frozenset _WITHOUT_EFFECT
+cdef object _set_default
 
-cdef _attach(object span)
-cdef _detach(object token)
+cdef attach(object span)
+cdef detach(object token)
+cdef decorate(object scope, object func)
+
+cdef class Switch:
+    cdef public bint inert
+
+cdef bint is_inert(Switch switch) except -1
+
+cdef patching(object original, object function, Switch switch)
 
 cdef class Manner:
-    cdef object start
+    cdef Manner below_proxy
     cdef object instead
     cdef tuple frames
+    cpdef with_frames(self, tuple frames)
 
 cdef class Scope:
-    cdef object _attributes
-    cdef object _context
     cdef object _end_on_exit
-    cdef tuple _frames
-    cdef object _kind
-    cdef object _links
     cdef Manner _manner
-    cdef object _name
-    cdef object _owner
-    cdef object _record_exception
-    cdef object _set_status
     cdef object _span
-    cdef object _start_time
+    cdef tuple _start
     cdef int _state
     cdef object _token
-    cdef _start_instead(self)
+    cdef _leave(self, object kind, object error)
     cdef _leave_with(self, object error)
 
-@cython.locals(scope=Scope)
-cpdef Scope new_scope(
-    Manner manner,
-    object owner,
-    object name,
-    object context,
-    object kind,
-    object attributes,
-    object links,
-    object start_time,
-    object record_exception,
-    object set_status_on_exception,
-    object end_on_exit,
-)
+cdef Scope filled(Scope scope, Manner manner, tuple start, object end_on_exit)
 
-cdef _add_frames(Scope scope, tuple frames)
-
-cdef class ProxyScope:
-    cdef tuple _args
-    cdef tuple _frames
-    cdef object _inner
-    cdef dict _kwargs
-    cdef object _token
-    cdef object _tracer
-    cdef _enter_no_op(self)
+@cython.locals(manner=Manner)
+cdef add_frames(Scope scope, tuple frames)

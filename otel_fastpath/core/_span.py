@@ -12,7 +12,6 @@ checks are written so that the store follows when nothing jumps.
 
 from __future__ import annotations
 
-from os import getpid
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ __all__ = ["SpanState"]
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
+    from otel_fastpath.core._batch import *
 
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
@@ -51,7 +51,9 @@ _stock_end: Any = _StockSpan.end
 def _time() -> Any:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
     clock = _sdk_globals["time_ns"]
-    return c_now() if COMPILED and clock is _now else clock()
+    if COMPILED and clock is _now:
+        return c_now()
+    return clock()
 
 
 class Plan:
@@ -63,6 +65,7 @@ class Plan:
 
     __slots__ = (
         "batches",
+        "bounds",
         "clean",
         "config",
         "event_class",
@@ -90,23 +93,6 @@ class Plan:
         "span_class",
         "starts",
     )
-
-
-class Batch:
-    """What queueing a span needs of a `BatchProcessor`; what may change is read from the processor.
-
-    Args:
-        processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
-    """
-
-    __slots__ = ("max_batch", "max_queue", "pid", "processor", "queue")
-
-    def __init__(self, processor: Any) -> None:
-        self.processor = processor
-        self.queue = processor._queue
-        self.max_queue = processor._max_queue_size
-        self.max_batch = processor._max_export_batch_size
-        self.pid = processor._pid
 
 
 class EventState:
@@ -172,7 +158,14 @@ class SpanState:
                     store = self.attribute_store
                     fits = len(store) < plan.max_attributes or key in store
                     kept = frozen(value, plan.max_value, plan.clean) if fits else LEAVE
-                if kept is not LEAVE:
+                if COMPILED:
+                    if (
+                        kept is not LEAVE
+                        and self._end_time is None
+                        and c_put(self.attribute_store, key, kept, plan.max_attributes)
+                    ):
+                        return
+                elif kept is not LEAVE:
                     store = self.attribute_store
                     room = len(store) < plan.max_attributes
                     if key in store:
@@ -197,10 +190,20 @@ class SpanState:
                 plan = self.plan
                 store = self.attribute_store
                 kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes - len(store))
-                # Compiled, the loop below is not interrupted by other threads.
-                separate = not store or (not COMPILED and kept is not LEAVE and store.keys().isdisjoint(kept))
-                if kept is not LEAVE and len(store) + len(kept) <= plan.max_attributes and self._end_time is None:
-                    if separate:
+                fits = kept is not LEAVE and len(store) + len(kept) <= plan.max_attributes
+                if COMPILED:
+                    if fits and self.bounded_attributes is None and self._end_time is None:
+                        # Nothing of this is interrupted by other threads.
+                        if c_covers(kept, store):
+                            self.attribute_store = kept
+                        else:
+                            for key, value in kept.items():
+                                c_put(store, key, value, maxsize)
+                        return
+                elif fits:
+                    # In the same order there is nothing to move to the end.
+                    at_once = not store or store.keys().isdisjoint(kept) or tuple(store) == tuple(kept)
+                    if at_once and self._end_time is None:
                         store.update(kept)
                         return
                     for key, value in kept.items():
@@ -221,7 +224,6 @@ class SpanState:
             if self._end_time is None and self.bounded_events is None:
                 plan = self.plan
                 events = self.event_store
-                kept = {}
                 if attributes:
                     kept = clean_mapping(
                         attributes,
@@ -229,6 +231,8 @@ class SpanState:
                         plan.clean,
                         plan.max_event_attributes if not events or len(events) < plan.max_events else -1,
                     )
+                else:
+                    kept = {}
                 if kept is not LEAVE and self._keep_event(name, kept, timestamp):
                     return
         except Exception as error:
@@ -338,8 +342,10 @@ class SpanState:
 
         Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
         """
-        clock = _sdk_globals["time_ns"]
-        now = end_time if end_time is not None else c_now() if COMPILED and clock is _now else clock()
+        now = end_time
+        if now is None:
+            clock = _sdk_globals["time_ns"]
+            now = c_now() if COMPILED and clock is _now else clock()
         if (
             self.bounded_attributes is None
             and self.lock is None
@@ -356,32 +362,14 @@ class SpanState:
                 metrics()
             plan = self.plan
             processor = plan.processor
-            if (
-                plan.batches is None
-                or processor._span_processors is not plan.processors
-                or self._context is not self.own_context
-            ):
+            current = c_read(processor, "_span_processors") if COMPILED else processor._span_processors
+            if plan.batches is None or current is not plan.processors or self._context is not self.own_context:
                 processor._on_ending(self)
                 processor.on_end(self._readable_span())
             elif self.trace_flags & 1:
                 for batch in plan.batches:
-                    _enqueue(batch, self)
+                    enqueue(batch, self)
         except Exception as error:
             faults.absorb("Span.end", error)
             self._end_time = None
             _stock_end(self, now)
-
-
-def _enqueue(batch: Any, span: Any) -> None:
-    """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
-    queue = batch.queue
-    length = len(queue) + 1
-    if batch.processor._shutdown or length > batch.max_queue or batch.pid != (c_getpid() if COMPILED else getpid()):
-        batch.processor.emit(span)
-        batch.pid = batch.processor._pid
-        return
-    queue.appendleft(span)
-    if length >= batch.max_batch:
-        awaken = batch.processor._worker_awaken
-        if not awaken.is_set():
-            awaken.set()

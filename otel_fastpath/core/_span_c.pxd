@@ -2,9 +2,9 @@
 import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
-from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_new_instance, c_now
+from otel_fastpath.core._batch_c cimport enqueue
+from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_read
 
-cdef object getpid
 cdef object _sdk_trace
 cdef object _now
 cdef dict _sdk_globals
@@ -22,19 +22,21 @@ cdef object _stock_set_status
 cdef object faults
 cdef object snapshot
 cdef object _stock_end
+cdef Py_ssize_t maxsize
 
 cdef _time()
 
 cdef class Plan:
     cdef public tuple batches
+    cdef public tuple bounds
     cdef public object clean
     cdef public object config
     cdef public object event_class
     cdef public object generator
     cdef public object info
     cdef public object limits
-    cdef public object local_not_sampled
-    cdef public object local_sampled
+    cdef public int local_not_sampled
+    cdef public int local_sampled
     cdef public Py_ssize_t max_attributes
     cdef public Py_ssize_t max_event_attributes
     cdef public Py_ssize_t max_event_value
@@ -45,10 +47,10 @@ cdef class Plan:
     cdef public object processors
     cdef public int random_flag
     cdef public bint random_ids
-    cdef public object remote_not_sampled
-    cdef public object remote_sampled
+    cdef public int remote_not_sampled
+    cdef public int remote_sampled
     cdef public object resource
-    cdef public object root
+    cdef public int root
     cdef public object sampler
     cdef public object scope
     cdef public object span_class
@@ -82,20 +84,13 @@ cdef class SpanState:
     cdef public object lock
     cdef public object own_context
     cdef public Plan plan
+    @cython.locals(event=EventState, events=list, plan=Plan)
     cdef bint _keep_event(self, object name, dict kept, object timestamp) except -1
     @cython.locals(plan=Plan)
     cdef _exception_attributes(self, object exception, object attributes, object escaped, object frames)
     cdef _record(self, object exception, object attributes, object timestamp, object escaped, object frames)
+    @cython.locals(plan=Plan)
+    cpdef end(self, object end_time=*)
     cdef public int trace_flags
     cdef public object trace_id
     cdef public object trace_state
-
-cdef class Batch:
-    cdef public Py_ssize_t max_batch
-    cdef public Py_ssize_t max_queue
-    cdef public int pid
-    cdef public object processor
-    cdef public object queue
-
-@cython.locals(length=Py_ssize_t)
-cdef _enqueue(Batch batch, object span)

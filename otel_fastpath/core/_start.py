@@ -20,8 +20,13 @@ from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.core.rules import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
+
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
+
+# What `_tracer` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["start_span"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
@@ -39,18 +44,13 @@ _now = _sdk_trace.time_ns
 _new = object.__new__
 _tuple_new = tuple.__new__
 _UNSET = Status(StatusCode.UNSET)
-_LOW_64_BITS = (1 << 64) - 1
 # Indexed by the flag bits: 1 sampled, 2 random trace id.
 _FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
 # A third bit of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent.
 _INVALID = 4
 
-# What `Plan` says of a sampler that is upstream's own; a non-negative number is the bound of a `TraceIdRatioBased`.
-DROP = -1
-RECORD_ONLY = -2
-SAMPLE = -3
-# Indexed by them: the last, the last but one, the last but two.
-_DECISIONS = (Decision.RECORD_AND_SAMPLE, Decision.RECORD_ONLY, Decision.DROP)
+# Indexed by the rules.
+_DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
 _make_plan: Any = None
@@ -77,34 +77,52 @@ def start_span(
     plan = _plan_of(tracer)
     if plan is None:
         return None
-    outer = _outer_span(context)
+    found_outer = _outer_span(context)
     parent = None
-    if isinstance(outer, SpanState) and outer._context is outer.own_context:
+    if isinstance(found_outer, SpanState):
+        # Of the type that the compiled core reads without a look-up.
+        outer: Any = found_outer
+        if outer._context is not outer.own_context:
+            outer = None
+    else:
+        outer = None
+    if outer is not None:
         parent = None if outer.trace_flags & _INVALID else outer._context
         trace_id = outer.trace_id
         flags = outer.trace_flags
         state = outer.trace_state
         rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
-    elif outer is not None:
-        found = _foreign_parent(plan, outer)
+    elif found_outer is not None:
+        found = _foreign_parent(plan, found_outer)
         if found is not None:
             if not found:
                 return None
             parent, trace_id, flags, state, rule = found
-    if not (plan.config.is_enabled if plan.config is not None else tracer._is_enabled()):
+    if plan.config is None:
+        enabled = tracer._is_enabled()
+    else:
+        enabled = c_read(plan.config, "is_enabled") if COMPILED else plan.config.is_enabled
+    if not enabled:
         return NonRecordingSpan(get_current_span(context).get_span_context())
     if parent is None:
-        trace_id, flags = _root_ids(plan)
+        flags = plan.random_flag
+        if plan.random_ids:
+            # Zero is invalid; the generator itself knows what to do then.
+            trace_id = getrandbits(128) or plan.generator.generate_trace_id()
+        else:
+            trace_id = plan.generator.generate_trace_id()
+            if flags and not plan.generator.is_trace_id_random():
+                flags = 0
         state = DEFAULT_TRACE_STATE
         rule = plan.root
-    if rule is None:
+    if rule == ASK:
         result = plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
         rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
-    elif rule >= 0:
-        rule = SAMPLE if trace_id & _LOW_64_BITS < rule else DROP
+    elif rule >= RATIO:
+        rule = SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
-    bits = (flags & plan.random_flag) | (rule == SAMPLE)
+    bits = (flags & plan.random_flag) | (1 if rule == SAMPLE else 0)
     own = _own_context(plan, trace_id, bits, state)
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
     if rule == DROP:
@@ -126,9 +144,11 @@ def start_span(
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
     try:
-        plan = tracer._otel_fastpath_plan
+        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
     except AttributeError:
         return _make_plan(tracer)
+    if COMPILED:
+        return plan if c_read(plan.processor, "_span_processors") is plan.processors else _make_plan(tracer)
     return plan if plan.processor._span_processors is plan.processors else _make_plan(tracer)
 
 
@@ -177,12 +197,8 @@ def _dropped(own: Any) -> Any:
     return span
 
 
-def _root_ids(plan: Any) -> Any:
-    """A new trace's id, and the flag that says whether it is random."""
-    if plan.random_ids:
-        # Zero is invalid; the generator itself knows what to do then.
-        return getrandbits(128) or plan.generator.generate_trace_id(), plan.random_flag
-    return plan.generator.generate_trace_id(), plan.random_flag and 2 * plan.generator.is_trace_id_random()
+def _low_64_bits(trace_id: Any) -> Any:
+    return c_low_64_bits(trace_id) if COMPILED else trace_id & 0xFFFFFFFFFFFFFFFF
 
 
 def _own_context(plan: Any, trace_id: Any, bits: Any, state: Any) -> Any:
@@ -225,7 +241,9 @@ def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any,
             span.attribute_store = kept
     if links:
         span.bounded_links = span._new_links(links)
-    clock = _sdk_globals["time_ns"]
-    span._start_time = start_time if start_time is not None else c_now() if COMPILED and clock is _now else clock()
+    if start_time is None:
+        clock = _sdk_globals["time_ns"]
+        start_time = c_now() if COMPILED and clock is _now else clock()
+    span._start_time = start_time
     if plan.starts:
         plan.processor.on_start(span, parent_context=context)

@@ -2,7 +2,15 @@
 import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
-from otel_fastpath.core._capi cimport COMPILED, c_current, c_new_instance, c_now, c_span_context
+from otel_fastpath.core._capi cimport (
+    COMPILED,
+    c_current,
+    c_low_64_bits,
+    c_new_instance,
+    c_now,
+    c_read,
+    c_span_context,
+)
 from otel_fastpath.core._span_c cimport Plan, SpanState
 
 cdef object getrandbits
@@ -22,7 +30,11 @@ cdef object _variable
 cdef dict _sdk_globals
 cdef object _now
 cdef object _UNSET
-cdef object _LOW_64_BITS
+cdef int ASK
+cdef int DROP
+cdef int RECORD_ONLY
+cdef int SAMPLE
+cdef int RATIO
 cdef tuple _FLAGS
 cdef int _INVALID
 cdef tuple _DECISIONS
@@ -40,7 +52,7 @@ cdef _proxied(object attributes)
 
 cdef _dropped(object own)
 
-cdef _root_ids(Plan plan)
+cdef unsigned long long _low_64_bits(object trace_id) except? 0xFFFFFFFFFFFFFFFF
 
 cdef _own_context(Plan plan, object trace_id, int bits, object state)
 
@@ -55,7 +67,7 @@ cdef _begin(
     object metrics,
 )
 
-@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, span=SpanState)
+@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, rule=cython.int, outer=SpanState, span=SpanState)
 cpdef start_span(
     object tracer,
     object name,

@@ -17,12 +17,15 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "OTEL_FASTPATH_EXTENSION"
 # Compiled name -> its source. A plain .py is also the module's pure twin and is compiled under a second name.
 EXTENSIONS = {
+    "otel_fastpath.core._api_c": "otel_fastpath/core/_api.py",
     "otel_fastpath.core._attributes_c": "otel_fastpath/core/_attributes.py",
+    "otel_fastpath.core._batch_c": "otel_fastpath/core/_batch.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
     "otel_fastpath.core._propagation_c": "otel_fastpath/core/_propagation.py",
     "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",
     "otel_fastpath.core._span_c": "otel_fastpath/core/_span.py",
     "otel_fastpath.core._start_c": "otel_fastpath/core/_start.py",
+    "otel_fastpath.core._tracer_c": "otel_fastpath/core/_tracer.py",
 }
 if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
     # The callback of sys.monitoring, which it calls under the GIL.

@@ -24,6 +24,7 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace.span import TraceFlags
 
+from otel_fastpath.core import rules
 from otel_fastpath.core.span import unlimited
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ _KINDS = (
     SynchronousMultiSpanProcessor,
     ConcurrentMultiSpanProcessor,
 )
+_RULES: Final[dict[Decision, int]] = {
+    Decision.DROP: rules.DROP,
+    Decision.RECORD_ONLY: rules.RECORD_ONLY,
+    Decision.RECORD_AND_SAMPLE: rules.SAMPLE,
+}
 _METHODS = (
     "should_sample",
     "generate_span_id",
@@ -52,7 +58,6 @@ _METHODS = (
     "on_end",
 )
 _AS_IMPORTED = {kind: {name: getattr(kind, name) for name in _METHODS if hasattr(kind, name)} for kind in _KINDS}
-_RULES = {Decision.DROP: -1, Decision.RECORD_ONLY: -2, Decision.RECORD_AND_SAMPLE: -3}
 _IS_ENABLED = Tracer._is_enabled
 # Since 1.44 a tracer keeps its configuration; before that it asks its provider each time.
 _HAS_CONFIG = "_tracer_config" in _IS_ENABLED.__code__.co_names
@@ -78,28 +83,35 @@ def _is_upstream(value: Any, *kinds: type) -> bool:
     )
 
 
-def _rule(sampler: Any) -> int | None:
-    """The sampler as the hot code decides by it (see `core._span`), or None where it must be asked."""
+def _rule(plan: Any, sampler: Any) -> int:
+    """The sampler as the hot code decides by it; a ratio's bound goes into the plan."""
     if _is_upstream(sampler, StaticSampler):
         return _RULES[sampler._decision]
-    if _is_upstream(sampler, TraceIdRatioBased):
-        bound: int = sampler._bound
-        return bound
-    return None
+    if not _is_upstream(sampler, TraceIdRatioBased):
+        return rules.ASK
+    # What is compared with the bound has 64 bits.
+    if not 0 < sampler._bound < 1 << 64:
+        return rules.SAMPLE if sampler._bound > 0 else rules.DROP
+    plan.bounds += (sampler._bound,)
+    return rules.RATIO + len(plan.bounds) - 1
 
 
 class Planner:
     """Makes the plans of one core and takes them back.
 
     Args:
-        hot: The module `core._span` or its compiled twin.
+        plan: The class of the plans.
+        batch: The class of what queueing needs.
         span_class: The class of the spans to create.
         event_class: The class of their events.
         is_watched: Whether a plan of this tracer will be dropped when one of the tracer's attributes is set.
     """
 
-    def __init__(self, hot: Any, span_class: type, event_class: type, is_watched: Callable[[Any], bool]) -> None:
-        self._hot = hot
+    def __init__(
+        self, plan: type, batch: type, span_class: type, event_class: type, is_watched: Callable[[Any], bool]
+    ) -> None:
+        self._plan = plan
+        self._batch = batch
         self._is_watched = is_watched
         self._span_class = span_class
         self._event_class = event_class
@@ -139,7 +151,7 @@ class Planner:
             return None
         if not _is_upstream(processor, SynchronousMultiSpanProcessor, ConcurrentMultiSpanProcessor):
             return None
-        plan = self._hot.Plan()
+        plan = self._plan()
         plan.span_class = self._span_class
         plan.event_class = self._event_class
         plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
@@ -158,7 +170,7 @@ class Planner:
         all_batch = all(_is_upstream(each, BatchSpanProcessor) for each in plan.processors)
         plan.starts = not all_batch
         if all_batch and type(processor) is SynchronousMultiSpanProcessor:
-            plan.batches = tuple(self._hot.Batch(each._batch_processor) for each in plan.processors)
+            plan.batches = tuple(self._batch(each._batch_processor) for each in plan.processors)
         else:
             plan.batches = None
         return plan
@@ -178,14 +190,15 @@ class Planner:
     @staticmethod
     def _plan_sampling(plan: Any, sampler: Any) -> None:
         plan.sampler = sampler
+        plan.bounds = ()
         if _is_upstream(sampler, ParentBased, ParentBasedTraceIdRatio):
-            plan.root = _rule(sampler._root)
-            plan.remote_sampled = _rule(sampler._remote_parent_sampled)
-            plan.remote_not_sampled = _rule(sampler._remote_parent_not_sampled)
-            plan.local_sampled = _rule(sampler._local_parent_sampled)
-            plan.local_not_sampled = _rule(sampler._local_parent_not_sampled)
+            plan.root = _rule(plan, sampler._root)
+            plan.remote_sampled = _rule(plan, sampler._remote_parent_sampled)
+            plan.remote_not_sampled = _rule(plan, sampler._remote_parent_not_sampled)
+            plan.local_sampled = _rule(plan, sampler._local_parent_sampled)
+            plan.local_not_sampled = _rule(plan, sampler._local_parent_not_sampled)
         else:
-            plan.root = plan.remote_sampled = plan.remote_not_sampled = _rule(sampler)
+            plan.root = plan.remote_sampled = plan.remote_not_sampled = _rule(plan, sampler)
             plan.local_sampled = plan.local_not_sampled = plan.root
 
     @staticmethod

@@ -157,8 +157,9 @@ class UpstreamFace:
         with _making:
             if self.bounded_attributes is None:
                 self.bounded_attributes = bounded
-        # Whatever other threads did until then.
-        _resolved(self.attribute_store)
+        if not attributes:
+            # Whatever other threads did until then: set attributes, or put another store in the place of the first.
+            self.bounded_attributes._dict = _resolved(self.attribute_store)
         self.bounded_attributes._immutable = _FREEZES and self._end_time is not None
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -20,85 +19,18 @@ _MODULE: Final = "opentelemetry.trace"
 def _make_use_span(original: Any) -> Any:
     from opentelemetry.trace import INVALID_SPAN  # noqa: PLC0415  # only where it is being patched
 
-    scopes = core.hot("_scope")
-    new_scope = scopes.new_scope
-    manner = scopes.Manner(None, None, (frame_at_yield(original, INVALID_SPAN),))
-
-    @functools.wraps(original)
-    def use_span(
-        span: Any,
-        end_on_exit: Any = False,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-    ) -> Any:
-        return new_scope(
-            manner,
-            span,
-            None,
-            None,
-            None,
-            None,
-            None,
-            None,
-            record_exception,
-            set_status_on_exception,
-            end_on_exit,
-        )
-
-    return use_span
+    return core.hot("_api").bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
 
 
 def _make_no_op(original: Any) -> Any:
-    from opentelemetry.trace import NoOpTracer, SpanKind  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.trace import NoOpTracer  # noqa: PLC0415  # only where it is being patched
 
-    scopes = core.hot("_scope")
-    new_scope = scopes.new_scope
-    no_op_tracer = NoOpTracer
-    # A span that records nothing records no stack trace either: no frames.
-    of_no_op = scopes.Manner(None, NoOpTracer.start_span, ())
-    of_others = scopes.Manner(None, start_by_keyword, ())
-    internal = SpanKind.INTERNAL
-
-    @functools.wraps(original)
-    def start_as_current_span(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = internal,
-        attributes: Any = None,
-        links: Any = None,
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-        end_on_exit: Any = True,
-    ) -> Any:
-        return new_scope(
-            of_no_op if type(self) is no_op_tracer else of_others,
-            self,
-            name,
-            context,
-            kind,
-            attributes,
-            links,
-            start_time,
-            record_exception,
-            set_status_on_exception,
-            end_on_exit,
-        )
-
-    return start_as_current_span
+    return core.hot("_api").bind_no_op(original, NoOpTracer, start_by_keyword)
 
 
 def _make_proxy(original: Any) -> Any:
-    scope = core.hot("_scope").ProxyScope
     tracer = SimpleNamespace(_tracer=SimpleNamespace(start_as_current_span=nullcontext))
-    frames = (frame_at_yield(original, tracer),)
-
-    @functools.wraps(original)
-    def start_as_current_span(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return scope(self, args, kwargs, frames)
-
-    return start_as_current_span
+    return core.hot("_api").bind_proxy(original, (frame_at_yield(original, tracer),))
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any], Any]) -> Patch:

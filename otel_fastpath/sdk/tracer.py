@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core, lazy
-from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch
 from otel_fastpath.sdk._upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
@@ -59,25 +58,26 @@ _starters: set[Any] = set()
 
 
 @functools.cache
-def _fast_start(implementation: str) -> tuple[Callable[..., Any], Callable[[], None]]:
-    """The start function of this core with its classes, and what takes its plans off the tracers."""
+def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
+    """The module of what is put in place, its classes made, and what takes its plans off the tracers."""
     from otel_fastpath.core import plan, span  # noqa: PLC0415  # they import the SDK: only where it is being patched
 
     hot = core.hot("_span", implementation)
     starting = core.hot("_start", implementation)
     planner = plan.Planner(
-        hot,
+        hot.Plan,
+        core.hot("_batch", implementation).Batch,
         span.make_span_class(hot.SpanState),
         span.make_event_class(hot.EventState),
         lambda tracer: type(tracer).__setattr__ in _watchers,
     )
     starting.configure(planner.make_plan)
-    return starting.start_span, planner.forget
+    return core.hot("_tracer", implementation), planner.forget
 
 
 def _forget_plans() -> None:
     lazy.defer(on=False)
-    _, forget = _fast_start(core.implementation()[0])
+    _, forget = _ready(core.implementation()[0])
     forget()
 
 
@@ -94,88 +94,25 @@ def _make_setattr(original: Any) -> Any:
 
 
 def _make_start_span(original: Any) -> Any:
-    from opentelemetry.trace import SpanKind  # noqa: PLC0415  # only where it is being patched
-
-    start, _ = _fast_start(core.implementation()[0])
+    methods, _ = _ready(core.implementation()[0])
     lazy.defer(on=True)
-    internal = SpanKind.INTERNAL
-
-    @functools.wraps(original)
-    def start_span(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = internal,
-        attributes: Any = None,
-        links: Any = (),
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-    ) -> Any:
-        try:
-            span = start(
-                self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
-            )
-        except Exception as error:
-            if not faults.ours(error):
-                raise
-            faults.report("Tracer.start_span", error)
-            span = None
-        if span is not None:
-            return span
-        return original(
-            self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
-        )
-
+    start_span = methods.bind_start_span(original)
     _starters.add(start_span)
     return start_span
 
 
 def _make_start_as_current_span(original: Any) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.trace import INVALID_SPAN, SpanKind, use_span  # noqa: PLC0415
+    from opentelemetry.trace import INVALID_SPAN, use_span  # noqa: PLC0415
 
-    scopes = core.hot("_scope")
-    new_scope = scopes.new_scope
+    methods, _ = _ready(core.implementation()[0])
     tracer = SimpleNamespace(start_span=lambda **_: INVALID_SPAN)
     frames = (
         frame_at_yield(_stock_manager(use_span), INVALID_SPAN),
         frame_at_yield(original, tracer, "probe"),
     )
-    our_start = Tracer.start_span if Tracer.start_span in _starters else None
-    fast_start, _ = _fast_start(core.implementation()[0])
-    of_ours = scopes.Manner(fast_start, start_by_keyword, frames)
-    of_others = scopes.Manner(None, start_by_keyword, frames)
-    internal = SpanKind.INTERNAL
-
-    @functools.wraps(original)
-    def start_as_current_span(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = internal,
-        attributes: Any = None,
-        links: Any = (),
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-        end_on_exit: Any = True,
-    ) -> Any:
-        return new_scope(
-            of_ours if type(self) is Tracer and Tracer.start_span is our_start else of_others,
-            self,
-            name,
-            context,
-            kind,
-            attributes,
-            links,
-            start_time,
-            record_exception,
-            set_status_on_exception,
-            end_on_exit,
-        )
-
-    return start_as_current_span
+    ours = Tracer.start_span if Tracer.start_span in _starters else None
+    return methods.bind_start_as_current_span(original, start_by_keyword, frames, Tracer, ours)
 
 
 def _stock_manager(function: Any) -> Any:

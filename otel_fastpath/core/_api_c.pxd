@@ -1,0 +1,37 @@
+# C types for the compiled twin of _api.py.
+from otel_fastpath.core._capi cimport COMPILED, c_current, c_read
+from otel_fastpath.core._scope_c cimport (
+    Manner,
+    Scope,
+    Switch,
+    add_frames,
+    attach,
+    decorate,
+    detach,
+    filled,
+    is_inert,
+    patching,
+)
+
+cdef object _context_api
+cdef object _trace_api
+cdef object INVALID_SPAN
+cdef object NonRecordingSpan
+cdef object _SPAN_KEY
+cdef dict _context_globals
+cdef dict _trace_globals
+cdef object _runtime
+cdef object _variable
+cdef object _INTERNAL
+cdef frozenset _WITHOUT_EFFECT
+
+cdef class ProxyScope:
+    cdef tuple _args
+    cdef tuple _frames
+    cdef object _inner
+    cdef dict _kwargs
+    cdef object _token
+    cdef object _tracer
+    cdef _enter_no_op(self)
+
+cdef ProxyScope _proxying(ProxyScope scope, object tracer, tuple args, dict kwargs, tuple frames)
