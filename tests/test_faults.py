@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_fastpath import core as cores
-from otel_fastpath.core import plan
+from otel_fastpath.core import faults, plan
 
 
 def fault():
@@ -186,3 +186,45 @@ def test_what_users_code_raises_is_theirs(no_faults, logged):
     assert sampler.calls == 1
     assert no_faults.counts() == {}
     assert logged() == []
+
+
+def raised_by(*modules):
+    """What `faults.ours` says of an exception that passed through lines of these modules, the innermost last."""
+    call = None
+    for name in reversed(modules):
+        namespace = {"__name__": name, "call": call}
+        text = "def line():\n    call()" if call else "def line():\n    raise LookupError"
+        exec(text, namespace)  # noqa: S102  # the module that a line is of is told by its globals
+        call = namespace["line"]
+    try:
+        call()
+    except LookupError as error:
+        # As the handlers see it, which stand in lines of this package.
+        return faults.ours(error.with_traceback(error.__traceback__.tb_next))
+
+
+@pytest.mark.parametrize(
+    ("modules", "is_ours"),
+    [
+        (["otel_fastpath.core._span"], True),
+        (["otel_fastpath.core._span_c", "otel_fastpath.lazy"], True),
+        (["otel_fastpath.core.stack", "linecache", "tokenize"], True),
+        (["otel_fastpath.core._span", "opentelemetry.sdk.trace", "otel_fastpath.core.span"], True),
+        (["otel_fastpath.core._span", "opentelemetry.sdk.trace"], False),
+        (["otel_fastpath.core._span", "opentelemetry.attributes", "collections"], False),
+        (["otel_fastpath.core._start", "app.sampling"], False),
+        (["otel_fastpath.core._start", "app.sampling", "random"], False),
+        (["otel_fastpath.core._start", "app.sampling", "otel_fastpath.core._span"], False),
+        (["otel_fastpath.core._start", "__main__"], False),
+        (["otel_fastpath_plugin"], False),
+    ],
+    ids=lambda value: " > ".join(value) if isinstance(value, list) else "",
+)
+def test_whose_fault_it_is(modules, is_ours):
+    """Ours is what our lines raise, or the standard library for them; not what others do, with or without our help."""
+    assert raised_by(*modules) is is_ours
+
+
+def test_what_was_never_raised_is_not_ours():
+    """An exception without a traceback tells nothing."""
+    assert not faults.ours(ValueError("made, not raised"))

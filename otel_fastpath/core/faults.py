@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections import Counter
+from typing import Final
 
+_OWN: Final = "otel_fastpath"
+_UPSTREAM: Final = "opentelemetry"
 _logger = logging.getLogger(__name__)
 _counts: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
 def ours(error: BaseException) -> bool:
-    """Whether the exception was raised by a line of this package, and not by what that line called."""
+    """Whether the exception was raised by a line of this package, or by the standard library that the line called.
+
+    It is not ours where anybody else stands between: a sampler of the user's own that misuses a span gets from us what
+    it would get from upstream, and what upstream raises is upstream's answer to the caller.
+    """
+    last = ""
     step = error.__traceback__
-    if step is None:
-        return False
-    while step.tb_next is not None:
+    while step is not None:
+        top = str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if top in {_OWN, _UPSTREAM}:
+            last = top
+        elif top not in sys.stdlib_module_names:
+            return False
         step = step.tb_next
-    return str(step.tb_frame.f_globals.get("__name__", "")).startswith("otel_fastpath.")
+    return last == _OWN
 
 
 def report(place: str, error: BaseException) -> None:

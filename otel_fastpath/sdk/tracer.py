@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,8 +54,8 @@ _START_SPAN_RESTS_ON: Final = (
     "opentelemetry.attributes:BoundedAttributes.__setitem__",
 )
 # What this process put in the place of Tracer.__setattr__ and of Tracer.start_span.
-_watchers: set[Any] = set()
-_starters: set[Any] = set()
+_watchers: weakref.WeakSet[Any] = weakref.WeakSet()
+_starters: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 @functools.cache
