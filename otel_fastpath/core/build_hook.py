@@ -27,9 +27,11 @@ EXTENSIONS = {
     "otel_fastpath.core._start_c": "otel_fastpath/core/_start.py",
     "otel_fastpath.core._tracer_c": "otel_fastpath/core/_tracer.py",
 }
+# They take from one another: all or none. What is named here stands alone.
+ALONE = {}
 if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
     # The callback of sys.monitoring, which it calls under the GIL.
-    EXTENSIONS["otel_fastpath.core._excmon"] = "otel_fastpath/core/_excmon.c"
+    ALONE["otel_fastpath.core._excmon"] = "otel_fastpath/core/_excmon.c"
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
@@ -45,7 +47,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
         if mode not in {"auto", "off", "require"}:
             raise ValueError(f"{SWITCH}={mode!r}: expected auto, off or require")
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        targets = {name: Path(*name.split(".")).as_posix() + suffix for name in EXTENSIONS}
+        targets = {name: Path(*name.split(".")).as_posix() + suffix for name in EXTENSIONS | ALONE}
         if version == "editable":
             for target in targets.values():
                 # An older compile would be imported in the place of the edited source.
@@ -54,19 +56,22 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
             return
         self.scratch = tempfile.TemporaryDirectory()
         built = compile_extensions(self.root, self.scratch.name, required=mode == "require")
-        if built is None:
-            self.app.display_warning("No working C compiler: building otel-fastpath without its extensions.")
+        missing = ", ".join(sorted(targets.keys() - built.keys()))
+        if missing:
+            self.app.display_warning(f"Could not be compiled (is there a C compiler?), so it is left out: {missing}.")
+        if not built:
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-        for name, target in targets.items():
+        for name, path in built.items():
+            target = targets[name]
             if version == "editable":
                 # A new file, not new bytes in the old one: a running process may have that one mapped.
                 fresh = Path(self.root, target + ".new")
-                fresh.write_bytes(built[name].read_bytes())
+                fresh.write_bytes(path.read_bytes())
                 fresh.replace(Path(self.root, target))
             else:
-                build_data["force_include"][str(built[name])] = target
+                build_data["force_include"][str(path)] = target
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002  # the hook's interface
         """Remove what compiling left."""
@@ -74,15 +79,15 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
             self.scratch.cleanup()
 
 
-def compile_extensions(root: str, scratch: str, *, required: bool) -> dict[str, Path] | None:
-    """Compile all or nothing: the compiled name -> the file, or None where one did not compile."""
+def compile_extensions(root: str, scratch: str, *, required: bool) -> dict[str, Path]:
+    """Compile what can be compiled: the compiled name -> the file."""
     from Cython.Build import build_ext
     from setuptools import Distribution, Extension
 
     # Plain Extensions handed to Cython's build_ext: cythonize() would drop `optional`.
     extensions = [
         Extension(name, [source], extra_compile_args=["-g0", "-O3"], optional=not required)
-        for name, source in EXTENSIONS.items()
+        for name, source in (EXTENSIONS | ALONE).items()
     ]
     command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": extensions}))
     command.cython_directives = {
@@ -99,5 +104,10 @@ def compile_extensions(root: str, scratch: str, *, required: bool) -> dict[str, 
         command.run()
     finally:
         os.chdir(here)
-    built = {name: Path(command.get_ext_fullpath(name)) for name in EXTENSIONS}
-    return built if all(path.exists() for path in built.values()) else None
+    return usable({name: Path(command.get_ext_fullpath(name)) for name in EXTENSIONS | ALONE})
+
+
+def usable(compiled: dict[str, Path]) -> dict[str, Path]:
+    """Of what was to be compiled, what is there and not without another that it needs."""
+    there = {name: path for name, path in compiled.items() if path.exists()}
+    return there if there.keys() >= EXTENSIONS.keys() else {name: there[name] for name in there if name in ALONE}
