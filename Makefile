@@ -94,11 +94,19 @@ bench: setup
 
 # The same operations by other tracing libraries, in an environment of their own.
 PEERS := .cache/peers-$(PYTHON_VERSION)
-.PHONY: bench-peers
-bench-peers: setup
+.PHONY: peers
+peers: setup
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
+
+.PHONY: bench-peers
+bench-peers: peers
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
+
+# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours. Half an hour.
+.PHONY: bench-openai
+bench-openai: peers
+	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)
 
 # An injected slowdown is caught in 20 of 20 runs, no change fails in 0 of 40, beside two busy neighbours: half an hour.
 .PHONY: budget-proof

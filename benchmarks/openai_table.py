@@ -1,0 +1,179 @@
+"""The table of `bench_openai.py`: what each instrumentation adds to a call, in instructions and in CPU time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from time import thread_time_ns
+from typing import TYPE_CHECKING, Any
+
+import bench_openai as bench
+from table import FOLDER, instructions
+
+from otel_fastpath.budget import declare
+from otel_fastpath.budget.cli import add_outputs, write
+from otel_fastpath.budget.environment import facts
+from otel_fastpath.budget.render import progress
+from otel_fastpath.budget.render.document import MUTE, Cell, Document, Table, figure
+from otel_fastpath.budget.render.report import facts as fact_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = FOLDER.parent
+COLUMNS = ("official", "openllmetry", "openinference", "fastpath")
+BESIDE = ("openllmetry_fastpath", "openinference_fastpath")
+# Row -> bare and instrumented callable, of how many calls it is, and which set-ups are measured in the columns.
+ROWS: dict[str, tuple[str, str, int, str]] = {
+    "chat call": ("nothing", "chat", 1, ""),
+    "chat call, content captured": ("nothing", "chat", 1, "_content"),
+    "chat call, not sampled, no metrics": ("nothing", "chat", 1, "_dropped"),
+    "one streamed chunk": ("chat_stream_empty", "chat_stream", bench.CHUNKS, ""),
+    "responses call": ("nothing", "responses", 1, ""),
+    "one streamed responses event": ("responses_stream_empty", "responses_stream", bench.CHUNKS, ""),
+    f"embeddings call, {bench.FLOATS} floats": ("nothing", "embeddings", 1, ""),
+}
+TIMED = {"chat call": "chat", "stream of 34 chunks": "chat_stream"}
+BLOCK = 20
+
+
+def setups(row: str) -> dict[str, str]:
+    """Column -> set-up; content is captured by two of them in any case, and is measured in the first row."""
+    variant = ROWS[row][3]
+    names = [f"{name}{variant}" for name in COLUMNS]
+    found = {name: full for name, full in zip(COLUMNS, names, strict=True) if hasattr(bench, full)}
+    return {"bare": "bare", **found, **({} if variant else {name: name for name in BESIDE})}
+
+
+def main() -> int:
+    """Measure, print, and write what was asked for."""
+    parser = argparse.ArgumentParser(description=bench.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--cycles", type=int, default=60, help="blocks of each set-up (default %(default)s)")
+    parser.add_argument("--no-instructions", action="store_true", help="CPU times only")
+    parser.add_argument("--no-times", action="store_true", help="instructions only")
+    parser.add_argument("--leg", nargs=2, help=argparse.SUPPRESS)
+    add_outputs(parser)
+    options = parser.parse_args()
+    if options.leg:
+        return _leg(*options.leg)
+    rows = [row for row in ROWS if options.only in row]
+    counted = {} if options.no_instructions else {row: _counted(row) for row in rows}
+    timed = {} if options.no_times else _timed([row for row in TIMED if options.only in row], options.cycles)
+    document = Document(
+        title="What telemetry adds to a call of OpenAI's client",
+        summary=Cell("bare is the whole call; every other column is what is added to it"),
+        tables=tuple(
+            _table(unit, found) for unit, found in (("1,000 instructions", counted), ("CPU, us", timed)) if found
+        ),
+        facts=fact_lines(facts((*declare.DEFAULT_DISTRIBUTIONS, *DISTRIBUTIONS))),
+        notes=(),
+    )
+    write(options, document, {"instructions": counted, "microseconds": timed})
+    return 0 if counted or timed else 4
+
+
+DISTRIBUTIONS = (
+    "openai",
+    "opentelemetry-instrumentation-genai-openai",
+    "opentelemetry-instrumentation-openai",
+    "openinference-instrumentation-openai",
+)
+
+
+def _counted(row: str) -> dict[str, float]:
+    """Column -> thousands of instructions of the call, or of one chunk, without what the bare one takes."""
+    bare, instrumented, calls, _ = ROWS[row]
+    columns = setups(row)
+    places = {row: (f"bench_openai:{bare}", f"bench_openai:{instrumented}")}
+    found = instructions("bench_openai", places, tuple(columns.values()), progress.bar(sys.stderr)).get(row, {})
+    whole = {name: found[setup] / calls / 1000 for name, setup in columns.items() if setup in found}
+    return _added(whole)
+
+
+def _added(whole: Mapping[str, float]) -> dict[str, float]:
+    return {name: value if name == "bare" else value - whole["bare"] for name, value in whole.items()}
+
+
+def _timed(rows: Sequence[str], cycles: int) -> dict[str, dict[str, float]]:
+    """Row -> column -> microseconds of CPU, from processes that take turns against one server."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "loopback"],
+        cwd=ROOT / "tests" / "wrap" / "openai_http",
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"  # type: ignore[union-attr]
+        return {row: _in_turns(TIMED[row], ("bare", *COLUMNS, *BESIDE), url, cycles) for row in rows}
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _in_turns(call: str, columns: Sequence[str], url: str, cycles: int) -> dict[str, float]:
+    command = [sys.executable, str(Path(bench.__file__)), "--leg", call]
+    environment = {**os.environ, "BENCH_OPENAI_URL": url}
+    legs = {
+        name: subprocess.Popen(
+            [*command, name], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for name in columns
+    }
+    found: dict[str, list[float]] = {name: [] for name in columns}
+    order = random.Random(0)  # noqa: S311  # an order, no secret
+    try:
+        for _ in range(cycles):
+            for name in order.sample(list(legs), len(legs)):
+                leg: Any = legs[name]
+                leg.stdin.write("go\n")
+                leg.stdin.flush()
+                found[name].append(json.loads(leg.stdout.readline()))
+    finally:
+        for leg in legs.values():
+            leg.communicate()
+    # Of each cycle the difference, so that what the machine did meanwhile is in both.
+    return {
+        name: median(each) if name == "bare" else median(a - b for a, b in zip(each, found["bare"], strict=True))
+        for name, each in found.items()
+    }
+
+
+def _leg(call: str, setup: str) -> int:
+    """One of the processes: for each line that comes in, the CPU time of a call."""
+    given = getattr(bench, setup)()
+    run = getattr(bench, call)
+    for _ in range(BLOCK):
+        run(given)
+    for _ in sys.stdin:
+        start = thread_time_ns()
+        for _ in range(BLOCK):
+            run(given)
+        print(json.dumps((thread_time_ns() - start) / BLOCK / 1000), flush=True)
+    os._exit(0)
+
+
+def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
+    names = ("bare", *COLUMNS, *BESIDE)
+    titles = (
+        "bare",
+        "official",
+        "OpenLLMetry",
+        "OpenInference",
+        "otel-fastpath",
+        "OpenLLMetry beside it",
+        "OpenInference beside it",
+    )
+    lines = []
+    for row, values in found.items():
+        cells = [Cell(figure(round(values[name], 3))) if name in values else Cell("-", MUTE) for name in names]
+        ratio = values.get("fastpath", 0.0) / values["official"] if values.get("official") else None
+        lines.append((Cell(row), *cells, Cell(f"{ratio:.1%}" if ratio is not None else "-", MUTE)))
+    columns = (unit, *(f">{title if title == 'bare' else f'+ {title}'}" for title in titles), ">otel-fastpath/official")
+    return Table(columns, tuple(lines))
