@@ -158,7 +158,11 @@ def follow(stream: Any, call: Call) -> bool:
         if getattr(reads, "gi_running", False) or getattr(reads, "ag_running", False):
             # It came to its end, or it failed: who reads it says so.
             return False
-        end(call)
+        if getattr(inner, "gi_running", False) or getattr(inner, "ag_running", False):
+            # Not we and not the caller: the collector, which may come to the client's generator before ours.
+            abandon(call)
+        else:
+            end(call)
         return True
 
     hear(response, told)

@@ -69,13 +69,17 @@ class Kept:
         """Everything since the last time, as it is compared."""
         spans, logs = self.spans, self._logs.get_finished_logs()
         ids = {span.context.span_id: number for number, span in enumerate(spans)}
-        self._spans.clear()
-        self._logs.clear()
+        self.clear()
         return {
             "spans": [_span(span, ids) for span in spans],
             "metrics": sorted(_points(self.series()), key=repr),
             "events": [_event(record, ids) for record in logs],
         }
+
+    def clear(self) -> None:
+        """Forget spans and events."""
+        self._spans.clear()
+        self._logs.clear()
 
     def shut_down(self) -> None:
         """Stop the providers."""
