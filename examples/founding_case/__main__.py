@@ -6,12 +6,11 @@
 FastAPI under gunicorn with a uvicorn worker passes a model's answers on to 75 clients, 34 chunks each: without
 Traceloop's OpenAI instrumentation 0.36.1 and without any telemetry; with the instrumentation, under
 opentelemetry-instrument, traces going to an OTLP receiver on loopback; and the same with otel-fastpath. The model is on
-loopback as well, and says a word when the client has heard the one before. The folder of `--out` gets `result.json` and
-the logs of all processes.
+loopback as well, and says a word when the client has heard the one before. The folder of `--out` gets `result.json`,
+`result.md` and the logs of all processes.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def main(given: list[str] | None = None) -> int:
         console.print(f"the founding case failed: {error}", style="red", markup=False)
         return 1
     report.show(console, found)
-    (options.out / "result.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    report.write(found, options.out)
     console.print(f"results: {options.out}", soft_wrap=True)
     return report.verdict(console, found)
 

@@ -1,8 +1,10 @@
 """What the founding case found, as a table and as JSON."""
 
+import json
 import platform
 import statistics
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -57,16 +59,11 @@ def _faults(leg: Leg, received: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def show(console: Console, found: Mapping[str, Any]) -> None:
-    """Print the table."""
+def rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """The table: a title and the cells of the three services."""
     legs = found["legs"]
-    name, release = "opentelemetry-instrumentation-openai", found["versions"]["opentelemetry-instrumentation-openai"]
-    table = Table(title=f"What {name} {release} costs a service", box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for title in TITLES.values():
-        table.add_column(title, justify="right")
     rate = legs[WITHOUT]["requests_per_second"]
-    rows = {
+    wanted = {
         "CPU per request (ms)": lambda leg: f"{leg['cpu_ms']:.1f}",
         "times the first": lambda leg: f"x {leg['cpu_ratio']:.2f}",
         "90 % interval": lambda leg: "x {:.2f} - {:.2f}".format(*leg["cpu_ratio_interval"]),
@@ -77,14 +74,41 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
         "requests": lambda leg: f"{leg['requests']:,}",
         "spans received": lambda leg: f"{leg['spans']:,}",
     }
-    for title, cell in rows.items():
-        table.add_row(title, *(cell(legs[name]) for name in TITLES))
-    console.print(table)
-    console.print(
+    return [[title, *(cell(legs[name]) for name in TITLES)] for title, cell in wanted.items()]
+
+
+def summary(found: Mapping[str, Any]) -> str:
+    """What the table says, and of which versions."""
+    return (
         f"{found['clients']} clients; of the CPU of the second, {found['gone']:.0%} is gone in the third. "
-        + ", ".join(f"{name} {number}" for name, number in found["versions"].items()),
-        highlight=False,
+        + ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     )
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the table."""
+    name, release = "opentelemetry-instrumentation-openai", found["versions"]["opentelemetry-instrumentation-openai"]
+    table = Table(title=f"What {name} {release} costs a service", box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for title in TITLES.values():
+        table.add_column(title, justify="right")
+    for row in rows(found):
+        table.add_row(*row)
+    console.print(table)
+    console.print(summary(found), highlight=False)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """The table as Markdown, for a README."""
+    lines = [["", *TITLES.values()], ["---", *["---:"] * len(TITLES)], *rows(found)]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\n{summary(found)}, Python {found['machine']['python']}.\n"
+
+
+def write(found: Mapping[str, Any], folder: Path) -> None:
+    """Write `result.json` and `result.md`."""
+    (folder / "result.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    (folder / "result.md").write_text(markdown(found), encoding="utf-8")
 
 
 def verdict(console: Console, found: Mapping[str, Any]) -> int:

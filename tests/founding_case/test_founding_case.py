@@ -98,6 +98,7 @@ def test_a_short_run(start, tmp_path):
     legs = result["legs"]
 
     assert result["faults"] == [], output
+    assert "| requests | 105 | 105 | 105 |" in (tmp_path / "result.md").read_text()
     assert result["versions"]["opentelemetry-instrumentation-openai"] == "0.36.1"
     assert {"versions.openai", "versions.openai.pydantic"} <= set(result["patches"])
     assert legs[WITHOUT]["spans"] == 0
