@@ -37,11 +37,13 @@ class Rival:
         target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
         emulated: PEP 508 requirement: the releases whose telemetry ours emits in their place. Ours stands back for
             others; empty: for all.
+        told: Given its instrumentor, which instrumented before ours came, finds what it was told to instrument with.
     """
 
     name: str
     target: str
     emulated: str = ""
+    told: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,10 @@ class Wrapper:
         uninstrument = self._original(rival, "_uninstrument")
         if uninstrument is not None:
             state = dict(vars(instrumentor))
+            taken = _Taken(rival, instrumentor, {}, state)
+            self._guarded(lambda: taken.keywords.update(rival.told(instrumentor)))
             self._guarded(uninstrument, instrumentor)
-            self._taken.append(_Taken(rival, instrumentor, {}, state))
+            self._taken.append(taken)
 
     def _instrumented(self, rival: Rival) -> Any:
         module, _, name = rival.target.partition(":")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from otel_fastpath import _platform, config
 from otel_fastpath.wrap._library import Library, Rival, Setup
-from otel_fastpath.wrap.openai import _patches
+from otel_fastpath.wrap.openai import _official, _patches
 from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 
 __all__ = ["LIBRARY"]
@@ -87,6 +87,7 @@ LIBRARY: Final = Library(
             "official",
             f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
             f"{OFFICIAL}>=1.3b0,<1.4",
+            _official.told,
         ),
         Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),
         Rival("traceloop", "opentelemetry.instrumentation.openai:OpenAIInstrumentor"),

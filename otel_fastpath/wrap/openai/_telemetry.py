@@ -165,7 +165,7 @@ class Telemetry:
         )
         self.logger = _logs.get_logger(scope.name, scope.version, providers.get("logger_provider"), schema_url=url)
         self.histograms = tuple(
-            meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=bounds)
+            meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=list(bounds))
             for name, unit, description, bounds in HISTOGRAMS
         )
         self._own_tracer = providers.get("tracer_provider") is not None

@@ -18,6 +18,13 @@ CHAT = {
 }
 
 
+def chunk(content=None, finish_reason=None, usage=None):
+    """A chunk of a streamed chat completion."""
+    choices = [] if usage else [{"index": 0, "delta": {"content": content}, "finish_reason": finish_reason}]
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-2024"}
+    return {**head, "choices": choices, "usage": usage}
+
+
 def refusal(status):
     """An answer that says no."""
     return httpx2.Response(status, json={"error": {"message": "no", "code": "gone"}})

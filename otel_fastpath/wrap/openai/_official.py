@@ -1,0 +1,58 @@
+"""What the official instrumentation was told when it instrumented before ours came."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+
+class Known:
+    """A provider of what another one made: tracer, logger and histograms of a `TelemetryHandler`.
+
+    Args:
+        handler: The handler.
+    """
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+        self._instruments = {
+            getattr(each, "name", None) or each._name: each for each in vars(handler._instruments).values()
+        }
+
+    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
+        """The tracer, whatever is asked for."""
+        return self._handler._tracer
+
+    def get_logger(self, *_args: Any, **_kwargs: Any) -> Any:
+        """The logger, likewise."""
+        return self._handler._logger
+
+    def get_meter(self, *_args: Any, **_kwargs: Any) -> Known:
+        """What creates the histograms."""
+        return self
+
+    def create_histogram(self, name: str, *_args: Any, **_kwargs: Any) -> Any:
+        """The histogram of this name."""
+        return self._instruments[name]
+
+
+def told(_instrumentor: Any) -> dict[str, Any]:
+    """Keyword arguments of `instrument()` that have the effect of those that the official one was given."""
+    module = sys.modules.get("openai.resources.chat.completions")
+    create = inspect.getattr_static(getattr(module, "Completions", None), "create", None)
+    found = getattr(create, "_self_wrapper", None)
+    # The wrapper is a closure around the one that has the handler.
+    while found is not None:
+        cells = inspect.getclosurevars(found).nonlocals
+        handler = cells.get("handler")
+        if handler is not None:
+            known = Known(handler)
+            return {
+                "tracer_provider": known,
+                "meter_provider": known,
+                "logger_provider": known,
+                "completion_hook": handler._completion_hook,
+            }
+        found = cells.get("wrapper")
+    return {}
