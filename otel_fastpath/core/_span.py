@@ -90,6 +90,7 @@ class Plan:
         "root",
         "sampler",
         "scope",
+        "served",
         "span_class",
         "starts",
     )

@@ -53,6 +53,7 @@ cdef class Plan:
     cdef public int root
     cdef public object sampler
     cdef public object scope
+    cdef public Plan served
     cdef public object span_class
     cdef public bint starts
 

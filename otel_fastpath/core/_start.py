@@ -15,7 +15,7 @@ from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace.sampling import Decision, SamplingResult
-from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace import NonRecordingSpan, SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
@@ -44,6 +44,8 @@ _now = _sdk_trace.time_ns
 _new = object.__new__
 _tuple_new = tuple.__new__
 _UNSET = Status(StatusCode.UNSET)
+_SERVER = SpanKind.SERVER
+_CONSUMER = SpanKind.CONSUMER
 # Indexed by the flag bits: 1 sampled, 2 random trace id.
 _FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
 # A third bit of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent.
@@ -216,6 +218,8 @@ def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any,
     """Give a new span what is empty or its tracer's, its kind, attributes and links, and its start."""
     span = made_span
     plan = span.plan
+    if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
+        plan = span.plan = plan.served
     span._kind = kind
     span._record_end_metrics = metrics
     span._resource = plan.resource

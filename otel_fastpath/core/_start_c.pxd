@@ -30,6 +30,8 @@ cdef object _variable
 cdef dict _sdk_globals
 cdef object _now
 cdef object _UNSET
+cdef object _SERVER
+cdef object _CONSUMER
 cdef int ASK
 cdef int DROP
 cdef int RECORD_ONLY

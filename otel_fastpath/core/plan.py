@@ -96,6 +96,11 @@ def _rule(plan: Any, sampler: Any) -> int:
     return rules.RATIO + len(plan.bounds) - 1
 
 
+def _is_for_servers(processor: Any) -> bool:
+    """Whether it is ours that looks at server and consumer spans only. What inherits from it may look at more."""
+    return "for_server_spans" in vars(type(processor)) and "on_start" not in vars(processor)
+
+
 class Planner:
     """Makes the plans of one core and takes them back.
 
@@ -151,6 +156,21 @@ class Planner:
             return None
         if not _is_upstream(processor, SynchronousMultiSpanProcessor, ConcurrentMultiSpanProcessor):
             return None
+        plan = self._basic(tracer)
+        batching = [each for each in plan.processors if _is_upstream(each, BatchSpanProcessor)]
+        others = [each for each in plan.processors if each not in batching]
+        if type(processor) is SynchronousMultiSpanProcessor and all(map(_is_for_servers, others)):
+            # Server and consumer spans go by the other plan; to all other spans these processors do nothing.
+            plan.served = self._basic(tracer) if others else None
+            plan.starts = False
+            plan.batches = tuple(self._batch(each._batch_processor) for each in batching)
+        else:
+            plan.starts = bool(others)
+        return plan
+
+    def _basic(self, tracer: Any) -> Any:
+        """A plan that hands spans to all processors, as upstream does."""
+        processor = tracer.span_processor
         plan = self._plan()
         plan.span_class = self._span_class
         plan.event_class = self._event_class
@@ -167,12 +187,9 @@ class Planner:
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = processor
         plan.processors = processor._span_processors
-        all_batch = all(_is_upstream(each, BatchSpanProcessor) for each in plan.processors)
-        plan.starts = not all_batch
-        if all_batch and type(processor) is SynchronousMultiSpanProcessor:
-            plan.batches = tuple(self._batch(each._batch_processor) for each in plan.processors)
-        else:
-            plan.batches = None
+        plan.served = None
+        plan.starts = True
+        plan.batches = None
         return plan
 
     @staticmethod

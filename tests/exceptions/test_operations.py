@@ -17,6 +17,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.exceptions import operations
+
 ATTRIBUTE = "cpython.exceptions"
 SERVER = {"kind": SpanKind.SERVER}
 
@@ -197,8 +199,6 @@ def test_an_operation_that_ends_elsewhere_is_over(begin, counts):
     with tracer.start_as_current_span("last", **SERVER):
         fail()
     assert counts() == {**{f"span {number}": 1 for number in range(5)}, "last": 1}
-    from otel_fastpath.exceptions import operations
-
     assert operations.current.get() is None or operations.current.get().closed
 
 
@@ -266,3 +266,32 @@ def test_a_tracer_provider_that_is_set_later_gets_it(run_python):
         print(dict(span.attributes))
     """)
     assert found == "{'cpython.exceptions': 1}"
+
+
+def test_spans_of_other_kinds_keep_the_short_way(start, core):
+    """Beside batch processors, ours costs those spans nothing that it does nothing for: they are queued as they are."""
+    from otel_fastpath import FastpathInstrumentor
+
+    FastpathInstrumentor().instrument(core=core, exceptions="off")
+    provider = TracerProvider(shutdown_on_exit=False)
+    try:
+        provider.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+        start(tracer_provider=provider, operations=True)
+        tracer = provider.get_tracer("test")
+        queue = provider._active_span_processor._span_processors[0]._batch_processor._queue
+        spans = [tracer.start_span(kind.name, kind=kind) for kind in SpanKind]
+        for span in spans:
+            span.end()
+        queued = list(queue)
+        kept = {span.name for span in spans if any(span is each for each in queued)}
+        assert kept == {"INTERNAL", "CLIENT", "PRODUCER"}
+        assert len(queued) == len(spans)
+        # One that inherits from it may look at all spans.
+        seen = []
+        kind = type("Mine", (operations.ExceptionCountProcessor,), {"on_end": lambda _, span: seen.append(span.name)})
+        provider.add_span_processor(kind())
+        tracer.start_span("seen").end()
+        assert seen == ["seen"]
+    finally:
+        FastpathInstrumentor().uninstrument()
+        provider.shutdown()
