@@ -67,6 +67,7 @@ def told():
         metrics=metrics,
         events=lambda: [each.log_record for each in logs.get_finished_logs()],
         use=use,
+        providers=providers,
         tracer=tracers.get_tracer("tests"),
     )
     _patches.use(None)

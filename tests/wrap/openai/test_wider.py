@@ -1,0 +1,74 @@
+"""What the official instrumentation does not tell, or tells otherwise."""
+
+from __future__ import annotations
+
+import base64
+import struct
+
+import pytest
+from madeup import CHAT
+
+
+def test_the_dimensions_of_a_base64_vector_are_its_floats(told, client):
+    """Not the characters that they are written in."""
+    vector = base64.b64encode(struct.pack("<5f", *range(5))).decode()
+    answer = {"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": vector}]}
+    made = client(answer)
+
+    made.embeddings.create(model="m", input="a", encoding_format="base64")
+    made.embeddings.create(model="m", input="a")
+
+    asked, decoded = told.spans()
+    assert asked.attributes["gen_ai.embeddings.dimension.count"] == 5
+    assert asked.attributes["gen_ai.request.encoding_formats"] == ("base64",)
+    assert decoded.attributes["gen_ai.embeddings.dimension.count"] == 5
+    assert "gen_ai.request.encoding_formats" not in decoded.attributes
+
+
+def test_a_call_that_the_client_refuses_itself_is_none(told, client):
+    """There was no request."""
+    with pytest.raises(TypeError, match="Missing required arguments"):
+        client(CHAT).chat.completions.create(model="gpt-4o")
+
+    assert told.spans() == ()
+
+
+def test_what_is_sent_besides_is_told(told, client):
+    """The body is read as it is sent, with `extra_body` in it."""
+    ask = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
+    client(CHAT).chat.completions.create(**ask, extra_body={"top_k": 4, "max_completion_tokens": 7}, max_tokens=9)
+
+    (span,) = told.spans()
+    assert span.attributes["gen_ai.request.top_k"] == 4
+    assert span.attributes["gen_ai.request.max_tokens"] == 7
+
+
+def test_images_tell_their_tokens_by_kind(told, client):
+    """In one piece and streamed."""
+    usage = {
+        "input_tokens": 9,
+        "output_tokens": 8,
+        "total_tokens": 17,
+        "input_tokens_details": {"text_tokens": 3, "image_tokens": 6},
+    }
+    event = {"type": "image_generation.completed", "b64_json": "", "usage": usage}
+    client({"created": 1, "data": [], "usage": usage}).images.generate(model="gpt-image-1", prompt="A chair")
+    list(client([event]).images.generate(model="gpt-image-1", prompt="A chair", stream=True))
+
+    for span in told.spans():
+        assert span.name == "images.generate gpt-image-1"
+        assert span.attributes["gen_ai.usage.text.input_tokens"] == 3
+        assert span.attributes["gen_ai.usage.image.input_tokens"] == 6
+        assert span.attributes["gen_ai.usage.output_tokens"] == 8
+    assert "gen_ai.response.time_to_first_chunk" in told.spans()[1].attributes
+
+
+def test_a_page_after_another_is_a_call_of_its_own(told, client):
+    """One span for each request."""
+    pages = [
+        {"object": "list", "data": [{"id": "1"}], "has_more": True},
+        {"object": "list", "data": [{"id": "2"}], "has_more": False},
+    ]
+
+    assert [each.id for each in client(*pages).files.list()] == ["1", "2"]
+    assert [span.name for span in told.spans()] == ["files.list", "files.list"]
