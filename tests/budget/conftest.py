@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -31,8 +33,20 @@ def broken():
 QUICK = ("--processes", "1", "--cycles", "20", "--pause", "0")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Hundreds of processes are started here: they import what the first of them compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+            patch.delenv("PYTHONDONTWRITEBYTECODE")
+            patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        yield
+
+
 class Project:
     """A folder with a module and a declaration."""
+
+    written = 0
 
     def __init__(self, folder):
         self.folder = folder
@@ -43,6 +57,9 @@ class Project:
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(text), encoding="utf-8")
+        # Of a module that is changed twice a second, to one as long, Python would take the old bytecode.
+        Project.written += 1
+        os.utime(file, (time.time() + Project.written,) * 2)
         return file
 
     def declare(self, limits, name="hook", bare="work", instrumented="hooked"):
