@@ -114,6 +114,11 @@ bench-peers: peers
 bench-openai: peers
 	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)
 
+# 100,000 calls of OpenAI's client with content captured: memory stays flat. A quarter of an hour.
+.PHONY: soak
+soak: setup
+	OTEL_FASTPATH_SOAK=100000 $(PY) -m pytest tests/wrap/openai_http/test_nothing_left.py -k memory -p no:cacheprovider $(ARGS)
+
 # An injected slowdown is caught in 20 of 20 runs, no change fails in 0 of 40, beside two busy neighbours: half an hour.
 .PHONY: budget-proof
 budget-proof: setup

@@ -1,0 +1,188 @@
+"""After a call nothing of it is kept, after `uninstrument()` nothing of us is in the way."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import tracemalloc
+import weakref
+
+import openai
+import pytest
+from both import run, take, wait
+from loopback.orders import ordered
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.trace import TracerProvider
+from surface import CHAT, EVERY, RESPONSE
+from telemetry import Kept, ours
+
+from otel_fastpath.instrumentor import FastpathInstrumentor
+
+# `make soak`: how many calls in the place of what a test run has time for.
+SOAK = int(os.environ.get("OTEL_FASTPATH_SOAK", "0"))
+WINDOWS = 3
+ROUNDS = SOAK // 6 // WINDOWS or 6
+# Caches and pools grow once; what each call leaves behind, a kilobyte and more where it is what was sent and what came
+# back, grows in every window.
+MOST_BYTES = 15_000
+
+
+async def one_of_each(client, number=0):
+    """A call and a stream of each API, one of them left in the middle, one refused."""
+    await wait(client.chat.completions.create(**CHAT, seed=number))
+    await take(await wait(client.chat.completions.create(**CHAT, stream=True)))
+    await wait(client.responses.create(**RESPONSE, metadata={"n": str(number)}))
+    await take(await wait(client.responses.create(**RESPONSE, stream=True)))
+    stream = await wait(client.responses.create(**RESPONSE, stream=True))
+    await take(stream, 3)
+    await wait(stream.close())
+    try:
+        await wait(client.embeddings.create(model="m", input="a", extra_headers=ordered(status=404)))
+    except openai.NotFoundError:
+        return
+
+
+@pytest.mark.timeout(0 if SOAK else 120)
+def test_memory_is_flat(kind, settings, environ):
+    """However many calls were made: what they allocated is gone."""
+    environ.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_and_event")
+    kept = Kept()
+
+    async def many(client):
+        for number in range(4):
+            await one_of_each(client, number)
+        marks = [held()]
+        for _ in range(WINDOWS):
+            for number in range(ROUNDS):
+                await one_of_each(client, number)
+                kept.clear()
+            marks.append(held())
+        return min(after - before for before, after in itertools.pairwise(marks))
+
+    def held():
+        kept.seen()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start(1)
+    try:
+        with ours(kept):
+            more = run(kind, many, **settings)
+    finally:
+        tracemalloc.stop()
+        kept.shut_down()
+    assert more < MOST_BYTES
+
+
+def test_answers_and_streams_are_let_go(kind, settings, instrumented):
+    """Without the collector: nothing of ours makes a cycle of what the caller drops."""
+
+    async def go(client):
+        answer = await wait(client.chat.completions.create(**CHAT))
+        stream = await wait(client.chat.completions.create(**CHAT, stream=True))
+        chunk = (await take(stream))[0]
+        found = [weakref.ref(each) for each in (answer, chunk)]
+        del answer, chunk, stream
+        return [each() is None for each in found]
+
+    gc.disable()
+    try:
+        assert run(kind, go, **settings) == [True, True]
+    finally:
+        gc.enable()
+    assert len(instrumented.spans) == 2
+
+
+def test_a_stream_is_let_go_as_without_us(kind, settings, kept):
+    """Whether the client's own stream is a cycle is the client's business: with us it is what it is without."""
+
+    async def go(client):
+        found = []
+        for most in (0, 3, -1):
+            stream = await wait(client.chat.completions.create(**CHAT, stream=True))
+            if most:
+                await take(stream, most)
+            await wait(stream.close())
+            reference = weakref.ref(stream)
+            del stream
+            found.append(reference() is None)
+        return found
+
+    gc.disable()
+    try:
+        bare = run(kind, go, **settings)
+        with ours(kept):
+            assert run(kind, go, **settings) == bare
+    finally:
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_uninstrumented_clients_are_bare(kind, settings, kept):
+    """Also what a client made while we were there: cached resources, bound and raw methods, open streams."""
+    owners = [
+        each
+        for owner in (openai.OpenAI, openai.AsyncOpenAI, openai.Stream, openai.AsyncStream)
+        for each in owner.__mro__
+        if each.__module__.startswith("openai.")
+    ]
+    before = [dict(vars(each)) for each in owners]
+    held = {}
+
+    async def go(client):
+        with ours(kept):
+            for form in ("", "with_raw_response", "with_streaming_response"):
+                for call in EVERY:
+                    held[call.method, form] = call.on(client, form)
+            held["stream"] = await wait(client.chat.completions.create(**CHAT, stream=True))
+            held["raw"] = await wait(client.chat.completions.with_raw_response.create(**CHAT, stream=True))
+            await wait(client.chat.completions.create(**CHAT))
+        assert [span.name for span in kept.spans] == ["chat gpt-4o-mini"]
+        kept.clear()
+        for call in EVERY:
+            await wait(held[call.method, ""](*call.args, **call.kwargs))
+            await wait((await wait(held[call.method, "with_raw_response"](*call.args, **call.kwargs))).parse())
+        assert kept.spans == []
+        assert len(await take(held["stream"])) == 14
+        assert len(await take(await wait(held["raw"].parse()))) == 14
+
+    run(kind, go, **settings)
+    assert [dict(vars(each)) for each in owners] == before
+    # The two calls that were open have their spans.
+    assert len(kept.spans) == 2
+
+
+def test_instrumented_again(kind, settings):
+    """Off and on again: one span for each call, from the providers of the last time."""
+    first, second = Kept(), Kept()
+
+    async def go(client):
+        with ours(first):
+            await wait(client.chat.completions.create(**CHAT))
+        await wait(client.chat.completions.create(**CHAT))
+        with ours(second):
+            await wait(client.chat.completions.create(**CHAT))
+
+    run(kind, go, **settings)
+    assert (len(first.spans), len(second.spans)) == (1, 1)
+    first.shut_down()
+    second.shut_down()
+
+
+@pytest.mark.usefixtures("environ")
+def test_without_providers_nothing_happens(kind, settings, no_faults):
+    """No SDK set up: calls work, and no span is recorded."""
+    assert not isinstance(trace.get_tracer_provider(), TracerProvider)
+    assert type(metrics.get_meter_provider()).__name__ != "MeterProvider"
+
+    async def go(client):
+        await one_of_each(client)
+
+    instrumentor = FastpathInstrumentor()
+    instrumentor.instrument(exceptions="off")
+    try:
+        run(kind, go, **settings)
+    finally:
+        instrumentor.uninstrument()
+    assert no_faults.counts() == {}
