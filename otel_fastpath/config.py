@@ -20,7 +20,7 @@ _logger = logging.getLogger(__name__)
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
 # Those that `otel_fastpath.wrap` has a wrapper for, and what one can be told.
-LIBRARIES: Final[tuple[str, ...]] = ("openai",)
+LIBRARIES: Final[tuple[str, ...]] = ("asyncpg", "openai")
 MODES: Final = ("on", "off", "defer")
 
 # What captures content -> whether as attributes of spans, of events.

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def wrappers() -> tuple[Wrapper, ...]:
     """Every wrapper, in the order of the status."""
     # Loaded when instrumenting, not before.
-    from otel_fastpath.wrap import openai  # noqa: PLC0415
+    from otel_fastpath.wrap import asyncpg, openai  # noqa: PLC0415
 
-    modules: tuple[Any, ...] = (openai,)
+    modules: tuple[Any, ...] = (asyncpg, openai)
     return tuple(Wrapper(module.LIBRARY) for module in modules)
 
 

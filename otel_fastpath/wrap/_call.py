@@ -33,7 +33,7 @@ Attributes are not copied before the tracer does: one dict can be used for any n
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import context as context_api
@@ -148,9 +148,10 @@ class Call:
         recording: Whether attributes are worth making.
         series: Where the duration goes; None: nowhere.
         is_held: Set by `done` where somebody else ends the call.
+        owner: The wrapper's own, whatever it needs to know of the call.
     """
 
-    __slots__ = ("_started", "_telemetry", "_token", "is_held", "recording", "series", "span")
+    __slots__ = ("_started", "_telemetry", "_token", "is_held", "owner", "recording", "series", "span")
 
     def __init__(self, telemetry: Telemetry, span: Span, series: Series | None) -> None:
         self._telemetry: Telemetry | None = telemetry
@@ -158,6 +159,7 @@ class Call:
         self.recording = span.is_recording()
         self.series = series
         self.is_held = False
+        self.owner: Any = None
         self._started = 0.0
         self._token: Any = None
 
@@ -218,7 +220,11 @@ def is_suppressed() -> bool:
 
 
 def begin(
-    telemetry: Telemetry, name: str, attributes: Mapping[str, Any] | None, series: Series | None = None
+    telemetry: Telemetry,
+    name: str,
+    attributes: Mapping[str, Any] | None,
+    series: Series | None = None,
+    start_ns: int | None = None,
 ) -> Call | None:
     """Start a span, make it the current one, start the clock.
 
@@ -227,6 +233,7 @@ def begin(
         name: Of the span.
         attributes: Of the span at its creation.
         series: Where the duration goes.
+        start_ns: When the span started, in nanoseconds since the epoch, if that was before.
 
     Returns:
         The call; None where it is suppressed, or by a fault of ours.
@@ -234,10 +241,14 @@ def begin(
     try:
         if is_suppressed():
             return None
-        made = Call(telemetry, telemetry.tracer.start_span(name, None, telemetry.kind, attributes), series)
+        made = Call(
+            telemetry, telemetry.tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns), series
+        )
         current = context_api.get_current()
         made._token = context_api.attach(trace.set_span_in_context(made.span, current))
         made._started = perf_counter()
+        if start_ns is not None:
+            made._started -= max(time_ns() - start_ns, 0) / 1e9
     except Exception as error:
         faults.report("the beginning of a wrapped call", error)
         return None

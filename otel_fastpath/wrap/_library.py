@@ -10,7 +10,7 @@ import functools
 import logging
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import _platform
@@ -57,6 +57,7 @@ class Setup:
         rival: The name of the rival that ours stands in for and emulates; empty: none.
         instrumentor: That rival's instrumentor.
         keywords: All that the rival was told to instrument with.
+        was_instrumented: Whether it had instrumented before ours came: what it made then is in its attributes.
     """
 
     providers: Mapping[str, Any] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class Setup:
     rival: str = ""
     instrumentor: Any = None
     keywords: Mapping[str, Any] = field(default_factory=dict)
+    was_instrumented: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,9 +170,17 @@ class Wrapper:
         setup = self._setup
         for each in self._taken:
             if self._emulates(each.rival):
-                given = {name: each.keywords[name] for name in PROVIDERS if each.keywords.get(name) is not None}
-                name = each.rival.name
-                setup = Setup(given, setup.options, setup.semconv, name, each.instrumentor, each.keywords)
+                # Its spans go where it would have sent them. What it would not have sent goes where ours would.
+                given = {name: value for name, value in setup.providers.items() if name != "tracer_provider"}
+                given |= {name: each.keywords[name] for name in PROVIDERS if each.keywords.get(name) is not None}
+                setup = replace(
+                    setup,
+                    providers=given,
+                    rival=each.rival.name,
+                    instrumentor=each.instrumentor,
+                    keywords=each.keywords,
+                    was_instrumented=each.state is not None,
+                )
         self._guarded(self.library.configure, setup)
         self._patcher.install(self._off)
 

@@ -1,0 +1,252 @@
+"""What is worked out once: for this process, for each server, for each text.
+
+A connection's protocol object, of a class with a `__dict__`, holds its `Link`; the link knows the server's plans, which
+all connections to that server and database share. When the set-up changes there is a new `Active`, and every link is
+made anew when it is next used.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import metrics, trace
+
+from otel_fastpath import _platform
+from otel_fastpath.core.bound import bind
+from otel_fastpath.wrap._call import Series, Telemetry
+from otel_fastpath.wrap.asyncpg import _convention
+from otel_fastpath.wrap.asyncpg._convention import SCOPE, Official, Server, Stable
+from otel_fastpath.wrap.asyncpg._options import Options
+from otel_fastpath.wrap.asyncpg._summary import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.wrap._call import Call
+    from otel_fastpath.wrap._library import Setup
+
+LINK: Final = "_otel_fastpath"
+
+_MOST_PLANS: Final = 1000
+_SPECIAL: Final = "without a text"
+_DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+_ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+# asyncpg's own, inside Transaction.start.
+_ITS_OWN: Final = frozenset({"SHOW transaction_isolation;"})
+_TRANSACTIONS: Final = frozenset(
+    {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION"}
+)
+# Each of asyncpg's savepoints has a name of its own.
+_SAVEPOINTS: Final = ("SAVEPOINT __asyncpg_", "RELEASE SAVEPOINT __asyncpg_", "ROLLBACK TO __asyncpg_")
+
+
+class Plan:
+    """What a call with one text on one server needs, ready made.
+
+    Attributes:
+        name: Of the span.
+        attributes: Of the span at its start; nobody changes them.
+        series: Where the duration goes; None: nowhere.
+        rows: Records the number of rows; None: it is not wanted.
+        is_quiet: Whether the call is not looked at.
+    """
+
+    __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
+
+    def __init__(self, name: str, attributes: dict[str, Any], *, is_quiet: bool) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.is_quiet = is_quiet
+        self.series: Series | None = None
+        self.rows: Callable[[float], None] | None = None
+
+
+class Active:
+    """A set-up of the wrapper.
+
+    Args:
+        setup: What the wrapper was told.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self.options = Options.parse(setup.options)
+        self.convention: Any = Stable()
+        self.captures = self.options.parameters
+        if setup.rival:
+            self.convention = Official(setup.instrumentor, was_instrumented=setup.was_instrumented)
+            self.captures = self.captures or self.convention.captures
+        self.telemetry = Telemetry(
+            self.convention.tracer(setup.providers.get("tracer_provider")),
+            trace.SpanKind.CLIENT,
+            _convention.failure,
+        )
+        # What makes a call look at its arguments and its result.
+        self.is_curious = self.captures or self.options.sqlcommenter
+        self.meter = metrics.get_meter(
+            SCOPE, _platform.version("otel-fastpath") or "", setup.providers.get("meter_provider")
+        )
+        self.durations: Any = None
+        self.rows: Any = None
+        if self.options.metrics:
+            self.durations = self.meter.create_histogram(
+                "db.client.operation.duration",
+                unit="s",
+                description="Duration of database client operations.",
+                explicit_bucket_boundaries_advisory=_DURATION_BOUNDS,
+            )
+            self.rows = self.meter.create_histogram(
+                "db.client.response.returned_rows",
+                unit="{row}",
+                description="The actual number of records returned by the database operation.",
+                explicit_bucket_boundaries_advisory=_ROW_BOUNDS,
+            )
+        # Those of pools, made by `_pools` when the first is seen.
+        self.pools: Any = None
+        self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
+
+    def plans_of(self, server: Server, reset_query: str) -> Plans:
+        """Those of this server and database."""
+        params = server.params
+        address = server.address
+        key = (
+            tuple(address) if isinstance(address, (tuple, list)) else address,
+            getattr(params, "database", None),
+            getattr(params, "user", None),
+            reset_query,
+        )
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = Plans(self, server, reset_query)
+        return found
+
+
+class Plans:
+    """The plans for one server and database: text -> plan, by the kind of operation.
+
+    Args:
+        active: The set-up that they are for.
+        server: The server.
+        reset_query: What a connection's `reset` executes there.
+    """
+
+    __slots__ = ("__weakref__", "active", "by_prefix", "of_queries", "reset_query", "server")
+
+    def __init__(self, active: Active, server: Server, reset_query: str) -> None:
+        self.active = active
+        self.server = server
+        self.reset_query = reset_query
+        self.of_queries: dict[str, Plan] = {}
+        self.by_prefix: dict[str, dict[str, Plan]] = {"": self.of_queries}
+
+    def plan(self, text: Any, prefix: str = "") -> Plan:
+        """The plan for this text.
+
+        Args:
+            text: The query's.
+            prefix: What stands before its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
+        """
+        plans = self.by_prefix.setdefault(prefix, {})
+        try:
+            return plans[text]
+        except (KeyError, TypeError):
+            pass
+        made = self._make(text, prefix)
+        if isinstance(text, str) and not text.startswith(_SAVEPOINTS):
+            if len(plans) >= _MOST_PLANS:
+                # The oldest; another thread may have been quicker.
+                plans.pop(next(iter(plans)), None)
+            plans[text] = made
+        return made
+
+    def special(self, name: str, attributes: dict[str, Any]) -> Plan:
+        """A plan for what has no text: `name` is the summary."""
+        plans = self.by_prefix.setdefault(_SPECIAL, {})
+        made = plans.get(name)
+        if made is None:
+            query = _convention.Query(name, "", Summary(name, "", ""))
+            made = Plan(
+                self.active.convention.name(query, self.server, ""),
+                {**self.active.convention.attributes(query, self.server, ""), **attributes},
+                is_quiet=False,
+            )
+            self._measure(made, query, "")
+            if len(plans) >= _MOST_PLANS:
+                plans.pop(next(iter(plans)), None)
+            plans[name] = made
+        return made
+
+    def _make(self, text: Any, prefix: str) -> Plan:
+        active = self.active
+        query = _convention.read(text)
+        made = Plan(
+            active.convention.name(query, self.server, prefix),
+            active.convention.attributes(query, self.server, prefix),
+            is_quiet=self._is_quiet(text, query.summary.operation),
+        )
+        self._measure(made, query, prefix)
+        return made
+
+    def _measure(self, made: Plan, query: _convention.Query, prefix: str) -> None:
+        active = self.active
+        if active.durations is None:
+            return
+        attributes = self.server.attributes()
+        summary = query.stated(prefix)
+        if summary:
+            attributes["db.query.summary"] = summary
+        if query.summary.procedure:
+            attributes["db.stored_procedure.name"] = query.summary.procedure
+        made.series = Series(active.durations, attributes, "db.response.status_code")
+        attributes = {key: value for key, value in attributes.items() if key != "db.stored_procedure.name"}
+        made.rows = bind(active.rows, attributes).record
+
+    def _is_quiet(self, text: Any, operation: str) -> bool:
+        options = self.active.options
+        return isinstance(text, str) and (
+            text in _ITS_OWN
+            or (not options.reset and text != "" and text == self.reset_query)
+            or (not options.transactions and operation in _TRANSACTIONS)
+        )
+
+
+class Link:
+    """What one connection has.
+
+    Attributes:
+        plans: Of its server and database.
+        call: The call that is going on.
+        prepared: A statement that was prepared with no call around, a cursor's, and when that began.
+    """
+
+    __slots__ = ("call", "plans", "prepared")
+
+    def __init__(self, plans: Plans) -> None:
+        self.plans = plans
+        self.call: Call | None = None
+        self.prepared: tuple[Any, int] | None = None
+
+
+active: Active | None = None
+
+
+def configure(setup: Setup) -> None:
+    """Work with this set-up from now on."""
+    global active
+    active = Active(setup)
+
+
+def link(connection: Any) -> Link:
+    """Make the link of a connection."""
+    if active is None:
+        raise RuntimeError("the asyncpg wrapper is not set up")
+    try:
+        reset_query = connection.get_reset_query()
+    except Exception:  # it can be a subclass's
+        reset_query = ""
+    server = Server(getattr(connection, "_addr", None), getattr(connection, "_params", None))
+    made = Link(active.plans_of(server, reset_query))
+    protocol = getattr(connection, "_protocol", None)
+    if protocol is not None:
+        setattr(protocol, LINK, made)
+    return made

@@ -1,0 +1,373 @@
+"""Every operation is seen, once: its span, its attributes, its metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind, StatusCode
+
+HAS_FETCHMANY = hasattr(asyncpg.Connection, "fetchmany")
+
+
+def test_a_query_has_the_stable_conventions_attributes(look, database_url):
+    """At its creation; the port because it is not 5432; parameterised text as it is."""
+    url = urlsplit(database_url)
+    seen = look(lambda connection: connection.fetch("SELECT id, v FROM t WHERE v <> 'x' AND id < $1", 4))
+
+    span = seen.one()
+    assert (span.name, span.kind, span.status.status_code) == ("SELECT t", SpanKind.CLIENT, StatusCode.UNSET)
+    expected = {
+        "db.system.name": "postgresql",
+        "db.namespace": url.path[1:],
+        "server.address": url.hostname,
+        "server.port": url.port,
+        "db.query.text": "SELECT id, v FROM t WHERE v <> 'x' AND id < $1",
+        "db.query.summary": "SELECT t",
+    }
+    if url.port in {None, 5432}:
+        del expected["server.port"]
+    assert dict(span.attributes) == expected
+    assert span.instrumentation_scope.name == "otel_fastpath.asyncpg"
+
+
+def test_a_query_is_a_child_of_the_current_span(look):
+    """And the current span itself while asyncpg runs."""
+    current = []
+
+    async def main(connection):
+        with seen_tracer.get_tracer("test").start_as_current_span("request"):
+            await connection.set_type_codec(
+                "int4",
+                schema="pg_catalog",
+                encoder=lambda value: current.append(trace.get_current_span()) or str(value),
+                decoder=int,
+            )
+            await connection.fetchval("SELECT $1::int4", 7)
+            assert trace.get_current_span().name == "request"
+
+    from opentelemetry.sdk.trace import TracerProvider
+
+    seen_tracer = TracerProvider()
+    query = look(main).one()
+
+    assert query.parent is not None
+    assert [span.get_span_context() for span in current] == [query.context]
+
+
+METHODS = {
+    "execute": (lambda c: c.execute("SELECT * FROM t"), "SELECT t"),
+    "execute with arguments": (lambda c: c.execute("DELETE FROM t WHERE id = $1", 1), "DELETE t"),
+    "execute by keyword": (lambda c: c.execute(query="UPDATE t SET v = 'x'"), "UPDATE t"),
+    "executemany": (lambda c: c.executemany("INSERT INTO t VALUES ($1)", [(11,), (12,)]), "BATCH INSERT t"),
+    "executemany by keyword": (
+        lambda c: c.executemany(command="INSERT INTO t VALUES ($1)", args=[(11,), (12,)]),
+        "BATCH INSERT t",
+    ),
+    "executemany of one": (lambda c: c.executemany("INSERT INTO t VALUES ($1)", [(11,)]), "INSERT t"),
+    "executemany of a generator": (
+        lambda c: c.executemany("INSERT INTO t VALUES ($1)", ((i,) for i in (11, 12))),
+        "BATCH INSERT t",
+    ),
+    "fetch": (lambda c: c.fetch("SELECT * FROM t"), "SELECT t"),
+    "fetch by keyword": (lambda c: c.fetch(query="SELECT * FROM t", timeout=5), "SELECT t"),
+    "fetchval": (lambda c: c.fetchval("SELECT v FROM t", column=0), "SELECT t"),
+    "fetchrow": (lambda c: c.fetchrow("SELECT v FROM t"), "SELECT t"),
+    "prepare": (lambda c: c.prepare("SELECT * FROM t"), "PREPARE SELECT t"),
+    "prepare by keyword": (lambda c: c.prepare(query="SELECT * FROM t"), "PREPARE SELECT t"),
+    "listen": (lambda c: c.add_listener("orders", lambda *_: None), "LISTEN orders"),
+    "copy from table": (lambda c: c.copy_from_table("t", output=io.BytesIO()), "COPY t"),
+    "copy from query": (lambda c: c.copy_from_query("SELECT * FROM t", output=io.BytesIO()), "COPY SELECT t"),
+    "copy from query with arguments": (
+        lambda c: c.copy_from_query("SELECT * FROM t WHERE id < $1", 4, output=io.BytesIO()),
+        "COPY SELECT t",
+    ),
+    "copy to table": (lambda c: c.copy_to_table("t", source=io.BytesIO(b"11\tx\n")), "COPY t"),
+    "copy records": (lambda c: c.copy_records_to_table("t", records=[(11, "x")]), "COPY t"),
+}
+if HAS_FETCHMANY:
+    METHODS["fetchmany"] = (lambda c: c.fetchmany("SELECT * FROM t WHERE id = $1", [(1,), (2,)]), "BATCH SELECT t")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_is_one_span(look, method):
+    """By position or keyword; what asyncpg does inside it is no span of its own."""
+    call, name = METHODS[method]
+
+    seen = look(call)
+
+    span = seen.one()
+    assert (span.name, span.status.status_code) == (name.replace("LISTEN orders", 'LISTEN "orders"'), StatusCode.UNSET)
+    assert span.attributes["db.query.summary"] == span.name
+    durations = {point.attributes["db.query.summary"]: point.count for point in seen.metrics()[DURATION]}
+    assert durations[span.name] == 1
+
+
+DURATION = "db.client.operation.duration"
+ROWS = "db.client.response.returned_rows"
+
+STATEMENTS = {
+    "fetch": (lambda s: s.fetch(3), 2),
+    "fetchval": (lambda s: s.fetchval(3), 1),
+    "fetchrow": (lambda s: s.fetchrow(3), 1),
+    "fetchrow without a row": (lambda s: s.fetchrow(0), 0),
+    "executemany": (lambda s: s.executemany([(1,), (2,)]), None),
+}
+if HAS_FETCHMANY:
+    STATEMENTS["fetchmany"] = (lambda s: s.fetchmany([(2,), (3,)]), 3)
+
+
+@pytest.mark.parametrize("method", STATEMENTS)
+def test_each_method_of_a_statement_is_one_span(look, method):
+    """Besides that of preparing it; with the number of rows where they are returned."""
+    call, rows = STATEMENTS[method]
+
+    async def main(connection):
+        await call(await connection.prepare("SELECT * FROM t WHERE id < $1"))
+
+    seen = look(main, options="rows")
+
+    prepare, query = seen.spans()
+    batch = "BATCH " if "many" in method else ""
+    assert (prepare.name, query.name) == ("PREPARE SELECT t", f"{batch}SELECT t")
+    assert query.attributes.get("db.operation.batch.size") == (2 if batch else None)
+    assert query.attributes.get("db.response.returned_rows") == rows
+    (point,) = seen.metrics().get(ROWS, [None])
+    assert (point and point.sum) == rows
+
+
+@pytest.mark.parametrize("analyze", [True, False])
+def test_explain_is_one_span(look, analyze):
+    """Also where asyncpg begins and rolls back a transaction for it."""
+
+    async def main(connection):
+        statement = await connection.prepare("SELECT * FROM t WHERE id < $1")
+        await statement.explain(1, analyze=analyze)
+
+    _, span = look(main).spans()
+
+    assert span.name == "EXPLAIN SELECT t"
+    assert span.attributes["db.query.text"].startswith("EXPLAIN (FORMAT JSON, VERBOSE")
+
+
+@pytest.mark.parametrize(("prefetch", "trips"), [(None, 1), (3, 4), (10, 2), (1, 11)])
+def test_an_iterating_cursor_has_one_span_per_round_trip(look, prefetch, trips):
+    """However many rows there are in each; preparing the statement is part of the first."""
+    rows = []
+
+    async def main(connection):
+        async with connection.transaction():
+            rows.extend([row["id"] async for row in connection.cursor("SELECT id FROM t", prefetch=prefetch)])
+
+    begin, *spans, commit = look(main).spans()
+
+    assert rows == list(range(1, 11))
+    assert (begin.name, commit.name) == ("BEGIN", "COMMIT")
+    assert [span.name for span in spans] == ["SELECT t"] * trips
+
+
+def test_rows_from_a_cursors_buffer_pass_nothing_of_ours(look):
+    """`__anext__` is asyncpg's own function, so that a row that was fetched before costs what it costs without us."""
+
+    async def main(_connection):
+        assert asyncpg.cursor.CursorIterator.__anext__.__wrapped__.__module__ == "asyncpg.cursor"
+        assert asyncpg.cursor.CursorIterator.__anext__.__globals__["__name__"] == "asyncpg.connresource"
+
+    look(main)
+
+
+def test_a_cursors_methods_are_one_span_each(look):
+    """Opening it is one, too."""
+
+    async def main(connection):
+        async with connection.transaction():
+            cursor = await connection.cursor("SELECT id FROM t WHERE id < $1", 9)
+            await cursor.fetch(3)
+            await cursor.fetchrow()
+            await cursor.forward(2)
+            statement = await connection.prepare("SELECT id FROM t")
+            cursor = await statement.cursor()
+            await cursor.fetch(20)
+
+    names = look(main).names()
+
+    assert names == ["BEGIN", *["SELECT t"] * 4, "PREPARE SELECT t", "SELECT t", "SELECT t", "COMMIT"]
+
+
+def test_a_cursor_whose_statement_is_wrong_is_a_failed_span(look):
+    """It has no round trip that could be one."""
+
+    async def main(connection):
+        async with connection.transaction():
+            rows = connection.cursor("SELECT FROM WHERE").__aiter__()
+            with pytest.raises(asyncpg.PostgresSyntaxError):
+                await rows.__anext__()
+
+    _, span, _ = look(main).spans()
+
+    assert span.attributes["error.type"] == "42601"
+
+
+def test_copies_say_how_many_rows(look):
+    """As the server counted them; what was returned is a metric."""
+
+    async def main(connection):
+        await connection.copy_from_table("t", output=io.BytesIO(), columns=["id"])
+        await connection.copy_records_to_table("t", records=[(11, "x"), (12, "y")])
+
+    seen = look(main)
+
+    assert [span.attributes["asyncpg.copy.rows"] for span in seen.spans()] == [10, 2]
+    assert [point.sum for point in seen.metrics()[ROWS]] == [10]
+
+
+def test_a_copys_table_is_quoted_where_it_must(look):
+    """The name of the span is what the statement says."""
+
+    async def main(connection):
+        await connection.execute('CREATE TEMP TABLE "Odd ""t" (id int)')
+        await connection.copy_from_table('Odd "t', schema_name="pg_temp", output=io.BytesIO())
+
+    _, span = look(main).spans()
+
+    assert span.name == 'COPY pg_temp."Odd ""t"'
+    assert span.attributes["db.collection.name"] == 'pg_temp."Odd ""t"'
+
+
+def test_transactions_and_savepoints_are_spans(look):
+    """Without the names of asyncpg's savepoints, each of which is another."""
+
+    async def main(connection):
+        async with connection.transaction(isolation="serializable"):
+            async with connection.transaction():
+                pass
+            with pytest.raises(ZeroDivisionError):
+                async with connection.transaction():
+                    raise ZeroDivisionError
+
+    names = look(main).names()
+
+    assert names == ["BEGIN", "SAVEPOINT", "RELEASE SAVEPOINT", "SAVEPOINT", "ROLLBACK TO", "COMMIT"]
+
+
+def test_transactions_can_be_left_off(look):
+    """By name."""
+
+    async def main(connection):
+        async with connection.transaction(), connection.transaction():
+            await connection.fetch("SELECT 1")
+
+    assert look(main, options="no-transactions").names() == ["SELECT"]
+
+
+def test_notifications_and_introspection_make_no_spans(look):
+    """They are inside what caused them."""
+    told = []
+
+    async def main(connection):
+        arrived = asyncio.Event()
+        await connection.add_listener("orders", lambda *args: (told.append(args[-1]), arrived.set()))
+        await connection.execute("NOTIFY orders, 'hello'")
+        await arrived.wait()
+        await connection.execute("CREATE TYPE pg_temp.pair AS (a int, b text)")
+        await connection.fetch("SELECT (1, 'x')::pg_temp.pair")
+        await connection.set_type_codec("json", schema="pg_catalog", encoder=str, decoder=str)
+        await connection.reset_type_codec("json", schema="pg_catalog")
+        await connection.reload_schema_state()
+
+    names = look(main).names()
+
+    assert told == ["hello"]
+    assert names == ['LISTEN "orders"', "NOTIFY orders", "CREATE TYPE pg_temp.pair", "SELECT"]
+
+
+def test_a_procedure_has_its_name(look):
+    """As an attribute, in the metric too."""
+
+    async def main(connection):
+        await connection.execute("CREATE PROCEDURE pg_temp.p() LANGUAGE sql AS 'SELECT 1'")
+        await connection.execute("CALL pg_temp.p()")
+
+    seen = look(main)
+
+    assert seen.spans()[-1].attributes["db.stored_procedure.name"] == "pg_temp.p"
+    points = [dict(point.attributes) for point in seen.metrics()[DURATION]]
+    assert "pg_temp.p" in [point.get("db.stored_procedure.name") for point in points]
+
+
+def test_literals_do_not_leave(look):
+    """Neither in the text nor in the name."""
+    span = look(lambda connection: connection.fetch("SELECT 'secret', 4711 FROM t WHERE v IN ('a', 'b')")).one()
+
+    assert span.attributes["db.query.text"] == "SELECT ?, ? FROM t WHERE v IN (?)"
+    assert "secret" not in span.to_json()
+
+
+def test_the_duration_has_the_stated_buckets(look):
+    """Of the convention."""
+    seen = look(lambda connection: connection.fetch("SELECT 1"))
+
+    point = next(p for p in seen.metrics()[DURATION] if p.attributes["db.query.summary"] == "SELECT")
+    assert point.explicit_bounds == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+    assert 0 < point.sum < 60
+
+
+def test_connecting_is_a_span(wrap, run, database_url):
+    """With the server's attributes from its start, by whatever name asyncpg's function is called."""
+    seen = wrap()
+
+    async def main(_connection):
+        for connect in (asyncpg.connect, asyncpg.connection.connect):
+            await (await connect(database_url)).close()
+        with pytest.raises(OSError, match=r"refused|Connect call failed"):
+            await asyncpg.connect("postgresql://nobody@127.0.0.1:1/nothing")
+        with pytest.raises(ValueError, match="invalid literal"):
+            await asyncpg.connect(port="x")
+
+    run(main)
+
+    first, second, third, refused, wrong = seen.spans()
+    assert {span.name for span in (first, second, third, refused, wrong)} == {"CONNECT"}
+    assert first.attributes["server.address"] == urlsplit(database_url).hostname
+    assert refused.attributes["server.port"] == 1
+    assert refused.attributes["db.namespace"] == "nothing"
+    assert refused.attributes["error.type"] == "ConnectionRefusedError"
+    assert wrong.status.status_code is StatusCode.ERROR
+
+
+def test_a_connection_from_before_is_seen(wrap, run):
+    """One that was made when nothing was wrapped."""
+    sink = []
+
+    async def main(connection):
+        await connection.fetch("SELECT 1")
+        sink.append(wrap())
+        await connection.fetch("SELECT 2")
+
+    run(main)
+
+    assert sink[0].names() == ["SELECT"]
+
+
+def test_uninstrumented_nothing_is_seen(wrap, run, instrumentor):
+    """On a connection that was seen before; wrapped again, it is seen again, with the new options."""
+    counts = []
+
+    async def main(connection):
+        seen = wrap()
+        await connection.fetch("SELECT 1")
+        instrumentor.uninstrument()
+        await connection.fetch("SELECT 2")
+        counts.append(len(seen.spans()))
+        wrap("parameters")
+        await connection.fetchval("SELECT $1::text", "x" * 1000)
+        span = seen.one()
+        assert span.attributes["db.query.parameter.0"] == "x" * 256
+
+    run(main)
+
+    assert counts == [1]
