@@ -22,6 +22,7 @@ TWINS = (
     "_api_c",
     "_attributes_c",
     "_batch_c",
+    "_call_c",
     "_otlp_c",
     "_propagation_c",
     "_scope_c",

@@ -143,6 +143,24 @@ def start_span(
     return span
 
 
+def drops(tracer: Any) -> Any:
+    """Whether a span that is started now would be dropped, whatever its name and attributes; False: not for certain."""
+    plan = _plan_of(tracer)
+    if plan is None or plan.metrics is not None or plan.config is None:
+        return False
+    outer = _outer_span(None)
+    if outer is None:
+        return plan.root == DROP
+    if type(outer) is not NonRecordingSpan:
+        return False
+    found = outer._context
+    if type(found) is not SpanContext or not found[5]:
+        return False
+    if found[2]:
+        return (plan.remote_sampled if found[3] & 1 else plan.remote_not_sampled) == DROP
+    return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP
+
+
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
     try:

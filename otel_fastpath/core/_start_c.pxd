@@ -45,6 +45,9 @@ cdef object _make_plan
 
 cdef _outer_span(object context)
 
+@cython.locals(plan=Plan, found=tuple)
+cpdef drops(object tracer)
+
 cdef _foreign_parent(Plan plan, object outer)
 
 @cython.locals(plan=Plan)

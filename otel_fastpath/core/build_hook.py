@@ -20,6 +20,7 @@ EXTENSIONS = {
     "otel_fastpath.core._api_c": "otel_fastpath/core/_api.py",
     "otel_fastpath.core._attributes_c": "otel_fastpath/core/_attributes.py",
     "otel_fastpath.core._batch_c": "otel_fastpath/core/_batch.py",
+    "otel_fastpath.core._call_c": "otel_fastpath/core/_call.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
     "otel_fastpath.core._propagation_c": "otel_fastpath/core/_propagation.py",
     "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",

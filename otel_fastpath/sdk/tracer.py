@@ -78,6 +78,7 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
 
 def _forget_plans() -> None:
     lazy.defer(on=False)
+    core.hot("_call").watch_tracer(None, None, None)
     _, forget = _ready(core.implementation()[0])
     forget()
 
@@ -95,10 +96,14 @@ def _make_setattr(original: Any) -> Any:
 
 
 def _make_start_span(original: Any) -> Any:
+    from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
+
     methods, _ = _ready(core.implementation()[0])
     lazy.defer(on=True)
     start_span = methods.bind_start_span(original)
     _starters.add(start_span)
+    # What wraps a library asks beforehand, and makes no span that would be dropped.
+    core.hot("_call").watch_tracer(Tracer, start_span, core.hot("_start").drops)
     return start_span
 
 

@@ -33,14 +33,12 @@ Attributes are not copied before the tracer does: one dict can be used for any n
 
 from __future__ import annotations
 
-from time import perf_counter, time_ns
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from opentelemetry import context as context_api
-from opentelemetry import trace
 from opentelemetry.trace import SpanKind
-from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath import core
 from otel_fastpath.core import faults
 from otel_fastpath.core.bound import bind
 
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from opentelemetry.metrics import Histogram
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.trace import Tracer
 
 # The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
 _SUPPRESS: Final = (context_api._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
@@ -93,19 +91,23 @@ class Telemetry:
         tracer: Starts the spans.
         kind: Of the spans.
         describe: What is told of an exception that the host's call raised; must not raise.
+        has_meter: Whether the metrics go to a provider of their own; else to the global one, once it is set.
     """
 
-    __slots__ = ("describe", "kind", "tracer")
+    __slots__ = ("describe", "has_meter", "kind", "tracer")
 
     def __init__(
         self,
         tracer: Tracer,
         kind: SpanKind = SpanKind.CLIENT,
         describe: Callable[[BaseException], Failure] = describe,
+        *,
+        has_meter: bool = True,
     ) -> None:
         self.tracer: Any = tracer
         self.kind = kind
         self.describe = describe
+        self.has_meter = has_meter
 
 
 class Series:
@@ -140,83 +142,35 @@ class Series:
         handle.record(seconds)
 
 
-class Call:
-    """One call of the host that is looked at. Made by `begin`.
+class Call(Protocol):
+    """One call of the host that is looked at. Made by `begin`; the class is `core._call.Call`.
 
     Attributes:
         span: Its span; a non-recording one where it was not sampled.
         recording: Whether attributes are worth making.
         series: Where the duration goes; None: nowhere.
         is_held: Set by `done` where somebody else ends the call.
-        owner: The wrapper's own, whatever it needs to know of the call.
     """
 
-    __slots__ = ("_started", "_telemetry", "_token", "is_held", "owner", "recording", "series", "span")
-
-    def __init__(self, telemetry: Telemetry, span: Span, series: Series | None) -> None:
-        self._telemetry: Telemetry | None = telemetry
-        self.span = span
-        self.recording = span.is_recording()
-        self.series = series
-        self.is_held = False
-        self.owner: Any = None
-        self._started = 0.0
-        self._token: Any = None
+    span: Any
+    recording: bool
+    series: Any
+    is_held: bool
 
     def leave(self) -> None:
         """Restore the context; the span goes on."""
-        token, self._token = self._token, None
-        if token is not None:
-            context_api.detach(token)
 
     def end(self) -> None:
         """End the span and record the duration of a call that succeeded."""
-        try:
-            if self._telemetry is None:
-                return
-            self._telemetry = None
-            self.leave()
-            if self.series is not None:
-                self.series.record(perf_counter() - self._started)
-            self.span.end()
-        except Exception as error:
-            faults.report("the end of a wrapped call", error)
 
     def fail(self, error: BaseException) -> None:
         """End the span and record the duration of a call that raised this."""
-        try:
-            telemetry = self._telemetry
-            if telemetry is None:
-                return
-            self._telemetry = None
-            self.leave()
-            failure = telemetry.describe(error)
-            if self.series is not None:
-                seconds = perf_counter() - self._started
-                if failure.type:
-                    self.series.record_failed(seconds, failure)
-                else:
-                    self.series.record(seconds)
-            if self.recording and failure.type:
-                self._tell(failure, error)
-            self.span.end()
-        except Exception as fault:
-            faults.report("the end of a wrapped call", fault)
-
-    def _tell(self, failure: Failure, error: BaseException) -> None:
-        span = self.span
-        if failure.recorded:
-            span.record_exception(error)
-        if failure.attributes:
-            span.set_attributes(failure.attributes)
-        span.set_attribute("error.type", failure.type)
-        span.set_status(Status(StatusCode.ERROR, failure.description))
 
 
 def is_suppressed() -> bool:
     """Whether somebody asked for no telemetry in the current context."""
-    current = context_api.get_current()
-    return any(current.get(key) for key in _SUPPRESS)
+    suppressed: bool = core.hot("_call").is_suppressed()
+    return suppressed
 
 
 def begin(
@@ -236,22 +190,9 @@ def begin(
         start_ns: When the span started, in nanoseconds since the epoch, if that was before.
 
     Returns:
-        The call; None where it is suppressed, or by a fault of ours.
+        The call; None where it is suppressed, where there is no SDK and no meter, or by a fault of ours.
     """
-    try:
-        if is_suppressed():
-            return None
-        made = Call(
-            telemetry, telemetry.tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns), series
-        )
-        current = context_api.get_current()
-        made._token = context_api.attach(trace.set_span_in_context(made.span, current))
-        made._started = perf_counter()
-        if start_ns is not None:
-            made._started -= max(time_ns() - start_ns, 0) / 1e9
-    except Exception as error:
-        faults.report("the beginning of a wrapped call", error)
-        return None
+    made: Call | None = core.hot("_call").begin(telemetry, name, attributes, series, start_ns)
     return made
 
 

@@ -211,7 +211,8 @@ def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
     assert found["same_telemetry"]
     assert {leg["requests"] for leg in legs.values()} == {300}
     assert legs["bare"]["spans"] == legs["bare"]["metric_points"] == 0
-    assert legs["stock"]["spans"] == legs["fastpath"]["spans"] > 300
+    # A pool's reset of each connection that it takes back is no query of the service's.
+    assert legs["stock"]["spans"] > legs["fastpath"]["spans"] > 300
     own = legs["fastpath"]["own_metric_series"]
     assert legs["stock"]["metric_series"] == legs["fastpath"]["metric_series"] - own > 10
     assert 0 < legs["bare"]["cpu_us"] < legs["stock"]["cpu_us"]

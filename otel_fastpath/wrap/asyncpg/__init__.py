@@ -19,16 +19,19 @@ class _Hook:
 
     Args:
         place: "module:function", the function that is given the original.
-        first: What the function is given before: names in the same module, or values.
+        first: What the function is given before, by its name in the same module.
+        value: What it is given before as it is.
     """
 
-    def __init__(self, place: str, *first: Any) -> None:
+    def __init__(self, place: str, *first: str, value: Any = None) -> None:
         self._module, _, self._name = place.partition(":")
         self._first = first
+        self._values = () if value is None else (value,)
 
     def __call__(self, original: Any) -> Any:
         module = import_module(f"{__name__}.{self._module}")
-        return getattr(module, self._name)(*(getattr(module, name) for name in self._first), original)
+        first = (getattr(module, name) for name in self._first)
+        return getattr(module, self._name)(*self._values, *first, original)
 
 
 def _patch(name: str, target: str, why: str, hook: _Hook) -> Patch:
@@ -44,12 +47,12 @@ _TRIP: Final = "A cursor's round trip to the server is a span; the rows that it 
 
 PATCHES: Final = (
     *(
-        _patch(name, f"Connection.{name}", _QUERY, _Hook("_hooks:on_query", rows))
+        _patch(name, f"Connection.{name}", _QUERY, _Hook("_hooks:on_query", value=rows))
         for name, rows in (
-            ("execute", "no_rows"),
-            ("fetch", "all_rows"),
-            ("fetchval", "one_value"),
-            ("fetchrow", "one_row"),
+            ("execute", "NO_ROWS"),
+            ("fetch", "ALL_ROWS"),
+            ("fetchval", "ONE_VALUE"),
+            ("fetchrow", "ONE_ROW"),
         )
     ),
     *(

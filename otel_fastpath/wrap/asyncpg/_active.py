@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics, trace
 
-from otel_fastpath import _platform
+from otel_fastpath import _platform, core
 from otel_fastpath.core.bound import bind
 from otel_fastpath.wrap._call import Series, Telemetry
 from otel_fastpath.wrap.asyncpg import _convention
@@ -21,9 +21,6 @@ from otel_fastpath.wrap.asyncpg._options import Options
 from otel_fastpath.wrap.asyncpg._summary import Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from otel_fastpath.wrap._call import Call
     from otel_fastpath.wrap._library import Setup
 
 LINK: Final = "_otel_fastpath"
@@ -39,27 +36,6 @@ _TRANSACTIONS: Final = frozenset(
 )
 # Each of asyncpg's savepoints has a name of its own.
 _SAVEPOINTS: Final = ("SAVEPOINT __asyncpg_", "RELEASE SAVEPOINT __asyncpg_", "ROLLBACK TO __asyncpg_")
-
-
-class Plan:
-    """What a call with one text on one server needs, ready made.
-
-    Attributes:
-        name: Of the span.
-        attributes: Of the span at its start; nobody changes them.
-        series: Where the duration goes; None: nowhere.
-        rows: Records the number of rows; None: it is not wanted.
-        is_quiet: Whether the call is not looked at.
-    """
-
-    __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
-
-    def __init__(self, name: str, attributes: dict[str, Any], *, is_quiet: bool) -> None:
-        self.name = name
-        self.attributes = attributes
-        self.is_quiet = is_quiet
-        self.series: Series | None = None
-        self.rows: Callable[[float], None] | None = None
 
 
 class Active:
@@ -80,7 +56,9 @@ class Active:
             self.convention.tracer(setup.providers.get("tracer_provider")),
             trace.SpanKind.CLIENT,
             _convention.failure,
+            has_meter=setup.providers.get("meter_provider") is not None,
         )
+        self.hot = core.hot("_call")
         # What makes a call look at its arguments and its result.
         self.is_curious = self.captures or self.options.sqlcommenter
         self.meter = metrics.get_meter(
@@ -136,10 +114,10 @@ class Plans:
         self.active = active
         self.server = server
         self.reset_query = reset_query
-        self.of_queries: dict[str, Plan] = {}
-        self.by_prefix: dict[str, dict[str, Plan]] = {"": self.of_queries}
+        self.of_queries: dict[str, Any] = {}
+        self.by_prefix: dict[str, dict[str, Any]] = {"": self.of_queries}
 
-    def plan(self, text: Any, prefix: str = "") -> Plan:
+    def plan(self, text: Any, prefix: str = "") -> Any:
         """The plan for this text.
 
         Args:
@@ -159,47 +137,46 @@ class Plans:
             plans[text] = made
         return made
 
-    def special(self, name: str, attributes: dict[str, Any]) -> Plan:
+    def special(self, name: str, attributes: dict[str, Any]) -> Any:
         """A plan for what has no text: `name` is the summary."""
         plans = self.by_prefix.setdefault(_SPECIAL, {})
         made = plans.get(name)
         if made is None:
             query = _convention.Query(name, "", Summary(name, "", ""))
-            made = Plan(
+            made = self.active.hot.Plan(
                 self.active.convention.name(query, self.server, ""),
                 {**self.active.convention.attributes(query, self.server, ""), **attributes},
-                is_quiet=False,
+                *self._measures(query, ""),
+                False,  # noqa: FBT003  # the hot module takes no keywords
             )
-            self._measure(made, query, "")
             if len(plans) >= _MOST_PLANS:
                 plans.pop(next(iter(plans)), None)
             plans[name] = made
         return made
 
-    def _make(self, text: Any, prefix: str) -> Plan:
+    def _make(self, text: Any, prefix: str) -> Any:
         active = self.active
         query = _convention.read(text)
-        made = Plan(
+        return active.hot.Plan(
             active.convention.name(query, self.server, prefix),
             active.convention.attributes(query, self.server, prefix),
-            is_quiet=self._is_quiet(text, query.summary.operation),
+            *self._measures(query, prefix),
+            self._is_quiet(text, query.summary.operation),
         )
-        self._measure(made, query, prefix)
-        return made
 
-    def _measure(self, made: Plan, query: _convention.Query, prefix: str) -> None:
+    def _measures(self, query: _convention.Query, prefix: str) -> tuple[Series | None, Any]:
+        """Where the duration of such calls goes, and the number of their rows."""
         active = self.active
         if active.durations is None:
-            return
+            return None, None
         attributes = self.server.attributes()
         summary = query.stated(prefix)
         if summary:
             attributes["db.query.summary"] = summary
+        rows = bind(active.rows, attributes).record
         if query.summary.procedure:
             attributes["db.stored_procedure.name"] = query.summary.procedure
-        made.series = Series(active.durations, attributes, "db.response.status_code")
-        attributes = {key: value for key, value in attributes.items() if key != "db.stored_procedure.name"}
-        made.rows = bind(active.rows, attributes).record
+        return Series(active.durations, attributes, "db.response.status_code"), rows
 
     def _is_quiet(self, text: Any, operation: str) -> bool:
         options = self.active.options
@@ -210,23 +187,6 @@ class Plans:
         )
 
 
-class Link:
-    """What one connection has.
-
-    Attributes:
-        plans: Of its server and database.
-        call: The call that is going on.
-        prepared: A statement that was prepared with no call around, a cursor's, and when that began.
-    """
-
-    __slots__ = ("call", "plans", "prepared")
-
-    def __init__(self, plans: Plans) -> None:
-        self.plans = plans
-        self.call: Call | None = None
-        self.prepared: tuple[Any, int] | None = None
-
-
 active: Active | None = None
 
 
@@ -234,10 +194,11 @@ def configure(setup: Setup) -> None:
     """Work with this set-up from now on."""
     global active
     active = Active(setup)
+    active.hot.activate(active, link)
 
 
-def link(connection: Any) -> Link:
-    """Make the link of a connection."""
+def link(connection: Any) -> Any:
+    """Make the `Link` of a connection."""
     if active is None:
         raise RuntimeError("the asyncpg wrapper is not set up")
     try:
@@ -245,7 +206,8 @@ def link(connection: Any) -> Link:
     except Exception:  # it can be a subclass's
         reset_query = ""
     server = Server(getattr(connection, "_addr", None), getattr(connection, "_params", None))
-    made = Link(active.plans_of(server, reset_query))
+    plans = active.plans_of(server, reset_query)
+    made = active.hot.Link(active, plans, plans.of_queries)
     protocol = getattr(connection, "_protocol", None)
     if protocol is not None:
         setattr(protocol, LINK, made)

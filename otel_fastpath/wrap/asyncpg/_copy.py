@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.wrap.asyncpg._hooks import around, begin, link_of
-
-if TYPE_CHECKING:
-    from otel_fastpath.wrap._call import Call
-    from otel_fastpath.wrap.asyncpg._active import Link
 
 __all__ = ["around", "copied_in", "copied_out", "of_query", "of_table"]
 
 ROWS: Final = "asyncpg.copy.rows"
 
 
-def of_table(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def of_table(args: Any, kwargs: Any) -> Any:
     """Open a COPY from or to a table."""
     link = link_of(args[0])
     table = _quoted(args[1] if len(args) > 1 else kwargs.get("table_name"))
@@ -23,27 +19,27 @@ def of_table(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
     if schema:
         table = f"{_quoted(schema)}.{table}"
     plan = link.plans.special(f"COPY {table}", {"db.operation.name": "COPY", "db.collection.name": table})
-    return link, begin(link, plan)
+    return begin(link, plan)
 
 
-def of_query(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def of_query(args: Any, kwargs: Any) -> Any:
     """Open a COPY from a query."""
     link = link_of(args[0])
-    return link, begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "))
+    return begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "))
 
 
-def copied_out(call: Call, result: Any) -> int | None:
+def copied_out(call: Any, result: Any) -> int | None:
     """The rows that the server sent, as its "COPY 3" says."""
     return _copied(call, result)
 
 
-def copied_in(call: Call, result: Any) -> int | None:
+def copied_in(call: Any, result: Any) -> int | None:
     """The rows that the server took; it returned none."""
     _copied(call, result)
     return None
 
 
-def _copied(call: Call, result: Any) -> int | None:
+def _copied(call: Any, result: Any) -> int | None:
     _, _, number = result.rpartition(" ")
     if not number.isdigit():
         return None

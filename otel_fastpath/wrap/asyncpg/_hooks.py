@@ -13,126 +13,101 @@ from collections.abc import Sized
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry import trace
-
+from otel_fastpath import core
 from otel_fastpath.core import faults
-from otel_fastpath.wrap import _call
 from otel_fastpath.wrap.asyncpg import _active, _comments
 from otel_fastpath.wrap.asyncpg._convention import BATCH, CURSOR, PREPARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from otel_fastpath.wrap._call import Call
-    from otel_fastpath.wrap.asyncpg._active import Link, Plan
-
-    # Begins the call, given the arguments of the host's method; what a result says of the number of rows.
-    Opener = Callable[[Any, Any], tuple[Link, Call | None]]
-    Rows = Callable[[Call, Any], int | None]
+    # Begins the query, given the arguments of the host's method; what a result says of the number of rows.
+    Opener = Callable[[Any, Any], Any]
+    Rows = Callable[[Any, Any], int | None]
 
 _PLACE: Final = "an asyncpg call"
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
 
 
-def link_of(connection: Any) -> Link:
+def link_of(connection: Any) -> Any:
     """The connection's link, made anew where the set-up is another."""
-    try:
-        link: Link = connection._protocol._otel_fastpath
-    except AttributeError:
-        return _active.link(connection)
-    return link if link.plans.active is _active.active else _active.link(connection)
+    link = getattr(getattr(connection, "_protocol", None), _active.LINK, None)
+    return _active.link(connection) if link is None or link.active is not _active.active else link
 
 
-def begin(link: Link, plan: Plan, start_ns: int | None = None) -> Call | None:
-    """Begin a call; None where nobody looks at it: it is suppressed, quiet, or inside another of the connection."""
-    around = link.call
-    if plan.is_quiet or (around is not None and trace.get_current_span() is around.span):
-        return None
-    call = _call.begin(link.plans.active.telemetry, plan.name, plan.attributes, plan.series, start_ns)
-    if call is not None:
-        call.owner = plan.rows
-        # Another task that uses the connection meanwhile is told so by asyncpg: its call is a span of its own.
-        if around is None:
-            link.call = call
-    return call
+def begin(link: Any, plan: Any, start_ns: int | None = None) -> Any:
+    """Begin a query; None where nobody looks at it."""
+    hot = link.active.hot
+    return None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
 
 
-def end(link: Link, call: Call, rows: Rows, result: Any) -> None:
-    """End a call that gave this result."""
-    if link.call is call:
-        link.call = None
-    try:
-        number = rows(call, result)
-        if number is not None:
-            if call.owner is not None:
-                call.owner(number)
-            if call.recording and link.plans.active.options.rows:
-                call.span.set_attribute("db.response.returned_rows", number)
-    except Exception as error:
-        faults.report(_PLACE, error)
-    call.end()
+def capture(call: Any, link: Any, args: Any) -> None:
+    """The parameters of a query become attributes, for those who asked."""
+    if call is not None and call.recording and link.active.captures:
+        try:
+            call.span.set_attributes(link.active.convention.parameters(args))
+        except Exception as error:
+            faults.report(_PLACE, error)
 
 
-def fail(link: Link, call: Call, error: BaseException) -> None:
-    """End a call that raised."""
-    if link.call is call:
-        link.call = None
-    call.fail(error)
-
-
-def no_rows(_call: Call, _result: Any) -> int | None:
+def no_rows(_call: Any, _result: Any) -> int | None:
     """For what returns no rows."""
     return None
 
 
-def all_rows(_call: Call, result: Any) -> int | None:
+def all_rows(_call: Any, result: Any) -> int | None:
     """For what returns a list of rows."""
     return len(result)
 
 
-def one_row(_call: Call, result: Any) -> int | None:
+def one_row(_call: Any, result: Any) -> int | None:
     """For what returns a row or None."""
     return 0 if result is None else 1
 
 
-def one_value(_call: Call, result: Any) -> int | None:
+def one_value(_call: Any, result: Any) -> int | None:
     """For what returns a value of a row: None can be the value."""
     return None if result is None else 1
 
 
-def on_query(rows: Rows, original: Any) -> Any:
-    """Around a method of `Connection` that executes one query."""
+def on_query(rows: str, original: Any) -> Any:
+    """Around a method of `Connection` that executes one query.
+
+    Args:
+        rows: How the rows of its result are counted: the name of one of the numbers of `core._call`.
+        original: The method.
+    """
+    hot = core.hot("_call")
+    enter, kind = hot.enter, getattr(hot, rows)
 
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = None
-        try:
-            link = link_of(args[0])
-            call = begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query")))
-            if call is not None and link.plans.active.is_curious:
-                args, kwargs = look(link, call, args, kwargs)
-        except Exception as error:
-            faults.report(_PLACE, error)
+        call = enter(args, kwargs, kind)
         if call is None:
             return await original(*args, **kwargs)
+        if call.is_curious:
+            args, kwargs = look(call, args, kwargs)
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            fail(link, call, error)
+            call.failed(error)
             raise
-        end(link, call, rows, result)
+        call.done(result)
         return result
 
     return method
 
 
-def look(link: Link, call: Call, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def look(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """What is done for those who asked: parameters become attributes, the trace context a comment."""
-    active = link.plans.active
-    if call.recording and active.captures:
-        call.span.set_attributes(active.convention.parameters(args[_BEFORE_PARAMETERS:]))
-    return _comments.commented(args, kwargs) if active.options.sqlcommenter else (args, kwargs)
+    capture(call, call.link, args[_BEFORE_PARAMETERS:])
+    try:
+        if call.link.active.options.sqlcommenter:
+            return _comments.commented(args, kwargs)
+    except Exception as error:
+        faults.report(_PLACE, error)
+    return args, kwargs
 
 
 async def watch(
@@ -153,7 +128,7 @@ async def watch(
     """
     call = None
     try:
-        link, call = opener(args, kwargs)
+        call = opener(args, kwargs)
     except Exception as error:
         faults.report(_PLACE, error)
     if call is None:
@@ -161,9 +136,15 @@ async def watch(
     try:
         result = await coroutine
     except BaseException as error:
-        fail(link, call, error)
+        call.failed(error)
         raise
-    end(link, call, rows, result)
+    try:
+        number = rows(call, result)
+        if number is not None:
+            call.told(number)
+    except Exception as error:
+        faults.report(_PLACE, error)
+    call.done(result)
     return result
 
 
@@ -184,23 +165,22 @@ def around(opener: Opener, rows: Rows, original: Any) -> Any:
     return method
 
 
-def of_statement(args: Any, _kwargs: Any) -> tuple[Link, Call | None]:
+def of_statement(args: Any, _kwargs: Any) -> Any:
     """Open a call of a prepared statement."""
     link = link_of(args[0]._connection)
     call = begin(link, link.plans.plan(args[0]._query))
-    if call is not None and call.recording and link.plans.active.captures:
-        call.span.set_attributes(link.plans.active.convention.parameters(args[1:]))
-    return link, call
+    capture(call, link, args[1:])
+    return call
 
 
-def explaining(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def explaining(args: Any, kwargs: Any) -> Any:
     """Open a call of `PreparedStatement.explain`, with the text that it makes."""
     link = link_of(args[0]._connection)
     options = "FORMAT JSON, VERBOSE, ANALYZE" if kwargs.get("analyze") else "FORMAT JSON, VERBOSE"
-    return link, begin(link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"))
+    return begin(link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"))
 
 
-def batch(link: Link, text: Any, sets: Any) -> Call | None:
+def batch(link: Any, text: Any, sets: Any) -> Any:
     """Open a call with several sets of parameters."""
     size = len(sets) if isinstance(sets, Sized) else None
     call = begin(link, link.plans.plan(text, "" if size == 1 else BATCH))
@@ -209,38 +189,38 @@ def batch(link: Link, text: Any, sets: Any) -> Call | None:
     return call
 
 
-def of_batch(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def of_batch(args: Any, kwargs: Any) -> Any:
     """Open a call of `Connection.executemany` or `fetchmany`."""
     link = link_of(args[0])
     text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
-    return link, batch(link, text, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("args"))
+    return batch(link, text, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("args"))
 
 
-def of_statement_batch(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def of_statement_batch(args: Any, kwargs: Any) -> Any:
     """Open a call of `PreparedStatement.executemany` or `fetchmany`."""
     link = link_of(args[0]._connection)
-    return link, batch(link, args[0]._query, args[1] if len(args) > 1 else kwargs.get("args"))
+    return batch(link, args[0]._query, args[1] if len(args) > 1 else kwargs.get("args"))
 
 
-def preparing(args: Any, kwargs: Any) -> tuple[Link, Call | None]:
+def preparing(args: Any, kwargs: Any) -> Any:
     """Open a call of `Connection.prepare`."""
     link = link_of(args[0])
-    return link, begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE))
+    return begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE))
 
 
-def of_cursor(args: Any, _kwargs: Any) -> tuple[Link, Call | None]:
+def of_cursor(args: Any, _kwargs: Any) -> Any:
     """Open a round trip of a cursor; the first takes in that its statement was prepared before."""
     cursor = args[0]
     link = link_of(cursor._connection)
     prepared, link.prepared = link.prepared, None
     start_ns = prepared[1] if prepared is not None and prepared[0] is cursor._state else None
     call = begin(link, link.plans.plan(cursor._query, CURSOR), start_ns)
-    if call is not None and call.recording and start_ns is not None and link.plans.active.captures:
-        call.span.set_attributes(link.plans.active.convention.parameters(cursor._args))
-    return link, call
+    if start_ns is not None:
+        capture(call, link, cursor._args)
+    return call
 
 
-def cursor_rows(_call: Call, result: Any) -> int | None:
+def cursor_rows(_call: Any, result: Any) -> int | None:
     """The rows that a round trip of a cursor brought."""
     return len(result) if isinstance(result, list) else None
 
@@ -254,7 +234,7 @@ def on_prepare(original: Any) -> Any:
     @functools.wraps(original)
     async def prepare(*args: Any, **kwargs: Any) -> Any:
         link = getattr(args[0], _active.LINK, None)
-        if link is None or link.call is not None or link.plans.active is not _active.active:
+        if link is None or link.call is not None or link.active is not _active.active:
             return await original(*args, **kwargs)
         start_ns = time_ns()
         try:
@@ -268,7 +248,7 @@ def on_prepare(original: Any) -> Any:
     return prepare
 
 
-def _failed_to_prepare(link: Link, args: Any, start_ns: int, error: BaseException) -> None:
+def _failed_to_prepare(link: Any, args: Any, start_ns: int, error: BaseException) -> None:
     try:
         text = args[2] if len(args) > _BEFORE_PARAMETERS else None
         call = begin(link, link.plans.plan(text, CURSOR), start_ns)
@@ -276,4 +256,4 @@ def _failed_to_prepare(link: Link, args: Any, start_ns: int, error: BaseExceptio
         faults.report(_PLACE, fault)
     else:
         if call is not None:
-            fail(link, call, error)
+            call.failed(error)

@@ -1,0 +1,362 @@
+"""One call of a library that is wrapped: begun, current while the host runs, ended. Compiled as `_call_c`.
+
+`Call` is what `otel_fastpath.wrap._call` says; `Query` is the same for a database, where names and attributes are ready
+for each text and connection before the call.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter, time_ns
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry import trace as _trace_api
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.metrics import _internal as _metrics_api
+from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.core import faults
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._scope import *
+
+_BEGINNING = "the beginning of a wrapped call"
+_END = "the end of a wrapped call"
+# The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
+_SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
+_SUPPRESS_PLAIN = "suppress_instrumentation"
+_ERROR = StatusCode.ERROR
+_context_globals = vars(_context_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+_trace_globals = vars(_trace_api)
+_metrics_globals = vars(_metrics_api)
+
+# How the rows of a result are counted.
+NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
+
+_active: Any = None
+_new_link: Any = None
+# The SDK's tracer class, our `start_span` in it, and what says whether a span would be dropped: see `watch_tracer`.
+_tracer_class: Any = None
+_our_start_span: Any = None
+_drops: Any = None
+
+
+def watch_tracer(tracer_class: Any, start_span: Any, drops: Any) -> None:
+    """Say what tells beforehand that a span of the SDK's would be dropped; a call needs none then.
+
+    Args:
+        tracer_class: `opentelemetry.sdk.trace.Tracer`; None: nothing tells it any more.
+        start_span: What stands in its place for as long as nobody wraps it.
+        drops: `core._start.drops`.
+    """
+    global _tracer_class, _our_start_span, _drops
+    _tracer_class = tracer_class
+    _our_start_span = start_span
+    _drops = drops
+
+
+def activate(active: Any, new_link: Any) -> None:
+    """Say what queries work with from now on: links of another set-up are made anew by `new_link(connection)`."""
+    global _active, _new_link
+    _active = active
+    _new_link = new_link
+
+
+class Call:
+    """One call of the host that is looked at. Made by `begin`; its attributes are those of `wrap._call`."""
+
+    __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "is_held", "recording", "series", "span")
+
+    def leave(self) -> None:
+        """Restore the context; the span goes on."""
+        token = self._token
+        if token is not None:
+            self._token = None
+            detach(token)
+
+    def end(self) -> None:
+        """End the span and record the duration of a call that succeeded."""
+        try:
+            if self._telemetry is None:
+                return
+            self._telemetry = None
+            token = self._token
+            if token is not None:
+                self._token = None
+                detach(token)
+            if self.series is not None:
+                self.series.record(perf_counter() - self._started)
+            if self._is_ours:
+                self.span.end()
+        except Exception as error:
+            faults.report(_END, error)
+
+    def fail(self, error: Any) -> None:
+        """End the span and record the duration of a call that raised this."""
+        try:
+            telemetry = self._telemetry
+            if telemetry is None:
+                return
+            self._telemetry = None
+            self.leave()
+            failure = telemetry.describe(error)
+            if self.series is not None:
+                seconds = perf_counter() - self._started
+                if failure.type:
+                    self.series.record_failed(seconds, failure)
+                else:
+                    self.series.record(seconds)
+            if self.recording and failure.type:
+                self._tell(failure, error)
+            if self._is_ours:
+                self.span.end()
+        except Exception as fault:
+            faults.report(_END, fault)
+
+    def _tell(self, failure: Any, error: Any) -> None:
+        span = self.span
+        if failure.recorded:
+            span.record_exception(error)
+        if failure.attributes:
+            span.set_attributes(failure.attributes)
+        span.set_attribute("error.type", failure.type)
+        span.set_status(Status(_ERROR, failure.description))
+
+
+class Plan:
+    """What a query with one text needs on one server, ready made.
+
+    Attributes:
+        name: Of the span.
+        attributes: Of the span at its start; nobody changes them.
+        series: Where the duration goes; None: nowhere.
+        rows: Records the number of rows; None: it is not wanted.
+        is_quiet: Whether the query is not looked at.
+    """
+
+    __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
+
+    def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.series = series
+        self.rows = rows
+        self.is_quiet = is_quiet
+
+
+class Link:
+    """What one connection has.
+
+    Attributes:
+        active: The set-up that it is for.
+        plans: Of its server and database; `plan(text)` makes one.
+        queries: Those for queries: text -> plan.
+        call: The query that is going on.
+        prepared: A statement that was prepared with no query around, a cursor's, and when that began.
+    """
+
+    __slots__ = ("active", "call", "has_meter", "is_curious", "plans", "prepared", "queries", "telemetry", "tracer")
+
+    def __init__(self, active: Any, plans: Any, queries: Any) -> None:
+        self.active = active
+        self.telemetry = active.telemetry
+        self.tracer = active.telemetry.tracer
+        self.has_meter = active.telemetry.has_meter
+        self.is_curious = active.is_curious
+        self.plans = plans
+        self.queries = queries
+        self.call = None
+        self.prepared = None
+
+
+class Query(Call):
+    """A call that is a query on a connection.
+
+    Attributes:
+        link: The connection's.
+        plan: What it was begun with.
+        is_curious: Whether somebody wants more of its arguments than its text.
+    """
+
+    __slots__ = ("is_curious", "kind", "link", "plan")
+
+    def done(self, result: Any) -> None:
+        """End a query that gave this result."""
+        link = self.link
+        if link.call is self:
+            link.call = None
+        if self.kind:
+            try:
+                if self.plan.rows is not None:
+                    number = 1
+                    if self.kind == ALL_ROWS:
+                        number = len(result)
+                    elif result is None:
+                        number = -1 if self.kind == ONE_VALUE else 0
+                    if number >= 0:
+                        self.told(number)
+            except Exception as error:
+                faults.report(_END, error)
+        self.end()
+
+    def told(self, number: Any) -> None:
+        """Say how many rows were returned."""
+        if self.plan.rows is not None and self.series is not None:
+            self.plan.rows(number)
+        if self.recording and self.link.active.options.rows:
+            self.span.set_attribute("db.response.returned_rows", number)
+
+    def failed(self, error: Any) -> None:
+        """End a query that raised this."""
+        if self.link.call is self:
+            self.link.call = None
+        self.fail(error)
+
+
+def is_suppressed() -> bool:
+    """Whether somebody asked for no telemetry in the current context."""
+    if COMPILED and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        return bool(c_current(_variable, _SUPPRESS)) or bool(c_current(_variable, _SUPPRESS_PLAIN))
+    current = _context_api.get_current()
+    return bool(current) and bool(current.get(_SUPPRESS) or current.get(_SUPPRESS_PLAIN))
+
+
+def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_ns: Any = None) -> Any:
+    """Start a span, make it the current one, start the clock; see `otel_fastpath.wrap._call`."""
+    try:
+        if is_suppressed():
+            return None
+        tracer = telemetry.tracer
+        series = _metered(telemetry, series)
+        has_span = _has_span(tracer)
+        if not has_span and series is None:
+            return None
+        call = Call.__new__(Call)
+        _begin(call, tracer, telemetry, name, attributes, series, start_ns, has_span)
+    except Exception as error:
+        faults.report(_BEGINNING, error)
+        return None
+    return call
+
+
+def _metered(telemetry: Any, series: Any) -> Any:
+    """The series, if there is somebody who reads it."""
+    if series is None or (not telemetry.has_meter and _metrics_globals["_METER_PROVIDER"] is None):
+        return None
+    return series
+
+
+def _has_span(tracer: Any) -> Any:
+    """Whether a call has a span; what has none is neither recorded nor propagated by anybody.
+
+    Without an SDK, or where the sampler drops the span whatever it is, the current span stays the current one: of
+    what it would be the parent of, as little is recorded.
+    """
+    kind = type(tracer)
+    if kind is ProxyTracer:
+        return _trace_globals["_TRACER_PROVIDER"] is not None or tracer._real_tracer is not None
+    if kind is _tracer_class and kind.start_span is _our_start_span:
+        return not _drops(tracer)
+    return True
+
+
+def _begin(
+    call: Any,
+    tracer: Any,
+    telemetry: Any,
+    name: Any,
+    attributes: Any,
+    series: Any,
+    start_ns: Any,
+    has_span: Any,
+) -> None:
+    """Begin a call that somebody looks at."""
+    if has_span:
+        span = tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns)
+        call.span = span
+        # What is not sampled needs no end.
+        call._is_ours = type(span) is not NonRecordingSpan
+        call.recording = call._is_ours and span.is_recording()
+        call._token = attach(span)
+    else:
+        call.span = get_current_span()
+        call._token = None
+        call.recording = call._is_ours = False
+    call._telemetry = telemetry
+    call.series = series
+    call.is_held = False
+    if series is not None:
+        call._started = perf_counter()
+        if start_ns is not None:
+            call._started -= max(time_ns() - start_ns, 0) / 1e9
+
+
+def enter(args: Any, kwargs: Any, kind: Any) -> Any:
+    """Begin the query of a method of a connection.
+
+    Args:
+        args: The method's: the connection, then the text.
+        kwargs: The method's; the text may be its `query`.
+        kind: How the rows of the result are counted.
+
+    Returns:
+        The `Query`; None where nobody looks at it.
+    """
+    try:
+        connection = args[0]
+        try:
+            found = connection._protocol._otel_fastpath
+        except AttributeError:
+            found = _new_link(connection)
+        if type(found) is not Link or found.active is not _active:
+            found = _new_link(connection)
+        link = found
+        if is_suppressed():
+            return None
+        text = args[1] if len(args) > 1 else kwargs.get("query")
+        found = link.queries.get(text)
+        if found is None:
+            found = link.plans.plan(text)
+        return open_query(link, found, kind, None)
+    except Exception as error:
+        faults.report(_BEGINNING, error)
+        return None
+
+
+def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
+    """Begin a query that is not suppressed; None where nobody looks at it: quiet, or inside another of the connection.
+
+    Args:
+        link: The connection's.
+        plan: The text's.
+        kind: How the rows of the result are counted.
+        start_ns: When it began, in nanoseconds since the epoch; None: now.
+    """
+    around = link.call
+    if plan.is_quiet or (around is not None and get_current_span() is around.span):
+        return None
+    series = plan.series
+    if series is not None and not link.has_meter and _metrics_globals["_METER_PROVIDER"] is None:
+        series = None
+    has_span = _has_span(link.tracer)
+    if not has_span and series is None:
+        return None
+    call = Query.__new__(Query)
+    _begin(call, link.tracer, link.telemetry, plan.name, plan.attributes, series, start_ns, has_span)
+    call.link = link
+    call.plan = plan
+    call.kind = kind
+    call.is_curious = link.is_curious
+    # Another task that uses the connection meanwhile is told so by the library: its call is a span of its own.
+    if around is None:
+        link.call = call
+    return call

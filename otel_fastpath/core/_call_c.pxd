@@ -1,0 +1,95 @@
+# C types for the compiled twin of _call.py.
+import cython
+
+from otel_fastpath.core._capi cimport COMPILED, c_current
+from otel_fastpath.core._scope_c cimport attach, detach
+
+cdef object _context_api
+cdef object _trace_api
+cdef object perf_counter
+cdef object time_ns
+cdef object NonRecordingSpan
+cdef object ProxyTracer
+cdef object get_current_span
+cdef object Status
+cdef object faults
+cdef object _SUPPRESS
+cdef object _ERROR
+cdef dict _context_globals
+cdef object _runtime
+cdef object _variable
+cdef dict _trace_globals
+cdef dict _metrics_globals
+cdef object _active
+cdef object _new_link
+cdef object _tracer_class
+cdef object _our_start_span
+cdef object _drops
+
+cdef class Call:
+    cdef bint _is_ours
+    cdef public object _started
+    cdef public object _telemetry
+    cdef public object _token
+    cdef public bint is_held
+    cdef public bint recording
+    cdef public object series
+    cdef public object span
+    cpdef leave(self)
+    cpdef end(self)
+    cpdef fail(self, object error)
+    cdef _tell(self, object failure, object error)
+
+cdef class Plan:
+    cdef public dict attributes
+    cdef public bint is_quiet
+    cdef public object name
+    cdef public object rows
+    cdef public object series
+
+cdef class Link:
+    cdef public object active
+    cdef public object call
+    cdef public bint has_meter
+    cdef public bint is_curious
+    cdef public object plans
+    cdef public object prepared
+    cdef public dict queries
+    cdef public object telemetry
+    cdef public object tracer
+
+cdef class Query(Call):
+    cdef public bint is_curious
+    cdef public int kind
+    cdef public Link link
+    cdef public Plan plan
+    @cython.locals(link=Link, number=Py_ssize_t)
+    cpdef done(self, object result)
+    cpdef told(self, object number)
+    cpdef failed(self, object error)
+
+cpdef bint is_suppressed() except -1
+
+@cython.locals(call=Call, has_span=cython.bint)
+cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)
+
+cdef _metered(object telemetry, object series)
+
+cdef bint _has_span(object tracer) except -1
+
+cdef _begin(
+    Call call,
+    object tracer,
+    object telemetry,
+    object name,
+    object attributes,
+    object series,
+    object start_ns,
+    bint has_span,
+)
+
+@cython.locals(link=Link)
+cpdef enter(tuple args, dict kwargs, int kind)
+
+@cython.locals(call=Query, around=Call, has_span=cython.bint)
+cpdef open_query(Link link, Plan plan, int kind, object start_ns)
