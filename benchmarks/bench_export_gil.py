@@ -1,6 +1,6 @@
 """What exporting takes from the application: a busy main thread while spans leave over OTLP/HTTP, stock and fast path.
 
-    python benchmarks/bench_export_gil.py --pairs 5 --rate 10000
+    python benchmarks/bench_export_gil.py --pairs 5 --rate 10000 --markdown build/bench/gil.md
 
 Two worker processes, one stock and one with the fast path, take turns; each has a process that receives. The main
 thread of a worker first runs alone and then while a batch processor of its own exports; what it loses is one figure of
@@ -226,6 +226,32 @@ def report(what: str, results: dict[str, list[dict[str, float]]]) -> None:
             print(f"{line}   pair of system calls, us: {places}   (p99.9 alone {middle['p99.9 alone']:,.1f})")
 
 
+def markdown(results: dict[str, dict[str, list[dict[str, float]]]], loads: list[float]) -> str:
+    """The medians as a table for a page, and how busy the machine was."""
+    lines = [
+        [
+            "",
+            "spans/s",
+            "exporting thread",
+            "busy main loop does less",
+            "p99.9 of system calls",
+            "p99.9 alone",
+            "p99.99",
+        ],
+        ["---", *["---:"] * 6],
+    ]
+    for core, rows in results["compute"].items():
+        at = {name: median(row[name] for row in rows) for name in rows[0]}
+        calls = results["call"][core]
+        line = [core, f"{at['spans']:,.0f}", f"{at['cpu']:.1f} % of a CPU", f"{at['loss']:.1f} %"]
+        line += [f"{median(row[name] for row in calls):,.1f} us" for name in ("p99.9", "p99.9 alone", "p99.99")]
+        lines.append(line)
+    python = ".".join(map(str, sys.version_info[:3]))
+    load = f"{min(loads):.1f} to {max(loads):.1f}"
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\nCPython {python}, {os.cpu_count()} CPUs; load average meanwhile {load}.\n"
+
+
 def main() -> None:
     """Run the benchmark, or one of its processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -234,6 +260,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=10_000, help="spans a second")
     parser.add_argument("--core", default="c", choices=("c", "py"))
     parser.add_argument("--compression", default="none", choices=("none", "gzip", "deflate"))
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the medians as a table, too")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--work", nargs=2, metavar=("PORT", "CORE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -259,8 +286,15 @@ def run(options: argparse.Namespace) -> None:
             port = receiver.stdout.readline().strip()
             workers[core] = subprocess.Popen([*again, "--work", port, core], text=True, **pipes)
             processes.append(workers[core])
+        results, loads = {}, [os.getloadavg()[0]]
         for what in ("compute", "call"):
-            report(what, measure(workers, what, options))
+            results[what] = measure(workers, what, options)
+            loads.append(os.getloadavg()[0])
+            report(what, results[what])
+        print(f"load average meanwhile: {min(loads):.1f} to {max(loads):.1f}")
+        if options.markdown:
+            options.markdown.parent.mkdir(parents=True, exist_ok=True)
+            options.markdown.write_text(markdown(results, loads), encoding="utf-8")
     finally:
         for process in processes:
             process.kill()

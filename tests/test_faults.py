@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_fastpath import core as cores
 from otel_fastpath.core import faults, plan
+from otel_fastpath.sdk import tracer as tracer_patches
 
 
 def fault():
@@ -79,6 +80,7 @@ def test_nothing_is_broken(serve, no_faults, logged):
 
 def test_making_a_patch(instrumentor, core, environ, serve, logged):
     """The patches that cannot be made are skipped with a traceback each; the rest and the host go on."""
+    tracer_patches._ready.cache_clear()
     environ.setattr(cores, "hot", fault())
     instrumentor.instrument(core=core)
 
