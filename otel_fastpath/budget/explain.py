@@ -20,12 +20,15 @@ Overhead is what an instrumented call costs more than the bare one. Every limit 
   not measured  a tool, a base or a calibrated value is missing; the note says which
 
 Exact counts: per call, instrumented minus bare, the same on every machine for one Python version and one lock file.
+On another bug-fix release of Python a breach is inconclusive: the standard library may have changed.
   bytecodes     executed by the interpreter (sys.monitoring; sys.settrace before 3.12). Blind to work inside C.
   calls         Python functions entered, generators and coroutines resumed. Blind to loops, and to work inside C.
   allocations   asked of Python's allocators. Blind to computing. Needs a C compiler.
   instructions  of the processor, by valgrind's callgrind. Sees C and Python, is blind to what waiting costs: system
-                calls and cache misses. Good for one build of the interpreter; what is within 0.25 % of all that was
-                counted above a limit is inconclusive.
+                calls and cache misses. Good for one build of the interpreter, one compiler and one valgrind, on any
+                processor. They feel where things lie in memory, by a per cent and more: what is above its limit is
+                counted five times more, and the median decides; within 0.25 % of all that was counted above the
+                limit it is inconclusive.
   No count sees everything, but none gives false alarms: counts gate, times confirm.
 
 Times: never compared across runs or machines.

@@ -33,6 +33,14 @@ def broken():
 QUICK = ("--processes", "1", "--cycles", "20", "--pause", "0")
 
 
+def pytest_collection_modifyitems(items):
+    """A test here is a dozen processes: on a crowded machine they take minutes."""
+    folder = Path(__file__).parent
+    for item in items:
+        if folder in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(tmp_path_factory):
     """Hundreds of processes are started here: they import what the first of them compiled."""

@@ -27,7 +27,8 @@ import time
 EXTRA = 0.0
 
 def call():
-    time.sleep(EXTRA)
+    if EXTRA:
+        time.sleep(EXTRA)
 
 def fast():
     pass

@@ -49,7 +49,7 @@ def count(project, **environment):
 
 
 def test_the_count_does_not_depend_on_its_surroundings(project, tmp_path_factory):
-    """A long environment, a long path, another hash seed: within one per cent."""
+    """A long environment, a long path, another hash seed: within what the gate lets pass."""
     limits = 'instructions = "<= 99_999"'
     project.write("hooks.py", HASHING)
     project.declare(limits)
@@ -63,6 +63,6 @@ def test_the_count_does_not_depend_on_its_surroundings(project, tmp_path_factory
         count(elsewhere, PYTHONHASHSEED="7"),
     ]
 
-    # Half of the +2 % that the gate lets pass; the surroundings move the heap, and that moves the allocator.
-    assert max(found) / min(found) < 1.01, found
+    # Single counts: the surroundings move the heap. The gate takes the median of five where one is above its limit.
+    assert max(found) / min(found) < 1.02, found
     assert min(found) > 1000
