@@ -88,6 +88,50 @@ cdef extern from *:
         return 0;
     #endif
     }
+    /* The keys and values of a dict, and before a value that is no text its type; None if there are other values. */
+    static PyObject *otel_fastpath_attribute_key(PyObject *attributes) {
+        PyObject *parts[96], *key, *value, *made;
+        Py_ssize_t at = 0, size = 0;
+        if (PyDict_GET_SIZE(attributes) > 32) Py_RETURN_NONE;
+        while (PyDict_Next(attributes, &at, &key, &value)) {
+            if (!PyUnicode_CheckExact(key)) Py_RETURN_NONE;
+            parts[size++] = key;
+            if (!PyUnicode_CheckExact(value)) {
+                if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value) && !PyBool_Check(value)) Py_RETURN_NONE;
+                parts[size++] = (PyObject *)Py_TYPE(value);
+            }
+            parts[size++] = value;
+        }
+        made = PyTuple_New(size);
+        if (made == NULL) return NULL;
+        for (at = 0; at < size; at++) PyTuple_SET_ITEM(made, at, Py_NewRef(parts[at]));
+        return made;
+    }
+    /* Whether it is an int or a float that upstream takes without a word: finite, and not below zero unless signed. */
+    static int otel_fastpath_is_amount(PyObject *amount, int is_signed) {
+        double number;
+        if (PyFloat_CheckExact(amount)) {
+            number = PyFloat_AS_DOUBLE(amount);
+        } else if (PyLong_CheckExact(amount)) {
+            int overflow;
+            number = (double)PyLong_AsLongLongAndOverflow(amount, &overflow);
+            if (overflow) return 0;
+        } else {
+            return 0;
+        }
+        return number < 9223372036854775808.0 && number >= (is_signed ? -9223372036854775808.0 : 0.0);
+    }
+    /* How many of the bounds are smaller than the number. */
+    static Py_ssize_t otel_fastpath_bisect(PyObject *bounds, double number) {
+        const double *all = (const double *)(void *)PyBytes_AS_STRING(bounds);
+        Py_ssize_t low = 0, high = PyBytes_GET_SIZE(bounds) / (Py_ssize_t)sizeof(double);
+        while (low < high) {
+            Py_ssize_t middle = (low + high) / 2;
+            if (all[middle] < number) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -96,6 +140,9 @@ cdef extern from *:
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
     object c_new_dict "otel_fastpath_new_dict"(object kind)
+    object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
+    bint c_is_amount "otel_fastpath_is_amount"(object amount, bint is_signed)
+    Py_ssize_t c_bisect "otel_fastpath_bisect"(object bounds, double number)
     bint c_is_plain "otel_fastpath_is_plain"(dict attributes, Py_ssize_t longest)
     bint c_put "otel_fastpath_put"(dict store, object key, object value, Py_ssize_t most) except -1
     bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1

@@ -25,8 +25,8 @@ from otel_fastpath.core.rules import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
-# What `_tracer` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["start_span"]
+# What `_tracer` and `_metrics` take from here; their compiled twins take it by `cimport`.
+__all__ = ["_outer_span", "start_span"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)

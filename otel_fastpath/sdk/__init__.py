@@ -13,6 +13,7 @@ def all_patches() -> tuple[Patch, ...]:
     # Loaded when instrumenting, not before.
     from otel_fastpath.sdk import (  # noqa: PLC0415
         api_trace,
+        metrics,
         openinference_openai,
         otlp_trace,
         propagation,
@@ -28,5 +29,6 @@ def all_patches() -> tuple[Patch, ...]:
         *api_trace.PATCHES,
         *propagation.PATCHES,
         *tracer.PATCHES,
+        *metrics.PATCHES,
         *otlp_trace.PATCHES,
     )

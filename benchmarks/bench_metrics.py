@@ -1,0 +1,191 @@
+"""The life of a measurement: every row of the table, as the `bare` and `instrumented` callables of a scenario.
+
+    python benchmarks/bench_metrics.py              the table: stock, pure and compiled core
+    otel-fastpath budget check --file benchmarks/budgets.toml
+
+One reader that collects when it is told to, and the default exemplar filter. What collecting and encoding cost is of
+128 points of one histogram, each with a new measurement.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http import metric_exporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+
+import otel_fastpath
+
+POINTS = 128
+THREE = {"http.request.method": "GET", "http.route": "/items/{item_id}", "http.response.status_code": 200}
+EIGHT = {
+    **THREE,
+    "url.scheme": "http",
+    "server.address": "localhost",
+    "server.port": 8000,
+    "network.protocol.name": "http",
+    "network.protocol.version": "1.1",
+}
+
+
+class Given:
+    """What the callables of this file work with.
+
+    Attributes:
+        span: A sampled one.
+        many: A histogram with its bound instruments, one for each point.
+        reader: Collects it, and nothing else.
+        data: What it gave.
+    """
+
+    def __init__(self) -> None:
+        meter = MeterProvider(metric_readers=[InMemoryMetricReader()], shutdown_on_exit=False).get_meter("bench")
+        self.counter = meter.create_counter("requests")
+        self.up_down_counter = meter.create_up_down_counter("active")
+        self.histogram = meter.create_histogram("duration", unit="s")
+        self.gauge = meter.create_gauge("depth")
+        self.bound_counter = otel_fastpath.bind(self.counter, THREE)
+        self.bound_histogram = otel_fastpath.bind(self.histogram, THREE)
+        self.span = TracerProvider(shutdown_on_exit=False).get_tracer("bench").start_span("sampled")
+        self.reader = InMemoryMetricReader()
+        points = MeterProvider(metric_readers=[self.reader], shutdown_on_exit=False).get_meter("bench")
+        self.many = points.create_histogram("duration", unit="s")
+        self.each = [{**THREE, "http.route": f"/items/{number}"} for number in range(POINTS)]
+        record_all(self)
+        self.data: Any = self.reader.get_metrics_data()
+
+
+def stock() -> Given:
+    """OpenTelemetry as it is."""
+    return Given()
+
+
+def pure() -> Given:
+    """otel-fastpath with the pure core."""
+    return _fastpath("py")
+
+
+def compiled() -> Given:
+    """otel-fastpath with the compiled core."""
+    return _fastpath("c")
+
+
+def _fastpath(asked: str) -> Given:
+    instrumentor = otel_fastpath.FastpathInstrumentor()
+    # The exception counters are no part of a measurement, and have budgets of their own.
+    instrumentor.instrument(core=asked, disabled="exceptions")
+    from otel_fastpath import core  # noqa: PLC0415  # stock goes without
+
+    if core.implementation()[0] != asked:
+        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
+    given = Given()
+    off = [f"{row.name}: {row.reason}" for row in instrumentor.status() if row.state.value == "skipped"]
+    if off:
+        raise RuntimeError("not applied: " + "; ".join(off))
+    return given
+
+
+def nothing(given: Given) -> None:
+    """The bare call of what is telemetry only."""
+
+
+def add(given: Given) -> None:
+    """One more request."""
+    given.counter.add(1, THREE)
+
+
+def up_and_down(given: Given) -> None:
+    """One fewer active request."""
+    given.up_down_counter.add(-1, THREE)
+
+
+def record(given: Given) -> None:
+    """The duration of a request."""
+    given.histogram.record(0.0123, THREE)
+
+
+def record_eight(given: Given) -> None:
+    """The same with eight attributes."""
+    given.histogram.record(0.0123, EIGHT)
+
+
+def put(given: Given) -> None:
+    """The depth of a queue."""
+    given.gauge.set(42, THREE)
+
+
+def add_bound(given: Given) -> None:
+    """One more request, with the attributes bound before."""
+    given.bound_counter.add(1)
+
+
+def record_bound(given: Given) -> None:
+    """A duration, likewise."""
+    given.bound_histogram.record(0.0123)
+
+
+def in_span(given: Given) -> None:
+    """What is around a measurement inside a sampled span."""
+    with trace.use_span(given.span, end_on_exit=False):
+        pass
+
+
+def add_in_span(given: Given) -> None:
+    """A request counted inside a sampled span."""
+    with trace.use_span(given.span, end_on_exit=False):
+        given.counter.add(1, THREE)
+
+
+def record_in_span(given: Given) -> None:
+    """A duration, likewise."""
+    with trace.use_span(given.span, end_on_exit=False):
+        given.histogram.record(0.0123, THREE)
+
+
+def record_eight_in_span(given: Given) -> None:
+    """The same with eight attributes."""
+    with trace.use_span(given.span, end_on_exit=False):
+        given.histogram.record(0.0123, EIGHT)
+
+
+def record_all(given: Given) -> None:
+    """A measurement for every point."""
+    for each in given.each:
+        given.many.record(0.0123, each)
+
+
+def collect(given: Given) -> None:
+    """A measurement for every point, and their collection; bare is `record_all`."""
+    record_all(given)
+    given.reader.get_metrics_data()
+
+
+def encode(given: Given) -> None:
+    """The request's bytes for a collection of all points."""
+    metric_exporter.encode_metrics(given.data).SerializeToString()
+
+
+# Row of the table -> bare and instrumented.
+ROWS = {
+    "counter.add, 3 attributes": (nothing, add),
+    "up_down_counter.add, 3 attributes": (nothing, up_and_down),
+    "histogram.record, 3 attributes": (nothing, record),
+    "histogram.record, 8 attributes": (nothing, record_eight),
+    "gauge.set, 3 attributes": (nothing, put),
+    "counter.add, in a sampled span": (in_span, add_in_span),
+    "histogram.record, in a sampled span": (in_span, record_in_span),
+    "same, 8 attributes": (in_span, record_eight_in_span),
+    "bound counter.add": (nothing, add_bound),
+    "bound histogram.record": (nothing, record_bound),
+    "collect 128 histogram points": (record_all, collect),
+    "encode 128 histogram points": (nothing, encode),
+}
+
+if __name__ == "__main__":
+    from table import main
+
+    sys.exit(main("The life of a measurement", "bench_metrics", ROWS, ("stock", "pure", "compiled")))

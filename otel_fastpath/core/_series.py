@@ -1,0 +1,70 @@
+"""What recording works on: a recorder for each instrument, cells for each attribute set. Compiled as `_series_c`."""
+
+from __future__ import annotations
+
+# What `_metrics` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Cell", "Recorder", "Series"]
+
+
+class Cell:
+    """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.
+
+    Attributes:
+        aggregation: Upstream's; `state` is its attributes.
+        kind: One of `_metrics.KINDS`.
+        lock: The aggregation's; `acquire`, `release` and `is_locked` are its methods.
+        boundaries: Those of a histogram; `bounds` has them as C doubles, and is empty where they are none.
+        keeps_extremes: Whether the histogram has minimum and maximum.
+        reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `_metrics.OFFERS`.
+        reservoir_lock: The reservoir's; `is_reservoir_locked` is its method.
+        buckets: The attributes of each of the reservoir's buckets, or None for one that was not looked at yet.
+        is_filtered: Whether the view takes attributes away.
+        match: Upstream's `_ViewInstrumentMatch`.
+        home: Where a match that forgets its aggregations at each collection must still have this one; else None.
+    """
+
+    __slots__ = (
+        "acquire",
+        "aggregation",
+        "boundaries",
+        "bounds",
+        "buckets",
+        "home",
+        "is_filtered",
+        "is_locked",
+        "is_reservoir_locked",
+        "keeps_extremes",
+        "kind",
+        "lock",
+        "match",
+        "offers",
+        "release",
+        "reservoir",
+        "reservoir_lock",
+        "reservoir_state",
+        "state",
+    )
+
+
+class Recorder:
+    """What is worked out once about an instrument; kept on it, and made anew when its provider's readers change.
+
+    Attributes:
+        consumer: The attributes of upstream's consumer.
+        storages: What the consumer had for its readers.
+        config: The attributes of what says whether the meter is enabled, which may change.
+        is_signed: Whether amounts may be negative.
+        samples: One of `_metrics.SAMPLES`.
+        filters: The views' sets of attribute keys, which are the user's own, each with what it was.
+        series: What was learnt: key -> its cells.
+        learn: Makes the cells of attributes that upstream recorded.
+        is_refused: Whether upstream must record everything.
+    """
+
+    __slots__ = ("config", "consumer", "filters", "is_refused", "is_signed", "learn", "samples", "series", "storages")
+
+
+class Series:
+    """A bound instrument's place: its recorder, its attributes and their key, and its cells once they are known."""
+
+    __slots__ = ("attributes", "cells", "key", "recorder")

@@ -1,0 +1,38 @@
+# C types for the compiled twin of _series.py.
+cdef class Cell:
+    cdef public object acquire
+    cdef public object aggregation
+    cdef public tuple boundaries
+    cdef public bytes bounds
+    cdef public list buckets
+    cdef public object home
+    cdef public bint is_filtered
+    cdef public object is_locked
+    cdef public object is_reservoir_locked
+    cdef public bint keeps_extremes
+    cdef public int kind
+    cdef public object lock
+    cdef public object match
+    cdef public int offers
+    cdef public object release
+    cdef public object reservoir
+    cdef public object reservoir_lock
+    cdef public dict reservoir_state
+    cdef public dict state
+
+cdef class Recorder:
+    cdef public dict config
+    cdef public dict consumer
+    cdef public tuple filters
+    cdef public bint is_refused
+    cdef public bint is_signed
+    cdef public object learn
+    cdef public int samples
+    cdef public dict series
+    cdef public object storages
+
+cdef class Series:
+    cdef public object attributes
+    cdef public tuple cells
+    cdef public tuple key
+    cdef public Recorder recorder

@@ -1,0 +1,106 @@
+"""Recording measurements: the synchronous instruments of `opentelemetry.sdk.metrics`.
+
+Stock: 87,000 instructions for a counter with three attributes, 142,000 for a histogram with eight (CPython 3.13, SDK
+1.45.1): they are copied, cleaned and turned into a key each time. Here a set that was seen before is found as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+from otel_fastpath import core
+from otel_fastpath.core import bound, faults
+from otel_fastpath.patching import Patch
+from otel_fastpath.sdk._upstream import SDK, sources
+
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+_RESTS_ON: Final = (
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
+    f"{_MODULE}.aggregation:_Aggregation.__init__",
+    f"{_MODULE}.aggregation:_Aggregation._sample_exemplar",
+    f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.__init__",
+    f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
+    f"{_MODULE}.aggregation:_LastValueAggregation.aggregate",
+    f"{_MODULE}.aggregation:_SumAggregation.aggregate",
+    f"{_MODULE}.exemplar.exemplar_filter:AlwaysOffExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_filter:AlwaysOnExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_filter:TraceBasedExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_reservoir:AlignedHistogramBucketExemplarReservoir",
+    f"{_MODULE}.exemplar.exemplar_reservoir:ExemplarBucket",
+    f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer",
+    f"{_MODULE}.exemplar.exemplar_reservoir:SimpleFixedSizeExemplarReservoir",
+    f"{_MODULE}.instrument:_Synchronous.__init__",
+    f"{_MODULE}.measurement:Measurement",
+    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.__init__",
+    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
+)
+
+
+@functools.cache
+def _hot(implementation: str) -> tuple[Any, Any]:
+    """This core's module for recording, and what makes its recorders."""
+    from otel_fastpath.core.metrics import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
+
+    hot = core.hot("_metrics", implementation)
+    planner = Planner(hot, core.hot("_series", implementation))
+    hot.configure(planner.make_recorder)
+    return hot, planner
+
+
+def _forget_recorders() -> None:
+    bound.use(None, None)
+    _, planner = _hot(core.implementation()[0])
+    planner.forget()
+
+
+def _learn(recorder: Any, attributes: Any) -> None:
+    try:
+        recorder.learn(recorder, attributes)
+    except Exception as error:
+        faults.report("metrics", error)
+
+
+def _make(original: Any) -> Any:
+    hot, planner = _hot(core.implementation()[0])
+    bound.use(hot.record_bound, planner.series_of)
+    record, done = hot.record, hot.DONE
+
+    @functools.wraps(original)
+    def recorded(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
+        try:
+            left = record(self, amount, attributes, context)
+        except Exception as error:
+            faults.absorb("metrics", error)
+            left = False
+        if left is done:
+            return
+        original(self, amount, attributes, context)
+        if left:
+            _learn(left, attributes)
+
+    return recorded
+
+
+def _patch(kind: str, verb: str, why: str) -> Patch:
+    return Patch(
+        name=f"metrics.{kind.lower()}",
+        target=f"{_MODULE}.instrument:{kind}.{verb}",
+        why=why,
+        make=_make,
+        requires=SDK,
+        sources=sources(f"{_MODULE}.instrument:{kind}.{verb}", *_RESTS_ON),
+        undo=_forget_recorders,
+    )
+
+
+PATCHES: Final = (
+    _patch("Counter", "add", "Adding with three attributes takes 87,000 instructions; here a look-up and an addition."),
+    _patch("UpDownCounter", "add", "The same, for what goes down as well."),
+    _patch("Histogram", "record", "Recording with three attributes takes 90,000 instructions, with eight 142,000."),
+    _patch("Gauge", "set", "The same as for counters."),
+)

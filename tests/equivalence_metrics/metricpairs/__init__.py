@@ -1,0 +1,1 @@
+"""Random programs of measurements, run by stock OpenTelemetry and by the fast path, and what became of them."""
