@@ -2,6 +2,11 @@
 
 Each hot module exists twice from one source: `_span` (plain Python) and `_span_c` (the same file, compiled with the C
 types of `_span_c.pxd`). `choose()` decides once which of them is used.
+
+The way of a span: `_tracer` (what stands in the place of the tracer's methods) -> `_start` (parent, sampling, ids) ->
+`_span` (attributes, events, end) -> `_plan` (the queue). `_scope` and `_api` make spans current. Wrappers of ours take
+`tracer.start_span` and `start_as_current_span` like everybody: with the attributes as a dict at the start they are the
+cheapest way, and where nothing is recorded the attributes are not looked at.
 """
 
 from __future__ import annotations
@@ -21,10 +26,10 @@ PURE = "py"
 TWINS = (
     "_api_c",
     "_attributes_c",
-    "_batch_c",
     "_call_c",
     "_metrics_c",
     "_otlp_c",
+    "_plan_c",
     "_propagation_c",
     "_scope_c",
     "_series_c",

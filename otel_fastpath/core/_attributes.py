@@ -90,14 +90,15 @@ def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
     if COMPILED and c_is_plain(attributes, longest):
         return c_copy(attributes)
     plain = True
+    limited = longest != maxsize
     for key, value in attributes.items():
-        kind = type(value)
         if type(key) is not str or not key:
             return LEAVE
+        kind = type(value)
         if kind is str:
-            if len(value) > longest:
+            if limited and len(value) > longest:
                 return LEAVE
-        elif kind is not int and kind is not bool and kind is not float:
+        elif kind not in _PLAIN:
             plain = False
     if plain:
         return attributes.copy()

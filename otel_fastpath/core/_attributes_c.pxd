@@ -14,5 +14,5 @@ cdef frozen(object value, Py_ssize_t longest, object clean)
 
 cdef made(object attributes, bint recording)
 
-@cython.locals(kept=dict, plain=cython.bint)
+@cython.locals(kept=dict, plain=cython.bint, limited=cython.bint)
 cdef clean_mapping(object attributes, Py_ssize_t longest, object clean, Py_ssize_t room)

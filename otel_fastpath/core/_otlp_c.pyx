@@ -162,7 +162,8 @@ cdef int _put_fast_span(Spans out, SpanState span) except -1:
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0, dropped_events = 0
     cdef object events = span.event_store
-    if _put_head(out, span._context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
+    context = SpanState.get_span_context(span)
+    if _put_head(out, context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
         return LEAVE
     if span.bounded_attributes is None:
         if _put_key_values(out, 0x4A, span.attribute_store, 0) == LEAVE:

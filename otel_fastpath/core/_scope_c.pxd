@@ -1,6 +1,6 @@
 # C types for the compiled twin of _scope.py.
 import cython
-from otel_fastpath.core._capi cimport COMPILED, c_attach, c_detach
+from otel_fastpath.core._capi cimport COMPILED, c_attach, c_detach, c_value
 
 cdef object _context_api
 cdef object Context

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
+from opentelemetry.trace.span import SpanContext, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
@@ -27,16 +28,23 @@ if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # What `_start` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["SpanState"]
+__all__ = ["FLAGS", "INVALID", "REPLACED", "SpanState"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
-    from otel_fastpath.core._batch import *
+    from otel_fastpath.core._plan import *
 
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
+_tuple_new = tuple.__new__
+# Indexed by the flag bits: 1 sampled, 2 random trace id.
+FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
+# Two more bits of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent; it
+# was given another span context.
+INVALID = 4
+REPLACED = 8
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
 _stock_set_attribute: Any = _StockSpan.set_attribute
@@ -50,50 +58,9 @@ _stock_end: Any = _StockSpan.end
 
 def _time() -> Any:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
-    clock = _sdk_globals["time_ns"]
-    if COMPILED and clock is _now:
+    if COMPILED and c_value(_sdk_globals, "time_ns") is _now:
         return c_now()
-    return clock()
-
-
-class Plan:
-    """What starting and ending a span needs of its tracer, worked out once by `core.plan`.
-
-    It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
-    `sys.maxsize`.
-    """
-
-    __slots__ = (
-        "batches",
-        "bounds",
-        "clean",
-        "config",
-        "event_class",
-        "generator",
-        "info",
-        "limits",
-        "local_not_sampled",
-        "local_sampled",
-        "max_attributes",
-        "max_event_attributes",
-        "max_event_value",
-        "max_events",
-        "max_value",
-        "metrics",
-        "processor",
-        "processors",
-        "random_flag",
-        "random_ids",
-        "remote_not_sampled",
-        "remote_sampled",
-        "resource",
-        "root",
-        "sampler",
-        "scope",
-        "served",
-        "span_class",
-        "starts",
-    )
+    return _sdk_trace.time_ns()
 
 
 class EventState:
@@ -107,11 +74,11 @@ class SpanState:
 
     A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
     `lock` is None until upstream's own code is called, which holds it from its look at the end time to its change.
-    `trace_id`, `trace_flags` and `trace_state` are those of `own_context`, which somebody may have replaced since.
+    `made_context` is None until somebody asks for the span context, which is of `trace_id`, `span_id`, `trace_flags`
+    and `trace_state`; unless somebody gave the span another one, which `REPLACED` in its flags says.
     """
 
     __slots__ = (
-        "_context",
         "_end_time",
         "_instrumentation_scope",
         "_kind",
@@ -129,8 +96,9 @@ class SpanState:
         "bounded_links",
         "event_store",
         "lock",
-        "own_context",
+        "made_context",
         "plan",
+        "span_id",
         "trace_flags",
         "trace_id",
         "trace_state",
@@ -142,7 +110,28 @@ class SpanState:
 
     def get_span_context(self) -> Any:
         """The span's `SpanContext`."""
-        return self._context
+        context = self.made_context
+        if context is None and self.trace_flags < INVALID:
+            if COMPILED:
+                context = c_span_context(
+                    SpanContext, self.trace_id, self.span_id, FLAGS[self.trace_flags], self.trace_state
+                )
+            else:
+                context = _tuple_new(
+                    SpanContext,
+                    (self.trace_id, self.span_id, False, FLAGS[self.trace_flags], self.trace_state, True),
+                )
+            self.made_context = context
+        return context
+
+    @property
+    def _context(self) -> Any:
+        return self.get_span_context()
+
+    @_context.setter
+    def _context(self, value: Any) -> None:
+        self.trace_flags |= REPLACED
+        self.made_context = value
 
     def set_attribute(self, key: Any, value: Any) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
@@ -203,7 +192,11 @@ class SpanState:
                         return
                 elif fits:
                     # In the same order there is nothing to move to the end.
-                    at_once = not store or store.keys().isdisjoint(kept) or tuple(store) == tuple(kept)
+                    at_once = (
+                        not store
+                        or (len(store) == len(kept) and tuple(store) == tuple(kept))
+                        or store.keys().isdisjoint(kept)
+                    )
                     if at_once and self._end_time is None:
                         store.update(kept)
                         return
@@ -345,8 +338,11 @@ class SpanState:
         """
         now = end_time
         if now is None:
-            clock = _sdk_globals["time_ns"]
-            now = c_now() if COMPILED and clock is _now else clock()
+            if COMPILED:
+                clock = c_value(_sdk_globals, "time_ns")
+                now = c_now() if clock is _now else clock()
+            else:
+                now = _sdk_trace.time_ns()
         if (
             self.bounded_attributes is None
             and self.lock is None
@@ -364,10 +360,11 @@ class SpanState:
             plan = self.plan
             processor = plan.processor
             current = c_read(processor, "_span_processors") if COMPILED else processor._span_processors
-            if plan.batches is None or current is not plan.processors or self._context is not self.own_context:
+            flags = self.trace_flags
+            if plan.batches is None or current is not plan.processors or flags >= REPLACED:
                 processor._on_ending(self)
                 processor.on_end(self._readable_span())
-            elif self.trace_flags & 1:
+            elif flags & 1:
                 for batch in plan.batches:
                     enqueue(batch, self)
         except Exception as error:

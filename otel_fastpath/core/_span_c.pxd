@@ -2,8 +2,9 @@
 import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
-from otel_fastpath.core._batch_c cimport enqueue
-from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_read
+
+from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_read, c_span_context, c_value
+from otel_fastpath.core._plan_c cimport Plan, enqueue
 
 cdef object _sdk_trace
 cdef object _now
@@ -11,6 +12,11 @@ cdef dict _sdk_globals
 cdef object Status
 cdef object StatusCode
 cdef object Lazy
+cdef object SpanContext
+cdef object _tuple_new
+cdef tuple FLAGS
+cdef int INVALID
+cdef int REPLACED
 cdef object _OK
 cdef object _UNSET_CODE
 cdef object _stock_set_attribute
@@ -26,37 +32,6 @@ cdef Py_ssize_t maxsize
 
 cdef _time()
 
-cdef class Plan:
-    cdef public tuple batches
-    cdef public tuple bounds
-    cdef public object clean
-    cdef public object config
-    cdef public object event_class
-    cdef public object generator
-    cdef public object info
-    cdef public object limits
-    cdef public int local_not_sampled
-    cdef public int local_sampled
-    cdef public Py_ssize_t max_attributes
-    cdef public Py_ssize_t max_event_attributes
-    cdef public Py_ssize_t max_event_value
-    cdef public Py_ssize_t max_events
-    cdef public Py_ssize_t max_value
-    cdef public object metrics
-    cdef public object processor
-    cdef public object processors
-    cdef public int random_flag
-    cdef public bint random_ids
-    cdef public int remote_not_sampled
-    cdef public int remote_sampled
-    cdef public object resource
-    cdef public int root
-    cdef public object sampler
-    cdef public object scope
-    cdef public Plan served
-    cdef public object span_class
-    cdef public bint starts
-
 cdef class EventState:
     cdef public object _name
     cdef public object _timestamp
@@ -65,7 +40,6 @@ cdef class EventState:
     cdef public object limits
 
 cdef class SpanState:
-    cdef public object _context
     cdef public object _end_time
     cdef public object _instrumentation_scope
     cdef public object _kind
@@ -83,14 +57,16 @@ cdef class SpanState:
     cdef public object bounded_links
     cdef public list event_store
     cdef public object lock
-    cdef public object own_context
+    cdef public object made_context
+    cdef public object span_id
+    cpdef get_span_context(self)
     cdef public Plan plan
     @cython.locals(event=EventState, events=list, plan=Plan)
     cdef bint _keep_event(self, object name, dict kept, object timestamp) except -1
     @cython.locals(plan=Plan)
     cdef _exception_attributes(self, object exception, object attributes, object escaped, object frames)
     cdef _record(self, object exception, object attributes, object timestamp, object escaped, object frames)
-    @cython.locals(plan=Plan)
+    @cython.locals(plan=Plan, flags=cython.int)
     cpdef end(self, object end_time=*)
     cdef public int trace_flags
     cdef public object trace_id

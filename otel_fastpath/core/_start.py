@@ -17,7 +17,7 @@ from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace.sampling import Decision, SamplingResult
 from opentelemetry.trace import NonRecordingSpan, SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
-from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext, TraceFlags
+from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core.rules import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
@@ -41,16 +41,12 @@ _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
+_get: Any = dict.get
 _new = object.__new__
 _tuple_new = tuple.__new__
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
-# Indexed by the flag bits: 1 sampled, 2 random trace id.
-_FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
-# A third bit of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent.
-_INVALID = 4
-
 # Indexed by the rules.
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
@@ -76,30 +72,56 @@ def start_span(
     set_status_on_exception: Any,
 ) -> Any:
     """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it."""
-    plan = _plan_of(tracer)
-    if plan is None:
-        return None
-    found_outer = _outer_span(context)
-    parent = None
-    if isinstance(found_outer, SpanState):
-        # Of the type that the compiled core reads without a look-up.
-        outer: Any = found_outer
-        if outer._context is not outer.own_context:
-            outer = None
+    try:
+        if COMPILED:
+            plan = c_read(tracer, "_otel_fastpath_plan")
+            is_current = c_read(plan.processor, "_span_processors") is plan.processors
+        else:
+            plan = tracer._otel_fastpath_plan
+            is_current = plan.processor._span_processors is plan.processors
+    except AttributeError:
+        is_current = False
+    if not is_current:
+        # There is none yet, or processors were added.
+        plan = _make_plan(tracer)
+        if plan is None:
+            return None
+    runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
+    if context is not None or runtime is not _runtime:
+        found_outer = context.get(_SPAN_KEY) if type(context) is Context else get_current_span(context)
+    elif COMPILED:
+        found_outer = c_current(_variable, _SPAN_KEY)
     else:
-        outer = None
+        current = _variable.get()
+        found_outer = _get(current, _SPAN_KEY) if current else None
+    parent: Any = None
+    outer: Any = None
+    if found_outer is not None and isinstance(found_outer, SpanState):
+        # Of the type that the compiled core reads without a look-up.
+        outer = found_outer
+        if outer.trace_flags >= REPLACED:
+            outer = None
     if outer is not None:
-        parent = None if outer.trace_flags & _INVALID else outer._context
-        trace_id = outer.trace_id
         flags = outer.trace_flags
+        if flags < INVALID:
+            parent = outer.made_context
+            if parent is None:
+                parent = SpanState.get_span_context(outer)
+        trace_id = outer.trace_id
         state = outer.trace_state
-        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
+        # What is left of the flags is whether the trace id is random.
+        if flags & 1:
+            rule = plan.local_sampled
+            flags -= 1
+        else:
+            rule = plan.local_not_sampled
     elif found_outer is not None:
         found = _foreign_parent(plan, found_outer)
         if found is not None:
             if not found:
                 return None
             parent, trace_id, flags, state, rule = found
+            flags &= plan.random_flag
     if plan.config is None:
         enabled = tracer._is_enabled()
     else:
@@ -124,18 +146,31 @@ def start_span(
         rule = SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
-    bits = (flags & plan.random_flag) | (1 if rule == SAMPLE else 0)
-    own = _own_context(plan, trace_id, bits, state)
+    bits = flags + 1 if rule == SAMPLE else flags
+    own: Any = None
+    if plan.random_ids:
+        span_id = getrandbits(64) or plan.generator.generate_span_id()
+    else:
+        span_id = plan.generator.generate_span_id()
+        own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[bits], trace_state=state)
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
     if rule == DROP:
-        return _dropped(own)
-    span = c_new_instance(plan.span_class) if COMPILED else SpanState.__new__(plan.span_class)
+        dropped = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
+        if own is None:
+            if COMPILED:
+                own = c_span_context(SpanContext, trace_id, span_id, FLAGS[bits], state)
+            else:
+                own = _tuple_new(SpanContext, (trace_id, span_id, False, FLAGS[bits], state, True))
+        dropped._context = own
+        return dropped
+    span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
     span.plan = plan
     span.trace_id = trace_id
-    span.trace_flags = bits if plan.random_ids or own[5] else bits | _INVALID
+    span.span_id = span_id
+    span.trace_flags = bits if own is None or own[5] else bits | INVALID
     span.trace_state = state
+    span.made_context = own
     span._name = name
-    span._context = span.own_context = own
     span._parent = parent
     span._record_exception = record_exception
     span._set_status_on_exception = set_status_on_exception
@@ -148,7 +183,7 @@ def drops(tracer: Any) -> Any:
     plan = _plan_of(tracer)
     if plan is None or plan.metrics is not None or plan.config is None:
         return False
-    outer = _outer_span(None)
+    outer = _outer_span()
     if outer is None:
         return plan.root == DROP
     if type(outer) is not NonRecordingSpan:
@@ -161,6 +196,7 @@ def drops(tracer: Any) -> Any:
     return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP
 
 
+# `start_span` does what these two do without the calls.
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
     try:
@@ -172,13 +208,11 @@ def _plan_of(tracer: Any) -> Any:
     return plan if plan.processor._span_processors is plan.processors else _make_plan(tracer)
 
 
-def _outer_span(context: Any) -> Any:
-    """What the context (None: the current one) has as its span, or None."""
-    if context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
-        return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
-    if type(context) is Context:
-        return context.get(_SPAN_KEY)
-    return get_current_span(context)
+def _outer_span() -> Any:
+    """What the current context has as its span, or None."""
+    if _context_globals["_RUNTIME_CONTEXT"] is not _runtime:
+        return get_current_span()
+    return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
 
 
 def _foreign_parent(plan: Any, outer: Any) -> Any:
@@ -210,26 +244,8 @@ def _proxied(attributes: Any) -> Any:
     return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes).attributes
 
 
-def _dropped(own: Any) -> Any:
-    """A span that records nothing."""
-    span = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
-    span._context = own
-    return span
-
-
 def _low_64_bits(trace_id: Any) -> Any:
     return c_low_64_bits(trace_id) if COMPILED else trace_id & 0xFFFFFFFFFFFFFFFF
-
-
-def _own_context(plan: Any, trace_id: Any, bits: Any, state: Any) -> Any:
-    """The new span's `SpanContext`."""
-    if not plan.random_ids:
-        span_id = plan.generator.generate_span_id()
-        return SpanContext(trace_id, span_id, is_remote=False, trace_flags=_FLAGS[bits], trace_state=state)
-    span_id = getrandbits(64) or plan.generator.generate_span_id()
-    if COMPILED:
-        return c_span_context(SpanContext, trace_id, span_id, _FLAGS[bits], state)
-    return _tuple_new(SpanContext, (trace_id, span_id, False, _FLAGS[bits], state, True))
 
 
 def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any, start_time: Any, metrics: Any) -> None:
@@ -264,8 +280,11 @@ def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any,
     if links:
         span.bounded_links = span._new_links(links)
     if start_time is None:
-        clock = _sdk_globals["time_ns"]
-        start_time = c_now() if COMPILED and clock is _now else clock()
+        if COMPILED:
+            clock = c_value(_sdk_globals, "time_ns")
+            start_time = c_now() if clock is _now else clock()
+        else:
+            start_time = _sdk_trace.time_ns()
     span._start_time = start_time
     if plan.starts:
         plan.processor.on_start(span, parent_context=context)

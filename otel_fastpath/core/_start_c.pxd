@@ -10,8 +10,10 @@ from otel_fastpath.core._capi cimport (
     c_now,
     c_read,
     c_span_context,
+    c_value,
 )
-from otel_fastpath.core._span_c cimport Plan, SpanState
+from otel_fastpath.core._plan_c cimport Plan
+from otel_fastpath.core._span_c cimport FLAGS, INVALID, REPLACED, SpanState
 
 cdef object getrandbits
 cdef object Context
@@ -37,29 +39,23 @@ cdef int DROP
 cdef int RECORD_ONLY
 cdef int SAMPLE
 cdef int RATIO
-cdef tuple _FLAGS
-cdef int _INVALID
 cdef tuple _DECISIONS
 cdef dict _RULES
 cdef object _make_plan
 
-cdef _outer_span(object context)
+cdef _outer_span()
+
+@cython.locals(plan=Plan)
+cdef _plan_of(object tracer)
 
 @cython.locals(plan=Plan, found=tuple)
 cpdef drops(object tracer)
 
 cdef _foreign_parent(Plan plan, object outer)
 
-@cython.locals(plan=Plan)
-cdef _plan_of(object tracer)
-
 cdef _proxied(object attributes)
 
-cdef _dropped(object own)
-
 cdef unsigned long long _low_64_bits(object trace_id) except? 0xFFFFFFFFFFFFFFFF
-
-cdef _own_context(Plan plan, object trace_id, int bits, object state)
 
 @cython.locals(span=SpanState, plan=Plan)
 cdef _begin(
@@ -72,7 +68,7 @@ cdef _begin(
     object metrics,
 )
 
-@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, rule=cython.int, outer=SpanState, span=SpanState)
+@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, rule=cython.int, is_current=cython.bint, outer=SpanState, span=SpanState)
 cpdef start_span(
     object tracer,
     object name,

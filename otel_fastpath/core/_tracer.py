@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.trace import NonRecordingSpan, SpanKind
+from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
 
@@ -18,6 +22,10 @@ if not COMPILED:
     from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
 
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+_set_default = dict.setdefault
 _INTERNAL = SpanKind.INTERNAL
 
 
@@ -48,7 +56,17 @@ class TracerScope(Scope):
         if span is None:
             span = manner.instead(*start)
         self._span = span
-        self._token = attach(span)
+        if COMPILED or _context_api._RUNTIME_CONTEXT is not _runtime:
+            self._token = attach(span)
+        else:
+            # What `attach` does, without the call.
+            current = _variable.get()
+            if current and (len(current) > 1 or _SPAN_KEY not in current):
+                self._token = _variable.set(Context({**current, _SPAN_KEY: span}))
+            else:
+                context = Context()
+                _set_default(context, _SPAN_KEY, span)
+                self._token = _variable.set(context)
         self._state = 1
         return span
 
@@ -57,7 +75,14 @@ class TracerScope(Scope):
         if kind is not None or self._state != 1:
             return self._leave(kind, error)
         self._state = 2
-        detach(self._token)
+        if COMPILED or type(self._token) is tuple:
+            detach(self._token)
+        else:
+            # What `detach` does, without the call.
+            try:
+                _variable.reset(self._token)
+            except Exception:
+                _context_api.logger.exception("Failed to detach context")
         self._token = None
         if self._end_on_exit:
             span = self._span

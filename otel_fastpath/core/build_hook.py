@@ -19,10 +19,10 @@ SWITCH = "OTEL_FASTPATH_EXTENSION"
 EXTENSIONS = {
     "otel_fastpath.core._api_c": "otel_fastpath/core/_api.py",
     "otel_fastpath.core._attributes_c": "otel_fastpath/core/_attributes.py",
-    "otel_fastpath.core._batch_c": "otel_fastpath/core/_batch.py",
     "otel_fastpath.core._call_c": "otel_fastpath/core/_call.py",
     "otel_fastpath.core._metrics_c": "otel_fastpath/core/_metrics.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
+    "otel_fastpath.core._plan_c": "otel_fastpath/core/_plan.py",
     "otel_fastpath.core._propagation_c": "otel_fastpath/core/_propagation.py",
     "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",
     "otel_fastpath.core._series_c": "otel_fastpath/core/_series.py",

@@ -63,11 +63,11 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
     """The module of what is put in place, its classes made, and what takes its plans off the tracers."""
     from otel_fastpath.core import plan, span  # noqa: PLC0415  # they import the SDK: only where it is being patched
 
-    hot = core.hot("_span", implementation)
+    hot, plans = core.hot("_span", implementation), core.hot("_plan", implementation)
     starting = core.hot("_start", implementation)
     planner = plan.Planner(
-        hot.Plan,
-        core.hot("_batch", implementation).Batch,
+        plans.Plan,
+        plans.Batch,
         span.make_span_class(hot.SpanState),
         span.make_event_class(hot.EventState),
         lambda tracer: type(tracer).__setattr__ in _watchers,

@@ -1,4 +1,4 @@
-"""Queueing an ended span for export, as upstream's `BatchProcessor` does. Plain Python; compiled as `_batch_c`."""
+"""What starting and ending a span needs of its tracer and of its processors. Plain Python; compiled as `_plan_c`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,51 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
-# What `_span` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["enqueue"]
+# What `_span` and `_start` take from here; their compiled twins take it by `cimport`.
+__all__ = ["Plan", "enqueue"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
+
+
+class Plan:
+    """What starting and ending a span needs of its tracer, worked out once by `core.plan`.
+
+    It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
+    `sys.maxsize`.
+    """
+
+    __slots__ = (
+        "batches",
+        "bounds",
+        "clean",
+        "config",
+        "event_class",
+        "generator",
+        "info",
+        "limits",
+        "local_not_sampled",
+        "local_sampled",
+        "max_attributes",
+        "max_event_attributes",
+        "max_event_value",
+        "max_events",
+        "max_value",
+        "metrics",
+        "processor",
+        "processors",
+        "random_flag",
+        "random_ids",
+        "remote_not_sampled",
+        "remote_sampled",
+        "resource",
+        "root",
+        "sampler",
+        "scope",
+        "served",
+        "span_class",
+        "starts",
+    )
 
 
 class Batch:

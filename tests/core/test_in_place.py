@@ -1,0 +1,94 @@
+"""What stands in the place of upstream's functions looks like them, and goes inert below somebody's wrapper."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pickle
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk import trace as sdk_trace
+
+PLACES = (
+    (sdk_trace.Tracer, "start_span"),
+    (sdk_trace.Tracer, "start_as_current_span"),
+    (trace.NoOpTracer, "start_as_current_span"),
+    (trace.ProxyTracer, "start_as_current_span"),
+    (trace, "use_span"),
+)
+STOCK = {(owner, name): vars(owner)[name] for owner, name in PLACES}
+IDS = [f"{owner.__name__}.{name}" for owner, name in PLACES]
+
+
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=IDS)
+def test_a_replacement_looks_like_the_original(instrumented, owner, name):
+    """Signature, names, docs, what it wraps, its nature, and how it is pickled."""
+    del instrumented
+    original, ours = STOCK[owner, name], vars(owner)[name]
+
+    assert ours is not original
+    assert inspect.signature(ours) == inspect.signature(original)
+    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+        assert getattr(ours, attribute) == getattr(original, attribute)
+    assert ours.__wrapped__ is original
+    assert not inspect.iscoroutinefunction(ours)
+    assert not inspect.isgeneratorfunction(ours)
+    assert pickle.loads(pickle.dumps(ours)) is ours  # noqa: S301  # of our own making
+
+
+def around(function, calls):
+    """Someone's wrapper."""
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        calls.append(kwargs)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@pytest.mark.parametrize(("owner", "name"), PLACES, ids=IDS)
+def test_a_wrapped_replacement_goes_inert_and_comes_back(instrumented, core, monkeypatch, owner, name):
+    """Below a wrapper that stays, calls reach the original once it is taken off, and ours once it is put back."""
+    calls = []
+    tracer = {
+        trace.NoOpTracer: trace.NoOpTracer(),
+        trace.ProxyTracer: trace.ProxyTracer("proxy"),
+    }.get(owner) or sdk_trace.TracerProvider(shutdown_on_exit=False).get_tracer("wrapped")
+
+    def made():
+        if owner is trace:
+            return type(trace.use_span(trace.INVALID_SPAN, end_on_exit=False))
+        return type(getattr(tracer, name)("made", attributes={"a": 1}))
+
+    # Taken off before ours: the fixture would find ours in its place.
+    with monkeypatch.context() as patching:
+        patching.setattr(owner, name, around(vars(owner)[name], calls))
+        ours = made()
+        instrumented.uninstrument()
+        stocks = made()
+        instrumented.instrument(core=core)
+        again = made()
+
+    assert again is ours
+    assert stocks is not ours
+    assert stocks.__module__.startswith("opentelemetry.")
+    assert len(calls) == 3
+
+
+def test_one_process_has_a_switch_for_each_function(instrumented, core, monkeypatch):
+    """One function that goes inert leaves the others in force."""
+    tracer = sdk_trace.TracerProvider(shutdown_on_exit=False).get_tracer("switches")
+    calls = []
+    with monkeypatch.context() as patching:
+        patching.setattr(sdk_trace.Tracer, "start_span", around(sdk_trace.Tracer.start_span, calls))
+        instrumented.uninstrument()
+        instrumented.instrument(core=core, disabled="tracer.start_span")
+        scope = tracer.start_as_current_span("current")
+        with scope as span:
+            pass
+
+    assert type(span) is sdk_trace._Span
+    assert len(calls) == 1
+    assert type(scope).__module__.startswith("otel_fastpath.")
