@@ -135,7 +135,7 @@ def test_a_browser_shows_the_page(tmp_path, scheme):
             "--window-size=1280,900", "--enable-logging=stderr", "--dump-dom",
             *(dark if scheme == "dark" else []), file.as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
 
     background = "rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 31)"

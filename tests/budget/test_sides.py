@@ -51,7 +51,7 @@ def trees(tmp_path):
 def test_each_side_has_modules_of_its_own(trees):
     """Also those that a function imports late. What base does not have is head's; what is named is shared."""
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *map(str, trees)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", PROGRAM, *map(str, trees)], capture_output=True, text=True, check=True, timeout=300
     )
 
     assert run.stdout.split("\n") == ["head (2, 2); base (1, 1); " * 3 + "False False", "True", "True", ""]
