@@ -142,7 +142,7 @@ class Plans:
         plans = self.by_prefix.setdefault(_SPECIAL, {})
         made = plans.get(name)
         if made is None:
-            query = _convention.Query(name, "", Summary(name, "", ""))
+            query = _convention.Query(name, "", name.partition(" ")[0], Summary(name, "", ""))
             made = self.active.hot.Plan(
                 self.active.convention.name(query, self.server, ""),
                 {**self.active.convention.attributes(query, self.server, ""), **attributes},

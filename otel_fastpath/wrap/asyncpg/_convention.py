@@ -15,7 +15,7 @@ from opentelemetry import trace
 
 from otel_fastpath import _platform
 from otel_fastpath.wrap._call import Failure, error_type
-from otel_fastpath.wrap.asyncpg._sql import PARAMETER, Token, tokens, without_literals
+from otel_fastpath.wrap.asyncpg._sql import PARAMETER, WORD, Token, tokens, without_literals
 from otel_fastpath.wrap.asyncpg._summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ class Query:
     Attributes:
         raw: The text.
         text: For the attribute: parameterised text as it is, other text without its literals.
+        first: The first word.
         summary: Of the text.
     """
 
     raw: str
     text: str
+    first: str
     summary: Summary
 
     def stated(self, prefix: str) -> str:
@@ -57,10 +59,11 @@ def read(raw: Any) -> Query:
     """Look at a text, once."""
     if not isinstance(raw, str):
         # asyncpg says so itself.
-        return Query("", "", Summary("", "", ""))
+        return Query("", "", "", Summary("", "", ""))
     parts: list[Token] = list(tokens(raw[:_LONGEST_TEXT]))
     is_parameterised = any(part.kind == PARAMETER for part in parts)
-    return Query(raw, raw if is_parameterised else without_literals(parts), summarise(parts))
+    first = next((part.text for part in parts if part.kind == WORD), "")
+    return Query(raw, raw if is_parameterised else without_literals(parts), first, summarise(parts))
 
 
 @dataclass(frozen=True)
@@ -164,10 +167,9 @@ class Official:
         return trace.get_tracer(_OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema)
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
-        first = query.summary.text.split(" ", 1)[0]
         if prefix == CURSOR:
-            return f"CURSOR: {first}"
-        name = first if prefix == BATCH else prefix.strip() or first
+            return f"CURSOR: {query.first}"
+        name = query.first if prefix == BATCH else prefix.strip() or query.first
         return name or getattr(server.params, "database", None) or ""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's

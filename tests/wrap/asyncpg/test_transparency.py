@@ -1,0 +1,218 @@
+"""What an application sees of asyncpg is the same: signatures, kinds of functions, types, where errors are raised."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import asyncpg
+import pytest
+from asyncpg.pool import PoolConnectionProxy
+
+CLASSES = (
+    asyncpg.Connection,
+    asyncpg.Pool,
+    asyncpg.cursor.BaseCursor,
+    asyncpg.cursor.Cursor,
+    asyncpg.cursor.CursorIterator,
+    asyncpg.prepared_stmt.PreparedStatement,
+    asyncpg.transaction.Transaction,
+    asyncpg.pool.PoolConnectionHolder,
+    asyncpg.protocol.Protocol,
+    PoolConnectionProxy,
+)
+MODULES = (asyncpg, asyncpg.connection, asyncpg.connect_utils)
+
+
+def attributes():
+    """Every attribute of asyncpg's classes and modules but its counters, raw."""
+    return {
+        (owner, name): value
+        for owner in (*CLASSES, *MODULES)
+        for name, value in vars(owner).items()
+        if not isinstance(value, int)
+    }
+
+
+def described(function):
+    """What can be asked of a function."""
+    return (
+        inspect.signature(function),
+        inspect.iscoroutinefunction(function),
+        asyncio.iscoroutinefunction(function) if not inspect.iscoroutinefunction(function) else True,
+        function.__name__,
+        function.__qualname__,
+        function.__doc__,
+        function.__module__,
+    )
+
+
+@pytest.mark.filterwarnings("ignore:'asyncio.iscoroutinefunction':DeprecationWarning")
+def test_functions_look_the_same(wrap):
+    """Each that is replaced: its signature, names, text, and whether it is a coroutine function."""
+    before = {place: value for place, value in attributes().items() if inspect.isfunction(value)}
+    told = {place: described(value) for place, value in before.items()}
+    wrap()
+
+    replaced = {place: value for place, value in attributes().items() if place in before and value is not before[place]}
+
+    assert len(replaced) > 20
+    assert {place: described(value) for place, value in replaced.items()} == {place: told[place] for place in replaced}
+
+
+def test_nothing_is_left(wrap, instrumentor, run):
+    """After `uninstrument()` each attribute of asyncpg is the very same object as before."""
+    before = attributes()
+    wrap()
+    run(lambda connection: connection.fetch("SELECT 1"))
+    instrumentor.uninstrument()
+
+    after = attributes()
+
+    assert after.keys() == before.keys()
+    assert [place for place in before if after[place] is not before[place]] == []
+
+
+def test_somebody_on_top_stays_and_nothing_is_seen(wrap, instrumentor, run, monkeypatch):
+    """Wrapped by others meanwhile, ours is inert below them."""
+    seen = wrap()
+    below = asyncpg.Connection.fetch
+    calls = []
+
+    async def fetch(self, *args, **kwargs):
+        calls.append(args)
+        return await below(self, *args, **kwargs)
+
+    monkeypatch.setattr(asyncpg.Connection, "fetch", fetch)
+    instrumentor.uninstrument()
+    run(lambda connection: connection.fetch("SELECT 1"))
+
+    assert calls == [("SELECT 1",)]
+    assert seen.spans() == ()
+
+
+def test_what_raises_at_once_raises_at_once(look, database_url):
+    """Methods of statements and cursors whose connection went back to its pool: at the call, not at the await."""
+
+    async def main(_connection):
+        async with asyncpg.create_pool(database_url, min_size=1, max_size=1) as pool:
+            async with pool.acquire() as connection, connection.transaction():
+                statement = await connection.prepare("SELECT 1")
+                cursor = await connection.cursor("SELECT 1")
+            for call in (
+                statement.fetch,
+                statement.fetchval,
+                statement.fetchrow,
+                statement.explain,
+                lambda: statement.executemany([]),
+                lambda: cursor.fetch(1),
+                cursor.fetchrow,
+                lambda: cursor.forward(1),
+            ):
+                with pytest.raises(asyncpg.InterfaceError, match="released back to the pool"):
+                    call()
+
+    look(main)
+
+
+def test_a_coroutine_can_be_made_now_and_awaited_later(look):
+    """It is a coroutine, and its span begins with it."""
+
+    async def main(connection):
+        coroutine = connection.fetchval("SELECT 7")
+        assert inspect.iscoroutine(coroutine)
+        assert await asyncio.ensure_future(coroutine) == 7
+
+    assert look(main).names() == ["SELECT"]
+
+
+def test_subclasses_and_records_of_the_applications_work(look, database_url):
+    """A `connection_class` that calls what it overrides, by itself and in a pool; a `record_class`."""
+
+    class Record(asyncpg.Record):
+        pass
+
+    class Connection(asyncpg.Connection):
+        async def fetch(self, query, *args, **kwargs):
+            rows = await super().fetch(query, *args, **kwargs)
+            return [*rows, "mine"]
+
+    async def main(_connection):
+        settings = {"connection_class": Connection, "record_class": Record}
+        connection = await asyncpg.connect(database_url, **settings)
+        row, mine = await connection.fetch("SELECT 1")
+        assert (type(connection), type(row), mine) == (Connection, Record, "mine")
+        await connection.close()
+        async with asyncpg.create_pool(database_url, min_size=1, max_size=1, **settings) as pool:
+            row, mine = await pool.fetch("SELECT 1")
+            assert (type(row), mine) == (Record, "mine")
+            async with pool.acquire() as proxy:
+                assert type(proxy) is PoolConnectionProxy
+                assert isinstance(proxy, asyncpg.Connection)
+
+    assert look(main).names() == ["CONNECT", "SELECT", "CONNECT", "SELECT"]
+
+
+def test_uvloop_is_the_same(wrap, database_url):
+    """Every kind of operation once, on uvloop."""
+    uvloop = pytest.importorskip("uvloop")
+    seen = wrap()
+
+    async def main():
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("SELECT 1")
+        await (await connection.prepare("SELECT $1::int")).fetch(1)
+        async with connection.transaction():
+            assert len([row async for row in connection.cursor("SELECT generate_series(1, 4)", prefetch=3)]) == 4
+        with pytest.raises(asyncio.TimeoutError):
+            await connection.fetch("SELECT pg_sleep(60)", timeout=0.02)
+        await connection.close()
+
+    loop = uvloop.new_event_loop()
+    try:
+        loop.run_until_complete(main())
+    finally:
+        loop.close()
+
+    names = ["CONNECT", "SELECT", "PREPARE SELECT", "SELECT", "BEGIN", "SELECT", "SELECT", "COMMIT", "SELECT"]
+    assert seen.names() == names
+
+
+def test_comments_carry_the_trace(look):
+    """For who asked: the server sees the query's own span."""
+    texts = []
+
+    async def main(connection):
+        query = "SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() -- mine"
+        texts.append(await connection.fetchval(query))
+        texts.append(await connection.fetchval(query=query))
+
+    spans = look(main, options="sqlcommenter").spans()
+
+    for text, span in zip(texts, spans, strict=True):
+        told = span.context
+        header = f"00-{told.trace_id:032x}-{told.span_id:016x}-{told.trace_flags:02x}"
+        assert text.endswith(f"-- mine\n/*traceparent='{header}'*/")
+        assert "traceparent" not in span.attributes["db.query.text"]
+
+
+def test_parameters_are_cut(look):
+    """Each to a length, and not those of batches."""
+
+    async def main(connection):
+        await connection.fetch("SELECT $1::text, $2::bytea, $3::int[]", "x" * 5000, b"y" * 5000, list(range(5000)))
+        await connection.executemany("SELECT $1::text", [("a",), ("b",)])
+
+    single, batch = look(main, options="parameters").spans()
+
+    values = [single.attributes[f"db.query.parameter.{index}"] for index in range(3)]
+    assert [len(value) for value in values] == [256, 259, 256]
+    assert values[2].startswith("[0, 1, 2, ")
+    assert not any("parameter" in key for key in batch.attributes)
+
+
+def test_bad_options_are_a_line_each(wrap, logged):
+    """What is understood holds."""
+    wrap("rows, nonsense")
+    (line,) = logged()
+    assert line.startswith("OTEL_FASTPATH_ASYNCPG_OPTIONS: no such option: nonsense; expected any of acquire, ")
