@@ -33,12 +33,18 @@ ABANDONED: Final = "abandoned stream"
 
 
 class Call:
-    """A call that is looked at. Made by `begin`; ends once.
+    """A call that is looked at: its span is recorded, or somebody measures. Ends once.
+
+    Args:
+        telemetry: Where it goes.
+        target: What is called.
+        context: The caller's.
+        span: Its span, or the current one where it has none of its own.
+        outer: The data of a call of `opentelemetry-util-genai` that it is part of, or None.
 
     Attributes:
         endpoint: What is called.
         context: The caller's with the call's span as the current one.
-        is_quiet: Nothing of it is kept: it was not sampled, and nobody measures.
         is_over: It has ended.
         span: Its span.
         started: When, by `perf_counter`.
@@ -59,49 +65,35 @@ class Call:
         "context",
         "endpoint",
         "is_over",
-        "is_quiet",
         "span",
         "started",
     )
 
-    def __init__(self, telemetry: Telemetry, target: Target, context: Any, outer: Any) -> None:
+    def __init__(self, telemetry: Telemetry, target: Target, context: Any, span: Any, outer: Any) -> None:
         self._telemetry = telemetry
         self._target = target
         self.endpoint: Endpoint = target.endpoint
+        self.span = span
         self._outer = outer
         self._measures = telemetry.measures
+        self._recording = outer is not None or span.is_recording()
         self._attributes: dict[str, Any] = {}
         self._captured: Captured | None = None
         self._has_chunk = False
         self._served_model: str | None = None
-        self.started = 0.0
         self._chunks: Any = None
         self.is_over = False
-        self.context = context
-        self._token: Any = None
-
-    def start(self, options: Any) -> None:
-        """Start the span, make it the current one, start the clock."""
-        context = self.context
-        start = self._target.start
-        if self.endpoint is FETCH_RESPONSE:
-            start = {**start, names.RESPONSE_ID: options.url.partition("?")[0].rsplit("/", 1)[-1]}
-        if self._outer is None:
-            self.span = self._telemetry.tracer.start_span(self._target.name, None, _CLIENT, start)
-            self.context = with_span(context, self.span)
+        if outer is None:
+            self.context = with_span(context, span)
             self._token = attach(self.context)
         else:
-            self.span = context.get(_SPAN_KEY, INVALID_SPAN)
-            self._attributes.update(start)
-        self._recording = self._outer is not None or self.span.is_recording()
-        settings = self._telemetry.settings
-        self.is_quiet = not (self._recording or self._measures or settings.events or settings.hook is not None)
+            self.context = context
+            self._token = None
+            self._attributes.update(target.start)
         self.started = perf_counter()
 
     def read_request(self, options: Any, body: Any) -> None:
         """Put what the request says."""
-        if self.is_quiet:
-            return
         settings = self._telemetry.settings
         endpoint = self.endpoint
         attributes = self._attributes
@@ -126,7 +118,7 @@ class Call:
     def answer(self, result: Any, *, is_raw: bool = False) -> None:
         """End a call with an answer in one piece."""
         try:
-            if not self.is_over and not self.is_quiet:
+            if not self.is_over:
                 endpoint = self.endpoint
                 if not is_raw or endpoint.has_result:
                     endpoint.result(result, self._attributes)
@@ -186,9 +178,6 @@ class Call:
             return
         self.is_over = True
         self.leave()
-        if self.is_quiet:
-            self.span.end()
-            return
         try:
             self._tell(error, message)
         except Exception as fault:
@@ -252,8 +241,30 @@ def _no_measure(seconds: float, context: Any) -> None:
     """Nobody measures."""
 
 
-def begin(telemetry: Telemetry, client: Any, options: Any) -> Call | None:
-    """Begin a call; None where nobody looks at it, or by a fault of ours.
+class Quiet:
+    """A call that nobody looks at: what is below it must know that it was not sampled, and that is all.
+
+    Args:
+        context: The caller's.
+        span: Its span, which does not record.
+    """
+
+    __slots__ = ("_span", "_token")
+
+    def __init__(self, context: Any, span: Any) -> None:
+        self._span = span
+        self._token = attach(with_span(context, span))
+
+    def end(self, _error: BaseException | None = None) -> None:
+        """Restore the caller's context and end the span."""
+        detach(self._token)
+        self._span.end()
+
+    fail = end
+
+
+def begin(telemetry: Telemetry, client: Any, options: Any) -> Call | Quiet | None:
+    """Begin a call; None where it is not to be told of, or by a fault of ours.
 
     Args:
         telemetry: Where it goes.
@@ -269,16 +280,24 @@ def begin(telemetry: Telemetry, client: Any, options: Any) -> Call | None:
         if telemetry.is_idle:
             return None
         endpoint = endpoint_of(options.method, options.url)
-        outer = context.get(endpoint.nests) if endpoint.nests else None
         body = _body(options)
-        call = Call(telemetry, telemetry.target(endpoint, client, body.get("model")), context, outer)
-        call.start(options)
+        target = telemetry.target(endpoint, client, body.get("model"))
+        outer = context.get(endpoint.nests) if endpoint.nests else None
+        if outer is None:
+            start = target.start
+            if endpoint is FETCH_RESPONSE:
+                start = {**start, names.RESPONSE_ID: options.url.partition("?")[0].rsplit("/", 1)[-1]}
+            span = telemetry.tracer.start_span(target.name, None, _CLIENT, start)
+            if not (span.is_recording() or telemetry.listens):
+                return Quiet(context, span)
+        else:
+            span = context.get(_SPAN_KEY, INVALID_SPAN)
+        call = Call(telemetry, target, context, span, outer)
         call.read_request(options, body)
     except Exception as fault:
         faults.report("the beginning of an OpenAI call", fault)
-        if call is not None and hasattr(call, "span"):
-            call.leave()
-            call.span.end()
+        if call is not None:
+            call.end()
         return None
     return call
 

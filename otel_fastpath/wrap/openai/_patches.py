@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch
-from otel_fastpath.wrap.openai._calls import begin
+from otel_fastpath.wrap.openai._calls import Call, Quiet, begin
 from otel_fastpath.wrap.openai._streams import CALL, STAYING, Pending, end, follow, hear, leaving
 
 if TYPE_CHECKING:
-    from otel_fastpath.wrap.openai._calls import Call
     from otel_fastpath.wrap.openai._telemetry import Telemetry
 
 RAW: Final = "X-Stainless-Raw-Response"
@@ -42,7 +41,10 @@ def _make_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        if type(call) is Quiet:
+            call.end()
+        else:
+            received(call, result, options, is_stream=bool(kwargs.get("stream")))
         return result
 
     return request
@@ -59,7 +61,10 @@ def _make_async_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        if type(call) is Quiet:
+            call.end()
+        else:
+            received(call, result, options, is_stream=bool(kwargs.get("stream")))
         return result
 
     return request
@@ -69,9 +74,6 @@ def received(call: Call, result: Any, options: Any, *, is_stream: bool) -> None:
     """End a call with what it gave, or follow what goes on. Never raises."""
     try:
         call.leave()
-        if call.is_quiet:
-            call.end()
-            return
         raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
         if raw is None:
             if not is_stream:

@@ -168,6 +168,7 @@ class Telemetry:
             meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=list(bounds))
             for name, unit, description, bounds in HISTOGRAMS
         )
+        self._always = settings.events or settings.hook is not None
         self._own_tracer = providers.get("tracer_provider") is not None
         self._own_meter = providers.get("meter_provider") is not None
         self._targets: dict[tuple[Any, ...], tuple[Any, Target]] = {}
@@ -179,16 +180,14 @@ class Telemetry:
         return self._own_meter or _metrics_internal._METER_PROVIDER is not None
 
     @property
+    def listens(self) -> bool:
+        """Whether a call that is not sampled is told of all the same."""
+        return self._always or self._own_meter or _metrics_internal._METER_PROVIDER is not None
+
+    @property
     def is_idle(self) -> bool:
         """Whether nobody set up anything that could see a call."""
-        settings = self.settings
-        return not (
-            self._own_tracer
-            or trace._TRACER_PROVIDER is not None
-            or self.measures
-            or settings.events
-            or settings.hook is not None
-        )
+        return not (self._own_tracer or trace._TRACER_PROVIDER is not None or self.listens)
 
     def target(self, endpoint: Endpoint, client: Any, model: Any) -> Target:
         """What calls like this one have in common."""
