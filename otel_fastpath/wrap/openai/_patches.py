@@ -41,7 +41,7 @@ def _make_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        if type(call) is Quiet:
+        if isinstance(call, Quiet):
             call.end()
         else:
             received(call, result, options, is_stream=bool(kwargs.get("stream")))
@@ -61,7 +61,7 @@ def _make_async_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        if type(call) is Quiet:
+        if isinstance(call, Quiet):
             call.end()
         else:
             received(call, result, options, is_stream=bool(kwargs.get("stream")))
