@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as _context_api
 from opentelemetry import trace as _trace_api
+from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY
@@ -26,6 +27,7 @@ _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _INTERNAL = SpanKind.INTERNAL
+_OF_NO_SPAN = Context({_SPAN_KEY: INVALID_SPAN})
 # What `NoOpTracer.start_as_current_span` takes, and does not look at unless something is raised.
 _WITHOUT_EFFECT = frozenset(
     {
@@ -139,7 +141,7 @@ class ProxyScope:
         if self._inner is not None or self._token is not None:
             raise AttributeError("the scope was entered already; it is used once")
         if (
-            _trace_globals["_TRACER_PROVIDER"] is None
+            (c_value(_trace_globals, "_TRACER_PROVIDER") if COMPILED else _trace_api._TRACER_PROVIDER) is None
             and len(self._args) == 1
             and (not self._kwargs or self._kwargs.keys() <= _WITHOUT_EFFECT)
         ):
@@ -154,9 +156,16 @@ class ProxyScope:
 
     def _enter_no_op(self) -> Any:
         """What `NoOpTracer` does with no recording span around, or None."""
-        if _context_globals["_RUNTIME_CONTEXT"] is not _runtime or self._tracer._real_tracer is not None:
+        runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
+        real = c_read(self._tracer, "_real_tracer") if COMPILED else self._tracer._real_tracer
+        if runtime is not _runtime or real is not None:
             return None
-        span = c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+        current = c_get(_variable) if COMPILED else _variable.get()
+        if not current:
+            # Nothing can be changed in a context: one for all.
+            self._token = c_set(_variable, _OF_NO_SPAN) if COMPILED else _variable.set(_OF_NO_SPAN)
+            return INVALID_SPAN
+        span = current.get(_SPAN_KEY)
         if span is None:
             span = INVALID_SPAN
         elif type(span) is not NonRecordingSpan:

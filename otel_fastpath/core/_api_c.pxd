@@ -1,5 +1,5 @@
 # C types for the compiled twin of _api.py.
-from otel_fastpath.core._capi cimport COMPILED, c_current, c_read
+from otel_fastpath.core._capi cimport COMPILED, c_get, c_read, c_set, c_value
 from otel_fastpath.core._scope_c cimport (
     Manner,
     Scope,
@@ -23,6 +23,7 @@ cdef dict _trace_globals
 cdef object _runtime
 cdef object _variable
 cdef object _INTERNAL
+cdef object _OF_NO_SPAN
 cdef frozenset _WITHOUT_EFFECT
 
 cdef class ProxyScope:

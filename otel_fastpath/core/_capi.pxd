@@ -153,6 +153,7 @@ cdef extern from *:
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
 cdef extern from "Python.h":
+    object c_set "PyContextVar_Set"(object variable, object value)
     object PyContextVar_Set(object variable, object value)
     int PyContextVar_Reset(object variable, object token) except -1
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
@@ -165,6 +166,16 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject *value)
     void Py_INCREF(object value)
     void PyTuple_SET_ITEM(object value, Py_ssize_t index, object item)
+
+
+cdef inline object c_get(object variable):
+    """The value of a ContextVar that has a default."""
+    cdef PyObject *value = NULL
+    PyContextVar_Get(variable, NULL, &value)
+    try:
+        return <object>value
+    finally:
+        Py_XDECREF(value)
 
 
 cdef inline object c_read(object instance, str name):

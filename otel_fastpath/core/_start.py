@@ -183,7 +183,7 @@ def drops(tracer: Any) -> Any:
     plan = _plan_of(tracer)
     if plan is None or plan.metrics is not None or plan.config is None:
         return False
-    outer = _outer_span()
+    outer = _outer_span(None)
     if outer is None:
         return plan.root == DROP
     if type(outer) is not NonRecordingSpan:
@@ -208,11 +208,13 @@ def _plan_of(tracer: Any) -> Any:
     return plan if plan.processor._span_processors is plan.processors else _make_plan(tracer)
 
 
-def _outer_span() -> Any:
-    """What the current context has as its span, or None."""
-    if _context_globals["_RUNTIME_CONTEXT"] is not _runtime:
-        return get_current_span()
-    return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+def _outer_span(context: Any) -> Any:
+    """What the context (None: the current one) has as its span, or None."""
+    if context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+    if type(context) is Context:
+        return context.get(_SPAN_KEY)
+    return get_current_span(context)
 
 
 def _foreign_parent(plan: Any, outer: Any) -> Any:

@@ -43,7 +43,7 @@ cdef tuple _DECISIONS
 cdef dict _RULES
 cdef object _make_plan
 
-cdef _outer_span()
+cdef _outer_span(object context)
 
 @cython.locals(plan=Plan)
 cdef _plan_of(object tracer)

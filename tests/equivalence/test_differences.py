@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import threading
 from contextlib import suppress
 from unittest import mock
 
 import pytest
 from opentelemetry.attributes import BoundedAttributes
-from opentelemetry.sdk.trace import ReadableSpan, Span, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from sidebyside.switch import stock
 
@@ -149,3 +150,12 @@ def exporter_sees(tracer):
     """The stack trace of the last span that ended."""
     span = tracer.span_processor._span_processors[0]._batch_processor._queue[0]
     return span.events[0].attributes["exception.stacktrace"]
+
+
+def test_compiled_replacements_are_no_python_functions(fast):
+    """What asks for the type sees it; what asks for the signature sees upstream's."""
+    with stock():
+        original = inspect.signature(Tracer.start_span)
+
+    assert inspect.isfunction(Tracer.start_span) == (fast == "py")
+    assert inspect.signature(Tracer.start_span) == original
