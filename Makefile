@@ -109,7 +109,7 @@ peers: setup
 bench-peers: peers
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
 
-# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours. Half an hour.
+# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours.
 .PHONY: bench-openai
 bench-openai: peers
 	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)

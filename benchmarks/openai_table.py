@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import os
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from statistics import median
 from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 import bench_openai as bench
-from table import FOLDER, instructions
 
-from otel_fastpath.budget import declare
+from otel_fastpath.budget import declare, native
 from otel_fastpath.budget.cli import add_outputs, write
 from otel_fastpath.budget.environment import facts
 from otel_fastpath.budget.render import progress
@@ -26,9 +28,10 @@ from otel_fastpath.budget.render.report import facts as fact_lines
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-ROOT = FOLDER.parent
+ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = ("official", "openllmetry", "openinference", "fastpath")
 BESIDE = ("openllmetry_fastpath", "openinference_fastpath")
+ALL = ("bare", *COLUMNS, *BESIDE)
 # Row -> bare and instrumented callable, of how many calls it is, and which set-ups are measured in the columns.
 ROWS: dict[str, tuple[str, str, int, str]] = {
     "chat call": ("nothing", "chat", 1, ""),
@@ -40,32 +43,35 @@ ROWS: dict[str, tuple[str, str, int, str]] = {
     f"embeddings call, {bench.FLOATS} floats": ("nothing", "embeddings", 1, ""),
 }
 TIMED = {"chat call": "chat", "stream of 34 chunks": "chat_stream"}
-BLOCK = 20
+BLOCK = 10
 
 
-def setups(row: str) -> dict[str, str]:
+def setups(row: str, columns: Sequence[str]) -> dict[str, str]:
     """Column -> set-up; content is captured by two of them in any case, and is measured in the first row."""
     variant = ROWS[row][3]
-    names = [f"{name}{variant}" for name in COLUMNS]
-    found = {name: full for name, full in zip(COLUMNS, names, strict=True) if hasattr(bench, full)}
-    return {"bare": "bare", **found, **({} if variant else {name: name for name in BESIDE})}
+    return {name: full for name in columns if hasattr(bench, full := "bare" if name == "bare" else f"{name}{variant}")}
 
 
 def main() -> int:
     """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=bench.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--columns", default=",".join(ALL), help="set-ups, comma-separated (default: all)")
     parser.add_argument("--cycles", type=int, default=60, help="blocks of each set-up (default %(default)s)")
     parser.add_argument("--no-instructions", action="store_true", help="CPU times only")
     parser.add_argument("--no-times", action="store_true", help="instructions only")
     parser.add_argument("--leg", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--counted", nargs="+", help=argparse.SUPPRESS)
     add_outputs(parser)
     options = parser.parse_args()
     if options.leg:
         return _leg(*options.leg)
+    if options.counted:
+        return _under_valgrind(*options.counted)
     rows = [row for row in ROWS if options.only in row]
-    counted = {} if options.no_instructions else {row: _counted(row) for row in rows}
-    timed = {} if options.no_times else _timed([row for row in TIMED if options.only in row], options.cycles)
+    columns = tuple(name for name in ALL if name in {"bare", *options.columns.split(",")})
+    counted = {} if options.no_instructions else _counted(rows, columns)
+    timed = {} if options.no_times else _timed([row for row in TIMED if options.only in row], columns, options.cycles)
     document = Document(
         title="What telemetry adds to a call of OpenAI's client",
         summary=Cell("bare is the whole call; every other column is what is added to it"),
@@ -87,21 +93,64 @@ DISTRIBUTIONS = (
 )
 
 
-def _counted(row: str) -> dict[str, float]:
-    """Column -> thousands of instructions of the call, or of one chunk, without what the bare one takes."""
-    bare, instrumented, calls, _ = ROWS[row]
-    columns = setups(row)
-    places = {row: (f"bench_openai:{bare}", f"bench_openai:{instrumented}")}
-    found = instructions("bench_openai", places, tuple(columns.values()), progress.bar(sys.stderr)).get(row, {})
-    whole = {name: found[setup] / calls / 1000 for name, setup in columns.items() if setup in found}
-    return _added(whole)
+def _counted(rows: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Row -> column -> thousands of instructions of the call, or of one chunk, without what the bare one takes."""
+    wanted: dict[str, list[str]] = {}
+    for row in rows:
+        for setup in setups(row, columns).values():
+            wanted.setdefault(setup, []).append(row)
+    show = progress.bar(sys.stderr)
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        library = native.build(native.INSTRUCTIONS, Path(name))
+        for number, (setup, its_rows) in enumerate(wanted.items()):
+            show(number, len(wanted), setup)
+            found[setup] = _count(setup, its_rows, library)
+    show(1, 1, "")
+    return {row: _added({name: found[setup][row] for name, setup in setups(row, columns).items()}) for row in rows}
+
+
+def _count(setup: str, rows: Sequence[str], library: Path) -> dict[str, float]:
+    """Row -> thousands of instructions, all of a set-up in one process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [sys.executable, str(Path(bench.__file__)), "--counted", str(library), setup, *rows]
+        subprocess.run(
+            native.under_valgrind(command, folder),
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            preexec_fn=native.fixed_addresses,
+            check=True,
+        )
+        counted = native.read_instructions(folder)
+    per_call = native.CALLS / BLOCK / 1000
+    return {row: counted[row][0] * per_call / ROWS[row][2] for row in rows}
+
+
+def _under_valgrind(library: str, setup: str, *rows: str) -> int:
+    """Leave a profile of each row's callables."""
+    given = getattr(bench, setup)()
+    shim = ctypes.CDLL(library)
+    shim.end.argtypes = [ctypes.c_char_p]
+    for row in rows:
+        for label, name in zip(("bare", "instrumented"), ROWS[row][:2], strict=True):
+            run = getattr(bench, name)
+            for _ in range(BLOCK):
+                run(given)
+            gc.collect()
+            gc.disable()
+            shim.begin()
+            for _ in range(BLOCK):
+                run(given)
+            shim.end(f"{label} {row}".encode())
+            gc.enable()
+    os._exit(0)
 
 
 def _added(whole: Mapping[str, float]) -> dict[str, float]:
     return {name: value if name == "bare" else value - whole["bare"] for name, value in whole.items()}
 
 
-def _timed(rows: Sequence[str], cycles: int) -> dict[str, dict[str, float]]:
+def _timed(rows: Sequence[str], columns: Sequence[str], cycles: int) -> dict[str, dict[str, float]]:
     """Row -> column -> microseconds of CPU, from processes that take turns against one server."""
     server = subprocess.Popen(
         [sys.executable, "-m", "loopback"],
@@ -111,7 +160,7 @@ def _timed(rows: Sequence[str], cycles: int) -> dict[str, dict[str, float]]:
     )
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"  # type: ignore[union-attr]
-        return {row: _in_turns(TIMED[row], ("bare", *COLUMNS, *BESIDE), url, cycles) for row in rows}
+        return {row: _in_turns(TIMED[row], columns, url, cycles) for row in rows}
     finally:
         server.terminate()
         server.wait()
@@ -160,7 +209,6 @@ def _leg(call: str, setup: str) -> int:
 
 
 def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
-    names = ("bare", *COLUMNS, *BESIDE)
     titles = (
         "bare",
         "official",
@@ -172,7 +220,7 @@ def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
     )
     lines = []
     for row, values in found.items():
-        cells = [Cell(figure(round(values[name], 3))) if name in values else Cell("-", MUTE) for name in names]
+        cells = [Cell(figure(round(values[name], 3))) if name in values else Cell("-", MUTE) for name in ALL]
         ratio = values.get("fastpath", 0.0) / values["official"] if values.get("official") else None
         lines.append((Cell(row), *cells, Cell(f"{ratio:.1%}" if ratio is not None else "-", MUTE)))
     columns = (unit, *(f">{title if title == 'bare' else f'+ {title}'}" for title in titles), ">otel-fastpath/official")
