@@ -19,8 +19,8 @@ from telemetry import Kept, ours
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
-# `make soak`: how many calls in the place of what a test run has time for.
-SOAK = int(os.environ.get("OTEL_FASTPATH_SOAK", "0"))
+# `make soak`: so many calls in the place of what a test run has time for.
+SOAK = 100_000 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 0
 WINDOWS = 3
 ROUNDS = SOAK // 6 // WINDOWS or 6
 # Caches and pools grow once; what each call leaves behind, a kilobyte and more where it is what was sent and what came
