@@ -30,7 +30,7 @@ def switches() -> tuple[Any, Any]:
 
 def with_span(context: Any, span: Any) -> Any:
     """That context with this span as the current one."""
-    return Context({**context, _SPAN_KEY: span})
+    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
 
 
 def attach(context: Any) -> Any:
