@@ -164,7 +164,7 @@ def _record(recorder: Any, cells: Any, amount: Any, attributes: Any, context: An
     own = None
     sampled = stale = False
     if recorder.samples:
-        span = _outer_span() if context is None else get_current_span(context)
+        span = _outer_span(context)
         if span is not None:
             own = _span_context(span, context)
             sampled = own is not None and bool(own[3] & 1 if type(own) is SpanContext else own.trace_flags.sampled)
