@@ -19,6 +19,16 @@ from collections import OrderedDict
 from types import MappingProxyType
 
 from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.sdk.metrics import Exemplar
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    Gauge,
+    Histogram,
+    HistogramDataPoint,
+    Metric,
+    NumberDataPoint,
+    Sum,
+)
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util import BoundedList
 from opentelemetry.trace import Link, SpanKind
@@ -36,7 +46,16 @@ cdef extern from "Python.h":
     void *PyErr_Occurred()
     void PyErr_Clear()
 
+cdef object LARGEST_REAL = 1 << 53
 cdef object _BoundedAttributes = BoundedAttributes
+cdef object _Exemplar = Exemplar
+cdef object _Gauge = Gauge
+cdef object _Histogram = Histogram
+cdef object _HistogramDataPoint = HistogramDataPoint
+cdef object _Metric = Metric
+cdef object _NumberDataPoint = NumberDataPoint
+cdef object _Sum = Sum
+cdef object _Temporality = AggregationTemporality
 cdef object _BoundedList = BoundedList
 cdef object _Event = Event
 cdef object _Lazy = Lazy
@@ -155,6 +174,7 @@ cdef int _take_turn(Spans out) except -1:
 
 include "_otlp_wire.pxi"
 include "_otlp_attributes.pxi"
+include "_otlp_metrics.pxi"
 
 
 cdef int _put_fast_span(Spans out, SpanState span) except -1:

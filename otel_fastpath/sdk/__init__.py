@@ -15,6 +15,7 @@ def all_patches() -> tuple[Patch, ...]:
         api_trace,
         metrics,
         openinference_openai,
+        otlp_metrics,
         otlp_trace,
         propagation,
         traceloop_openai,
@@ -31,4 +32,5 @@ def all_patches() -> tuple[Patch, ...]:
         *tracer.PATCHES,
         *metrics.PATCHES,
         *otlp_trace.PATCHES,
+        *otlp_metrics.PATCHES,
     )

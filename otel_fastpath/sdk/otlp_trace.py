@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
 from otel_fastpath.patching import Patch, SkipError
+from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, EXPORTERS, Request, nulls
 from otel_fastpath.sdk._upstream import SDK, sources
 
 if TYPE_CHECKING:
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
 
     from otel_fastpath.core.otlp import Encoder
 
-_EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
-_COMMON: Final = f"{_EXPORTERS}.common._internal"
-_COMMON_NAMES: Final = (
-    "_encode_attributes",
-    "_encode_instrumentation_scope",
-    "_encode_key_value",
-    "_encode_resource",
-    "_encode_span_id",
-    "_encode_trace_id",
-    "_encode_value",
-)
 _TRACE_NAMES: Final = (
     "_encode_events",
     "_encode_links",
@@ -42,8 +32,8 @@ _TRACE_NAMES: Final = (
     "encode_spans",
 )
 _RESTS_ON: Final = (
-    *(f"{_COMMON}:{name}" for name in _COMMON_NAMES),
-    *(f"{_COMMON}.trace_encoder:{name}" for name in _TRACE_NAMES),
+    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
+    *(f"{COMMON}.trace_encoder:{name}" for name in _TRACE_NAMES),
     "opentelemetry.sdk.trace:Event.__init__",
     "opentelemetry.sdk.trace:Event.attributes",
     "opentelemetry.sdk.trace:Event.dropped_attributes",
@@ -56,54 +46,6 @@ _RESTS_ON: Final = (
 )
 # In the order of SpanKind's own values.
 _KINDS: Final = {"INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
-
-
-class _Request:
-    """An `ExportTraceServiceRequest` that is bytes already; its message is parsed only where somebody looks inside."""
-
-    __slots__ = ("_content", "_message")
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._message: Any = None
-
-    def SerializePartialToString(self, **kwargs: Any) -> bytes:  # noqa: N802  # protobuf's name
-        """The request's bytes."""
-        # Whoever got the message may have changed it.
-        content = self._content if self._message is None else self._message.SerializePartialToString(**kwargs)
-        return bytes(content)
-
-    SerializeToString = SerializePartialToString
-
-    def ByteSize(self) -> int:  # noqa: N802  # protobuf's name
-        """How many bytes these are."""
-        return len(self.SerializePartialToString())
-
-    def _parsed(self) -> Any:
-        if self._message is None:
-            self._message = _request_class().FromString(self._content)
-        return self._message
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return _request_class()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._parsed(), name)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self._parsed() == (other._parsed() if type(other) is _Request else other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._parsed())
-
-    def __str__(self) -> str:
-        return str(self._parsed())
-
-    def __reduce__(self) -> Any:
-        return _request_class().FromString, (self.SerializePartialToString(),)
 
 
 def _request_class() -> Any:
@@ -143,15 +85,7 @@ def _upstream() -> Any:
         complete = owner is not None and len(encoded.attributes) == len(owner.attributes)
         return head.SerializePartialToString(), tail.SerializePartialToString(), complete
 
-    return Upstream(span, resource, scope, (Resource, InstrumentationScope), _nulls(_internal))
-
-
-def _nulls(common: Any) -> bool:
-    """Whether None is an attribute value, an empty one; until 1.42 it is refused."""
-    try:
-        return common._encode_value(None) is not None
-    except Exception:  # upstream raises exactly that
-        return False
+    return Upstream(span, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
 
 
 @functools.cache
@@ -163,7 +97,7 @@ def _encoder(implementation: str) -> Encoder:
 
 def _reader(names: dict[str, Any]) -> Callable[[], tuple[Any, ...]]:
     """A function that gives those of upstream's functions that a module's namespace holds."""
-    held = tuple(name for name in (*_COMMON_NAMES, *_TRACE_NAMES) if name in names)
+    held = tuple(name for name in (*COMMON_NAMES, *_TRACE_NAMES) if name in names)
     return functools.partial(operator.itemgetter(*held), names)
 
 
@@ -192,7 +126,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
 
 
 def _make_http(original: Any) -> Any:
-    return _make(original, _Request)
+    return _make(original, functools.partial(Request, _request_class()))
 
 
 def _make_grpc(original: Any) -> Any:
@@ -203,7 +137,7 @@ def _make_grpc(original: Any) -> Any:
 def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
     return Patch(
         name=f"otlp.{transport}_spans",
-        target=f"{_EXPORTERS}.{transport}.trace_exporter:encode_spans",
+        target=f"{EXPORTERS}.{transport}.trace_exporter:encode_spans",
         why=why,
         make=make,
         requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),

@@ -11,6 +11,8 @@ from metricpairs.setups import FILTERS, READERS, VIEWS, Setup
 from metricpairs.switch import stock
 from metricpairs.values import AMOUNTS, CHANGES, CONTEXTS, attributes
 from metricpairs.world import VERBS, run
+from opentelemetry.exporter.otlp.proto.http import metric_exporter
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 # OTEL_FASTPATH_TESTS=heavy, or a number of programs.
 _ASKED = os.environ.get("OTEL_FASTPATH_TESTS", "")
@@ -21,6 +23,15 @@ pytestmark = pytest.mark.timeout(60 + _EXAMPLES)
 def _place(items, usual):
     """The place of an item in its list, more often one of the usual ones, which come first."""
     return st.one_of(st.integers(0, usual - 1), st.integers(0, len(items) - 1))
+
+
+def encoded(data):
+    """The message of the request with this collection, or what encoding it raises."""
+    try:
+        content = metric_exporter.encode_metrics(data).SerializeToString()
+    except Exception as error:
+        return type(error), str(error)
+    return ExportMetricsServiceRequest.FromString(content)
 
 
 _record = st.tuples(
@@ -51,16 +62,34 @@ setups = st.builds(
 )
 
 
-@settings(
-    max_examples=_EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+def examples(share):
+    """So many, of those that the profile allows."""
+    return settings(
+        max_examples=int(_EXAMPLES * share),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+@examples(1)
 @given(setup=setups, program=programs)
 def test_any_program_leaves_the_same_metrics(fast, setup, program):
     """A random program shows stock's points, exemplars, log records and exceptions."""
     del fast
     with stock():
-        expected = run(setup, program)
+        expected, _ = run(setup, program)
 
-    assert run(setup, program) == expected
+    assert run(setup, program)[0] == expected
+
+
+@examples(0.5)
+@given(setup=setups, program=programs)
+def test_any_collection_is_encoded_alike(fast, setup, program):
+    """The request's message, or what is raised and said, is stock's."""
+    del fast
+    _, collected = run(setup, program)
+    for data in collected:
+        with stock():
+            expected = encoded(data)
+
+        assert encoded(data) == expected

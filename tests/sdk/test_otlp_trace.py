@@ -20,6 +20,7 @@ from opentelemetry.trace import SpanContext, SpanKind
 
 from otel_fastpath.core import faults, otlp, stack
 from otel_fastpath.sdk import otlp_trace
+from otel_fastpath.sdk._otlp import Request
 
 STOCK = http_module.encode_spans
 CONTEXT = SpanContext(0x1234, 0x5678, is_remote=False)
@@ -214,7 +215,7 @@ class TestRequest:
     def make(self):
         """A request of one span, and the message that it stands for."""
         message = STOCK([make_span()])
-        return otlp_trace._Request(message.SerializeToString()), message
+        return Request(type(message), message.SerializeToString()), message
 
     def test_is_bytes_already(self):
         """Serialized by any of protobuf's ways, it is its bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+import opentelemetry.exporter.otlp.proto.http.metric_exporter
 import opentelemetry.sdk.metrics  # noqa: F401  # what is patched is there
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
@@ -38,6 +39,7 @@ def fastpath(core):
     try:
         names = {each.patch.name for each in applied()}
         assert {"metrics.counter", "metrics.updowncounter", "metrics.histogram", "metrics.gauge"} <= names
+        assert "otlp.http_metrics" in names, instrumentor.status()
         yield
     finally:
         instrumentor.uninstrument()

@@ -41,11 +41,13 @@ class World:
     """A provider, its instruments, and what was seen.
 
     Attributes:
+        collected: What the readers gave.
         seen: Collections, log records, results and exceptions, in the order in which they came.
     """
 
     def __init__(self, setup):
         self.seen = []
+        self.collected = []
         self.now = 1_000
         self._attributes = attributes()
         self._readers = [READERS[name]() for name in setup.readers]
@@ -102,7 +104,10 @@ class World:
         """Read one reader."""
         if self._readers:
             reader = self._readers[which % len(self._readers)]
-            self.seen.append(("collected", seen(reader.get_metrics_data())))
+            data = reader.get_metrics_data()
+            self.seen.append(("collected", seen(data)))
+            if data is not None:
+                self.collected.append(data)
 
     def switch(self, on):
         """Enable or disable the meter."""
@@ -128,7 +133,7 @@ class World:
 
 
 def run(setup, program):
-    """Everything that is seen of the program."""
+    """Everything that is seen of the program, and what its readers gave."""
     said = []
     handler = _Said(said)
     logger = logging.getLogger("opentelemetry")
@@ -155,4 +160,4 @@ def run(setup, program):
         for which in range(len(world._readers)):
             world.now += 1
             world.collect(which)
-    return world.seen
+    return world.seen, world.collected

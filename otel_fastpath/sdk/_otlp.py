@@ -1,0 +1,79 @@
+"""What the patches of the OTLP exporters share."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
+COMMON: Final = f"{EXPORTERS}.common._internal"
+COMMON_NAMES: Final = (
+    "_encode_attributes",
+    "_encode_instrumentation_scope",
+    "_encode_key_value",
+    "_encode_resource",
+    "_encode_span_id",
+    "_encode_trace_id",
+    "_encode_value",
+)
+
+
+class Request:
+    """A request that is bytes already; its message is parsed only where somebody looks inside.
+
+    Args:
+        kind: The message's class.
+        content: Its bytes.
+    """
+
+    __slots__ = ("_content", "_kind", "_message")
+
+    def __init__(self, kind: Any, content: bytes) -> None:
+        self._kind = kind
+        self._content = content
+        self._message: Any = None
+
+    def SerializePartialToString(self, **kwargs: Any) -> bytes:  # noqa: N802  # protobuf's name
+        """The request's bytes."""
+        # Whoever got the message may have changed it.
+        content = self._content if self._message is None else self._message.SerializePartialToString(**kwargs)
+        return bytes(content)
+
+    SerializeToString = SerializePartialToString
+
+    def ByteSize(self) -> int:  # noqa: N802  # protobuf's name
+        """How many bytes these are."""
+        return len(self.SerializePartialToString())
+
+    def _parsed(self) -> Any:
+        if self._message is None:
+            self._message = self._kind.FromString(self._content)
+        return self._message
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self._kind
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parsed(), name)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._parsed() == (other._parsed() if type(other) is Request else other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._parsed())
+
+    def __str__(self) -> str:
+        return str(self._parsed())
+
+    def __reduce__(self) -> Any:
+        return self._kind.FromString, (self.SerializePartialToString(),)
+
+
+def nulls(common: Any) -> bool:
+    """Whether None is an attribute value, an empty one; until 1.42 it is refused."""
+    try:
+        return common._encode_value(None) is not None
+    except Exception:  # upstream raises exactly that
+        return False

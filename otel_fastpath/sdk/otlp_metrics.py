@@ -1,0 +1,135 @@
+"""OTLP export of metrics: `encode_metrics` of the exporters of `opentelemetry-exporter-otlp-proto-http` and `-grpc`.
+
+Stock: 124,000 instructions for a point of a histogram with three attributes, under the interpreter's lock in one
+stretch for the whole collection. Here the points become bytes directly, and others get their turns.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import core
+from otel_fastpath.patching import Patch, SkipError
+from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, EXPORTERS, Request, nulls
+from otel_fastpath.sdk._upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.core.otlp_metrics import MetricsEncoder
+
+_METRICS_NAMES: Final = ("_encode_exemplars", "_encode_metric", "_encode_resource_metrics", "encode_metrics")
+_RESTS_ON: Final = (
+    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
+    *(f"{COMMON}.metrics_encoder:{name}" for name in _METRICS_NAMES),
+    "opentelemetry.sdk.metrics._internal.exemplar.exemplar:Exemplar",
+    "opentelemetry.sdk.metrics._internal.point:HistogramDataPoint",
+    "opentelemetry.sdk.metrics._internal.point:NumberDataPoint",
+)
+
+
+def _request_class() -> Any:
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest  # noqa: PLC0415
+
+    return ExportMetricsServiceRequest
+
+
+def _upstream() -> Any:
+    """Upstream's functions for what the encoder leaves to them; they are looked up when they are called."""
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
+    from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource as PB2Resource  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415
+
+    from otel_fastpath.core.otlp import Upstream  # noqa: PLC0415
+
+    def metric(owner: Any) -> bytes:
+        encoded = pb2.Metric(name=owner.name, description=owner.description, unit=owner.unit)
+        vars(metrics_encoder)["_encode_metric"](owner, encoded)
+        return bytes(encoded.SerializePartialToString())
+
+    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
+        attributes = _internal._encode_attributes(owner.attributes)
+        head = pb2.ResourceMetrics(resource=PB2Resource(attributes=attributes))
+        tail = pb2.ResourceMetrics(schema_url=owner.schema_url)
+        complete = len(attributes or ()) == len(owner.attributes)
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
+        encoded = _internal._encode_instrumentation_scope(owner)
+        head, tail = pb2.ScopeMetrics(scope=encoded), pb2.ScopeMetrics(schema_url=owner.schema_url)
+        complete = len(encoded.attributes) == len(owner.attributes)
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    return Upstream(metric, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+
+
+@functools.cache
+def _encoder(implementation: str) -> MetricsEncoder:
+    from otel_fastpath.core.otlp_metrics import MetricsEncoder  # noqa: PLC0415  # it imports the SDK
+
+    spans = core.hot("_otlp", implementation)
+    metrics = spans if implementation == core.COMPILED else core.hot("_otlp_metrics", core.PURE)
+    return MetricsEncoder(spans, metrics.encode_metric, _upstream())
+
+
+def _reader(names: dict[str, Any]) -> Callable[[], tuple[Any, ...]]:
+    """A function that gives those of upstream's functions that a module's namespace holds."""
+    held = tuple(name for name in (*COMMON_NAMES, *_METRICS_NAMES) if name in names)
+    return functools.partial(operator.itemgetter(*held), names)
+
+
+def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
+
+    if original is not metrics_encoder.encode_metrics:
+        raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")
+    encode = _encoder(core.implementation()[0]).encode_data
+    used = tuple(_reader(vars(module)) for module in (_internal, metrics_encoder))
+    as_read = tuple(read() for read in used)
+
+    @functools.wraps(original)
+    def encode_metrics(data: Any) -> Any:
+        # Whoever replaces one of upstream's functions wants it called.
+        if tuple([read() for read in used]) == as_read:
+            content = encode(data)
+            if content is not None:
+                return wrap(content)
+        return original(data)
+
+    return encode_metrics
+
+
+def _make_http(original: Any) -> Any:
+    return _make(original, functools.partial(Request, _request_class()))
+
+
+def _make_grpc(original: Any) -> Any:
+    # grpc's serializer is a method of the message's class: it takes nothing else.
+    return _make(original, _request_class().FromString)
+
+
+def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
+    return Patch(
+        name=f"otlp.{transport}_metrics",
+        target=f"{EXPORTERS}.{transport}.metric_exporter:encode_metrics",
+        why=why,
+        make=make,
+        requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
+        sources=sources(*_RESTS_ON),
+    )
+
+
+PATCHES: Final = (
+    _patch(
+        "http", "Encoding a histogram's point takes 124,000 instructions; here its bytes are written once.", _make_http
+    ),
+    _patch(
+        "grpc", "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.", _make_grpc
+    ),
+)
