@@ -10,13 +10,21 @@ if TYPE_CHECKING:
 
 
 def field(holder: Any, name: str) -> Any:
-    """The field of a model or the entry of a dict; None where there is none."""
+    """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none.
+
+    A model is not asked for what it lacks: pydantic makes an error of that first, which costs more than all the rest.
+    """
     if type(holder) is dict:
         return holder.get(name)
     own = getattr(holder, "__dict__", None)
-    if own is not None and name in own:
+    if own is None:
+        return getattr(holder, name, None)
+    if name in own:
         return own[name]
-    return getattr(holder, name, None)
+    extra = getattr(holder, "__pydantic_extra__", own)
+    if extra is own:
+        return getattr(holder, name, None)
+    return extra.get(name) if extra else None
 
 
 class Loose:

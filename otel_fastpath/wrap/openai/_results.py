@@ -43,7 +43,7 @@ def chat_usage(usage: Any, attributes: dict[str, Any]) -> None:
     if details := usage.prompt_tokens_details:
         if count := details.cached_tokens:
             attributes[names.CACHE_READ] = count
-        if count := details.cache_write_tokens:
+        if count := field(details, "cache_write_tokens"):
             attributes[names.CACHE_WRITE] = count
         if (count := details.audio_tokens) and whole(count):
             attributes[names.AUDIO_INPUT] = count
@@ -76,9 +76,9 @@ def response_usage(usage: Any, attributes: dict[str, Any]) -> None:
     if (count := usage.output_tokens) is not None:
         attributes[names.OUTPUT_TOKENS] = count
     if details := usage.input_tokens_details:
-        count = details.cache_write_tokens
+        count = field(details, "cache_write_tokens")
         if count is None:
-            count = getattr(details, "cache_creation_input_tokens", None)
+            count = field(details, "cache_creation_input_tokens")
         if count:
             attributes[names.CACHE_WRITE] = count
         if count := details.cached_tokens:
@@ -107,7 +107,7 @@ def finish_reasons(result: Any) -> list[str]:
         kind = item.type
         if kind in _TOOL_CALLS:
             # Calls of custom tools have no status.
-            if getattr(item, "status", None) in _ENDED:
+            if field(item, "status") in _ENDED:
                 found["tool_calls"] = None
         elif kind == "message":
             reason = reason_of(item.status)
