@@ -1,0 +1,1 @@
+"""Measurements whose attributes are known up front."""

@@ -1,0 +1,147 @@
+"""What recording promises beside equal metrics: exact sums from many threads, no memory for what is not seen again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
+from opentelemetry.sdk.metrics.view import View
+
+import otel_fastpath
+
+# OTEL_FASTPATH_TESTS=heavy: a million records.
+RECORDS = 125_000 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 5_000
+THREADS = 8
+
+
+@pytest.fixture
+def provided(instrumented):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Makes a meter and its reader, under the fast path."""
+    made = []
+
+    def make(views=(), **settings):
+        reader = InMemoryMetricReader(**settings)
+        made.append(MeterProvider(metric_readers=[reader], shutdown_on_exit=False, views=views))
+        return made[-1].get_meter("recording"), reader
+
+    yield make
+    for provider in made:
+        provider.shutdown()
+
+
+def points(reader):
+    """The points of each metric by its name."""
+    data = reader.get_metrics_data()
+    if data is None:
+        return {}
+    metrics = data.resource_metrics[0].scope_metrics[0].metrics
+    return {metric.name: metric.data.data_points for metric in metrics}
+
+
+def test_many_threads_sum_exactly(provided):  # noqa: C901  # the parts of one race
+    """While others collect, with delta temporality, every amount is collected once."""
+    from opentelemetry.sdk.metrics import Counter, Histogram
+
+    delta = dict.fromkeys((Counter, Histogram), AggregationTemporality.DELTA)
+    meter, reader = provided(preferred_temporality=delta)
+    counter, histogram = meter.create_counter("counter"), meter.create_histogram("histogram")
+    bound = otel_fastpath.bind(counter, {"by": "bound"})
+    start, done = threading.Barrier(THREADS + 1), threading.Event()
+
+    def record():
+        start.wait()
+        for number in range(RECORDS):
+            counter.add(1, {"by": "call", "odd": number % 2 == 1})
+            histogram.record(number % 7, {"by": "call"})
+            bound.add(1)
+
+    totals = {"counter": 0, "histogram": 0, "count": 0, "buckets": 0}
+
+    def collect():
+        for name, found in points(reader).items():
+            for point in found:
+                totals[name] += point.sum if name == "histogram" else point.value
+                if name == "histogram":
+                    totals["count"] += point.count
+                    totals["buckets"] += sum(point.bucket_counts)
+
+    def keep_collecting():
+        start.wait()
+        while not done.is_set():
+            collect()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        collector = threading.Thread(target=keep_collecting)
+        recorders = [threading.Thread(target=record) for _ in range(THREADS - 1)]
+        for thread in (collector, *recorders):
+            thread.start()
+        record()
+        for thread in recorders:
+            thread.join()
+        done.set()
+        collector.join()
+    finally:
+        sys.setswitchinterval(before)
+    collect()
+
+    assert totals == {
+        "counter": 2 * THREADS * RECORDS,
+        "histogram": THREADS * sum(number % 7 for number in range(RECORDS)),
+        "count": THREADS * RECORDS,
+        "buckets": THREADS * RECORDS,
+    }
+
+
+def test_attributes_that_a_view_takes_away_are_not_kept(provided):
+    """A set that never comes again leaves nothing once there are too many, and is counted all the same."""
+    meter, reader = provided(views=[View(instrument_name="*", attribute_keys={"route"})])
+    counter = meter.create_counter("counter")
+
+    for number in range(5_000):
+        counter.add(1, {"route": "/a", "request": number})
+
+    (point,) = points(reader)["counter"]
+    assert (dict(point.attributes), point.value) == ({"route": "/a"}, 5_000)
+    assert len(counter._otel_fastpath_recorder.series) <= 1_100
+
+
+def test_nothing_stays_on_instruments(instrumentor, core):
+    """After `uninstrument()` they are upstream's again, bound ones too, and lose nothing."""
+    instrumentor.instrument(core=core)
+    reader = InMemoryMetricReader()
+    counter = MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("off").create_counter("counter")
+    bound = otel_fastpath.bind(counter, {"a": 1})
+    for _ in range(3):
+        bound.add(1)
+        counter.add(1, {"a": 1})
+    assert "_otel_fastpath_recorder" in vars(counter)
+
+    instrumentor.uninstrument()
+    bound.add(1)
+    counter.add(1, {"a": 1})
+
+    assert "_otel_fastpath_recorder" not in vars(counter)
+    assert [point.value for point in points(reader)["counter"]] == [8]
+
+
+def test_a_bound_proxy_becomes_real(instrumented, core):  # noqa: ARG001  # the fast path is on
+    """What was bound before there was a provider records once there is one."""
+    from opentelemetry.metrics import _internal
+
+    meter = _internal._ProxyMeter("proxy", "1", "")
+    bound = otel_fastpath.bind(meter.create_histogram("proxied"), {"a": 1})
+    bound.record(1)
+    reader = InMemoryMetricReader()
+    meter.on_set_meter_provider(MeterProvider(metric_readers=[reader], shutdown_on_exit=False))
+    for _ in range(3):
+        bound.record(2)
+
+    (point,) = points(reader)["proxied"]
+    assert (point.count, point.sum) == (3, 6)
+    assert bound._series is not None
