@@ -125,7 +125,11 @@ class Call:
     def _tell(self, failure: Any, error: Any) -> None:
         span = self.span
         if failure.recorded:
-            span.record_exception(error)
+            try:
+                span.record_exception(error)
+            except Exception as fault:
+                # The exception's own text cannot be had; what else is known of it is told.
+                span.add_event("exception", {"exception.type": failure.type, "exception.message": repr(type(fault))})
         if failure.attributes:
             span.set_attributes(failure.attributes)
         span.set_attribute("error.type", failure.type)
