@@ -115,6 +115,11 @@ bench-peers: peers
 bench-openai: peers
 	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)
 
+# What the official OpenAI instrumentation's own tests recorded, replayed with it and with ours.
+.PHONY: openai-cassettes
+openai-cassettes: peers
+	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
+
 # An injected slowdown is caught in 20 of 20 runs, no change fails in 0 of 40, beside two busy neighbours: half an hour.
 .PHONY: budget-proof
 budget-proof: setup

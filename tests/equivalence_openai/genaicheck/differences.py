@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Seen = dict[str, Any]
+# What the official one has a name for and never sets.
+NEVER_SET = frozenset({"gen_ai.request.reasoning.level", "gen_ai.request.previous_response.id"})
 CAPTURED = ("span_only", "event_only", "span_and_event")
 
 
