@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
 from opentelemetry.sdk.metrics import (
@@ -80,6 +81,9 @@ VIEWS = {
     "own sum": lambda: View(instrument_name="counter", aggregation=OwnSum()),
     "own view": lambda: OwnView(instrument_name="*", attribute_keys={"b"}),
 }
+if "aggregation_cardinality_limit" in inspect.signature(View).parameters:
+    # Since 1.45.2.
+    VIEWS["limit"] = lambda: View(instrument_name="*", aggregation_cardinality_limit=2)
 FILTERS = {
     "default": TraceBasedExemplarFilter,
     "on": AlwaysOnExemplarFilter,
