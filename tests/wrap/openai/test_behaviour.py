@@ -17,6 +17,8 @@ from opentelemetry.trace import StatusCode
 
 from otel_fastpath.core import faults
 from otel_fastpath.wrap.openai import _patches
+from otel_fastpath.wrap.openai._calls import Call
+from otel_fastpath.wrap.openai._streams import Pending
 from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 
 ASK = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
@@ -225,3 +227,18 @@ def test_a_fault_of_ours_is_not_the_hosts(told, client, monkeypatch, no_fault): 
 
     assert client(CHAT).chat.completions.create(**ASK).id == "chatcmpl-1"
     assert places == ["the beginning of an OpenAI call"]
+
+
+def test_nothing_is_kept_of_calls_that_are_over(told, client):
+    """Neither of the call, nor of its stream, nor of what names it."""
+    made = client(CHAT)
+    streaming = client(CHUNKS)
+    for _ in range(50):
+        made.chat.completions.create(**ASK)
+        for _ in streaming.chat.completions.create(**ASK, stream=True):
+            pass
+    gc.collect()
+
+    assert [each for each in gc.get_objects() if type(each) in {Call, Pending}] == []
+    assert len(told.spans()) == 100
+    assert len(_patches._telemetry._known) == 1
