@@ -5,10 +5,21 @@ For the budgets: what a whole call of the client takes is in `bench_openai.py`, 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import bench_openai
+
+# Scenarios are counted in forks: what every set-up would import is imported before.
+import httpx2
+import openai
 from bench_openai import CAPTURE, CHAT, CHUNKS, RESPONSE, chat_answer, chat_chunks, response_answer, response_events
+from openai._base_client import SyncAPIClient
+from openai._models import FinalRequestOptions, construct_type
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response, ResponseStreamEvent
+
+from otel_fastpath import FastpathInstrumentor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +34,6 @@ class Given:
     """
 
     def __init__(self, stub: Any, request: Any) -> None:
-        import httpx2  # noqa: PLC0415  # the client brings it
-        import openai  # noqa: PLC0415  # likewise
-        from openai._models import FinalRequestOptions, construct_type  # noqa: PLC0415  # likewise
-        from openai.types.chat import ChatCompletion, ChatCompletionChunk  # noqa: PLC0415  # likewise
-        from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415  # likewise
-
         self.client = openai.OpenAI(api_key="sk-bench", base_url="http://localhost:1/v1")
         self.bare, self.request = stub, request
 
@@ -64,12 +69,7 @@ def _stub(self: Any, cast_to: Any, options: Any, **kwargs: Any) -> Any:  # noqa:
 
 
 def _hooked(core: str, content: str = "no_content", *, sampled: bool = True) -> Given:
-    import os  # noqa: PLC0415  # set before the wrapper reads it
-
-    from openai._base_client import SyncAPIClient  # noqa: PLC0415  # its own request is replaced first
-
-    from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # after that
-
+    # Both before the wrapper looks at them.
     os.environ[CAPTURE] = content
     SyncAPIClient.request = _stub  # type: ignore[assignment, method-assign]
     bench_openai.provide(sampled=sampled)

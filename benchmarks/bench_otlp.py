@@ -17,6 +17,10 @@ from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+# Scenarios are counted in forks: what every set-up would import is imported before.
+from otel_fastpath import FastpathInstrumentor, core
+from otel_fastpath.core import otlp
+
 ATTRIBUTES = {
     "http.request.method": "GET",
     "url.scheme": "http",
@@ -91,9 +95,6 @@ def compiled() -> Given:
 
 
 def _fastpath(asked: str) -> Given:
-    from otel_fastpath import FastpathInstrumentor, core  # noqa: PLC0415  # stock goes without
-    from otel_fastpath.core import otlp  # noqa: PLC0415
-
     # valgrind is fifty times slower: there would be fifty times as many pauses in which others could run.
     otlp._STRETCH = otlp._LONG_STRETCH = 1.0
     instrumentor = FastpathInstrumentor()
