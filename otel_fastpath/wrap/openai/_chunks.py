@@ -8,7 +8,7 @@ from otel_fastpath.wrap.openai import _messages as messages
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai import _parts as parts
 from otel_fastpath.wrap.openai import _results as results
-from otel_fastpath.wrap.openai._fields import field, items, text
+from otel_fastpath.wrap.openai._fields import Loose, field, items, text
 from otel_fastpath.wrap.openai._requests import is_compacted
 
 
@@ -84,13 +84,13 @@ class _Said:
         self.calls: dict[Any, tuple[Any, Any, list[str]]] = {}
 
     def add(self, delta: Any) -> None:
-        content = field(delta, "content")
+        # Asked for before anything is kept: what lacks one of them comes again, as `Loose`.
+        content, refusal, calls = delta.content, delta.refusal, delta.tool_calls
         if isinstance(content, str):
             self.content.append(content)
-        refusal = field(delta, "refusal")
         if isinstance(refusal, str):
             self.refusal.append(refusal)
-        for call in items(field(delta, "tool_calls")):
+        for call in calls or ():
             function = field(call, "function")
             index = field(call, "index")
             if index not in self.calls:
@@ -146,7 +146,7 @@ class ChatChunks(Chunks):
             if reason:
                 self._reasons[index] = reason
             if self.captured is not None and field(choice, "delta"):
-                self._said.setdefault(index, _Said()).add(field(choice, "delta"))
+                self._said.setdefault(index, _Said()).add(Loose(field(choice, "delta")))
         usage = field(chunk, "usage")
         if usage is not None:
             self._usage = usage
