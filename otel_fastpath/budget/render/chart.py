@@ -19,6 +19,7 @@ _WIDTH: Final = _LABEL + _PLOT + _VALUE
 _TICKS: Final = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 _END: Final = 1.55
 _LONGEST_LABEL: Final = 46
+_KEPT_END: Final = 20
 
 STYLE: Final = """\
 .otf{--ink:#1c2430;--soft:#6b7686;--line:#d5dae1;--good:#16794c;--bad:#b3261e;--unsure:#9a6200;--none:#5b6b80;\
@@ -76,7 +77,10 @@ def _chart(chart: Chart) -> str:
 
 def _mark(mark: Mark, y: int) -> str:
     tone = mark.tone if mark.tone in (GOOD, BAD, UNSURE) else "none"
-    label = mark.label if len(mark.label) <= _LONGEST_LABEL else f"{mark.label[: _LONGEST_LABEL - 1]}…"
+    label = mark.label
+    if len(label) > _LONGEST_LABEL:
+        # Its end says what was limited.
+        label = f"{label[: _LONGEST_LABEL - _KEPT_END - 1]}…{label[-_KEPT_END:]}"
     parts = [f'<g class="{tone}"><title>{escape(mark.label)}: {escape(mark.text)}</title>']
     parts.append(f'<text x="{_LABEL - 14}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
     parts.append(f'<text class="soft" x="{_LABEL + _PLOT + 12}" y="{y + 4}">{escape(mark.text)}</text>')
