@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import textwrap
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -105,16 +106,27 @@ def _table(rows: Sequence[Row], width: int) -> list[str]:
     for (name, state, target), row in zip(cells, [None, *rows], strict=True):
         first, *more = _target(target, room)
         if row is not None:
-            more += textwrap.wrap(row.reason, room, break_long_words=False)
+            reason = textwrap.wrap(row.reason, room, break_long_words=False)
+            more += [part for line in reason for part in _at_dots(line, room)]
         lines.append(f"{name:{name_width}}{_GAP}{state:{state_width}}{_GAP}{first}")
         lines += [indent + line for line in more]
     return lines
 
 
 def _target(target: str, room: int) -> list[str]:
-    """The target, in two lines where it has no room in one."""
+    """The target, in lines that have room: the module and what is in it."""
     module, _, name = target.partition(":")
-    return [target] if len(target) <= room or not name else [f"{module}:", f"{_GAP}{name}"]
+    return [target] if len(target) <= room or not name else [*_at_dots(f"{module}:", room), f"{_GAP}{name}"]
+
+
+def _at_dots(text: str, room: int) -> list[str]:
+    """A dotted name in lines that have room."""
+    lines = [""]
+    for part in re.findall(r"[^.]+\.?", text) if len(text) > room else [text]:
+        if lines[-1] and len(lines[-1]) + len(part) > room:
+            lines.append(_GAP)
+        lines[-1] += part
+    return lines
 
 
 def _summary(rows: Sequence[Row]) -> str:

@@ -67,21 +67,17 @@ def start_span(
     kind: Any,
     attributes: Any,
     links: Any,
-    start_time: Any,
-    record_exception: Any,
-    set_status_on_exception: Any,
+    start: Any,
+    records: Any,
+    sets: Any,
 ) -> Any:
     """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it."""
     try:
-        if COMPILED:
-            plan = c_read(tracer, "_otel_fastpath_plan")
-            is_current = c_read(plan.processor, "_span_processors") is plan.processors
-        else:
-            plan = tracer._otel_fastpath_plan
-            is_current = plan.processor._span_processors is plan.processors
+        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
+        processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
     except AttributeError:
-        is_current = False
-    if not is_current:
+        plan = processors = None
+    if plan is None or processors is not plan.processors:
         # There is none yet, or processors were added.
         plan = _make_plan(tracer)
         if plan is None:
@@ -92,10 +88,11 @@ def start_span(
     elif COMPILED:
         found_outer = c_current(_variable, _SPAN_KEY)
     else:
-        current = _variable.get()
-        found_outer = _get(current, _SPAN_KEY) if current else None
+        found_outer = _get(_variable.get(), _SPAN_KEY)
     parent: Any = None
     outer: Any = None
+    trace_id = state = None
+    flags = rule = 0
     if found_outer is not None and isinstance(found_outer, SpanState):
         # Of the type that the compiled core reads without a look-up.
         outer = found_outer
@@ -104,39 +101,53 @@ def start_span(
     if outer is not None:
         flags = outer.trace_flags
         if flags < INVALID:
-            parent = outer.made_context
-            if parent is None:
-                parent = SpanState.get_span_context(outer)
+            parent = outer.made_context or SpanState.get_span_context(outer)
         trace_id = outer.trace_id
         state = outer.trace_state
         # What is left of the flags is whether the trace id is random.
-        if flags & 1:
-            rule = plan.local_sampled
-            flags -= 1
-        else:
-            rule = plan.local_not_sampled
+        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
+        flags = flags & ~1
     elif found_outer is not None:
         found = _foreign_parent(plan, found_outer)
         if found is not None:
             if not found:
                 return None
             parent, trace_id, flags, state, rule = found
-            flags &= plan.random_flag
-    if plan.config is None:
-        enabled = tracer._is_enabled()
-    else:
-        enabled = c_read(plan.config, "is_enabled") if COMPILED else plan.config.is_enabled
+    return _sampled(
+        plan, tracer, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
+    )
+
+
+def _sampled(
+    plan: Any,
+    tracer: Any,
+    name: Any,
+    context: Any,
+    kind: Any,
+    attributes: Any,
+    links: Any,
+    start: Any,
+    records: Any,
+    sets: Any,
+    parent: Any,
+    trace_id: Any,
+    flags: Any,
+    state: Any,
+    rule: Any,
+) -> Any:
+    """Decide on the span, give it its ids, and make it. The last four are what follows from a parent."""
+    config = plan.config
+    enabled = (
+        tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
+    )
     if not enabled:
         return NonRecordingSpan(get_current_span(context).get_span_context())
     if parent is None:
         flags = plan.random_flag
-        if plan.random_ids:
-            # Zero is invalid; the generator itself knows what to do then.
-            trace_id = getrandbits(128) or plan.generator.generate_trace_id()
-        else:
-            trace_id = plan.generator.generate_trace_id()
-            if flags and not plan.generator.is_trace_id_random():
-                flags = 0
+        # Zero is invalid; the generator itself knows what to do then.
+        trace_id = (getrandbits(128) if plan.random_ids else 0) or plan.generator.generate_trace_id()
+        if flags and not plan.random_ids and not plan.generator.is_trace_id_random():
+            flags = 0
         state = DEFAULT_TRACE_STATE
         rule = plan.root
     if rule == ASK:
@@ -147,24 +158,14 @@ def start_span(
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
     bits = flags + 1 if rule == SAMPLE else flags
+    span_id = (getrandbits(64) if plan.random_ids else 0) or plan.generator.generate_span_id()
     own: Any = None
-    if plan.random_ids:
-        span_id = getrandbits(64) or plan.generator.generate_span_id()
-    else:
-        span_id = plan.generator.generate_span_id()
+    if not plan.random_ids:
         own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[bits], trace_state=state)
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
     if rule == DROP:
-        dropped = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
-        if own is None:
-            if COMPILED:
-                own = c_span_context(SpanContext, trace_id, span_id, FLAGS[bits], state)
-            else:
-                own = _tuple_new(SpanContext, (trace_id, span_id, False, FLAGS[bits], state, True))
-        dropped._context = own
-        return dropped
+        return _dropped(trace_id, span_id, bits, state, own)
     span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
-    span.plan = plan
     span.trace_id = trace_id
     span.span_id = span_id
     span.trace_flags = bits if own is None or own[5] else bits | INVALID
@@ -172,10 +173,21 @@ def start_span(
     span.made_context = own
     span._name = name
     span._parent = parent
-    span._record_exception = record_exception
-    span._set_status_on_exception = set_status_on_exception
-    _begin(span, context, kind, attributes, links, start_time, metrics)
+    span._record_exception = records
+    span._set_status_on_exception = sets
+    _begin(span, plan, context, kind, attributes, links, start, metrics)
     return span
+
+
+def _dropped(trace_id: Any, span_id: Any, bits: Any, state: Any, own: Any) -> Any:
+    """The span of a trace that nobody records."""
+    dropped = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
+    if own is None and COMPILED:
+        own = c_span_context(SpanContext, trace_id, span_id, FLAGS[bits], state)
+    elif own is None:
+        own = _tuple_new(SpanContext, (trace_id, span_id, False, FLAGS[bits], state, True))
+    dropped._context = own
+    return dropped
 
 
 def drops(tracer: Any) -> Any:
@@ -221,7 +233,7 @@ def _foreign_parent(plan: Any, outer: Any) -> Any:
     """What follows from a span that is not of this core, or None where it is no valid parent.
 
     Returns:
-        Its span context, trace id, flags, trace state, and the rule for its children. Nothing of all that where
+        Its span context, trace id, random flag, trace state, and the rule for its children. Nothing of all that where
         upstream must say what is wrong with it.
     """
     parent = outer.get_span_context() if isinstance(outer, Span) else None
@@ -236,7 +248,7 @@ def _foreign_parent(plan: Any, outer: Any) -> Any:
         rule = plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     else:
         rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
-    return parent, trace_id, flags, state, rule
+    return parent, trace_id, flags & plan.random_flag, state, rule
 
 
 def _proxied(attributes: Any) -> Any:
@@ -250,12 +262,14 @@ def _low_64_bits(trace_id: Any) -> Any:
     return c_low_64_bits(trace_id) if COMPILED else trace_id & 0xFFFFFFFFFFFFFFFF
 
 
-def _begin(made_span: Any, context: Any, kind: Any, attributes: Any, links: Any, start_time: Any, metrics: Any) -> None:
+def _begin(
+    made_span: Any, plan: Any, context: Any, kind: Any, attributes: Any, links: Any, start_time: Any, metrics: Any
+) -> None:
     """Give a new span what is empty or its tracer's, its kind, attributes and links, and its start."""
     span = made_span
-    plan = span.plan
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
-        plan = span.plan = plan.served
+        plan = plan.served
+    span.plan = plan
     span._kind = kind
     span._record_end_metrics = metrics
     span._resource = plan.resource

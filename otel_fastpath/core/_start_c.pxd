@@ -57,9 +57,10 @@ cdef _proxied(object attributes)
 
 cdef unsigned long long _low_64_bits(object trace_id) except? 0xFFFFFFFFFFFFFFFF
 
-@cython.locals(span=SpanState, plan=Plan)
+@cython.locals(span=SpanState)
 cdef _begin(
     object made_span,
+    Plan plan,
     object context,
     object kind,
     object attributes,
@@ -68,7 +69,28 @@ cdef _begin(
     object metrics,
 )
 
-@cython.locals(plan=Plan, found=tuple, flags=cython.int, bits=cython.int, rule=cython.int, is_current=cython.bint, outer=SpanState, span=SpanState)
+cdef _dropped(object trace_id, object span_id, int bits, object state, object own)
+
+@cython.locals(bits=cython.int, span=SpanState)
+cdef _sampled(
+    Plan plan,
+    object tracer,
+    object name,
+    object context,
+    object kind,
+    object attributes,
+    object links,
+    object start,
+    object records,
+    object sets,
+    object parent,
+    object trace_id,
+    int flags,
+    object state,
+    int rule,
+)
+
+@cython.locals(plan=Plan, found=tuple, flags=cython.int, rule=cython.int, outer=SpanState)
 cpdef start_span(
     object tracer,
     object name,
@@ -76,7 +98,7 @@ cpdef start_span(
     object kind,
     object attributes,
     object links,
-    object start_time,
-    object record_exception,
-    object set_status_on_exception,
+    object start,
+    object records,
+    object sets,
 )
