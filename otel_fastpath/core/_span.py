@@ -197,17 +197,20 @@ class SpanState:
                         or (len(store) == len(kept) and tuple(store) == tuple(kept))
                         or store.keys().isdisjoint(kept)
                     )
-                    if at_once and self._end_time is None:
-                        store.update(kept)
+                    most = plan.max_attributes - len(kept)
+                    # Other threads may have filled it: between looking for room and taking it nothing is called.
+                    if len(store) <= most and self._end_time is None:
+                        if at_once:
+                            store.update(kept)
+                            return
+                        for key, value in kept.items():
+                            # An overwritten attribute moves to the end.
+                            if key in store and self._end_time is None:
+                                del store[key]
+                                store[key] = value
+                            elif self._end_time is None:
+                                store[key] = value
                         return
-                    for key, value in kept.items():
-                        # An overwritten attribute moves to the end.
-                        if key in store and self._end_time is None:
-                            del store[key]
-                            store[key] = value
-                        elif self._end_time is None:
-                            store[key] = value
-                    return
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
         _stock_set_attributes(self, made(attributes, self._end_time is None))
