@@ -47,6 +47,7 @@ _tuple_new = tuple.__new__
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
+_NO_PARENT = (None, None, 0, None, 0)
 # Indexed by the rules.
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
@@ -78,8 +79,7 @@ def start_span(
     except AttributeError:
         plan = processors = None
     if plan is None or processors is not plan.processors:
-        # There is none yet, or processors were added.
-        plan = _make_plan(tracer)
+        plan = _make_plan(tracer)  # there is none yet, or processors were added
         if plan is None:
             return None
     runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
@@ -89,19 +89,18 @@ def start_span(
         found_outer = c_current(_variable, _SPAN_KEY)
     else:
         found_outer = _get(_variable.get(), _SPAN_KEY)
-    parent: Any = None
-    outer: Any = None
-    trace_id = state = None
+    parent = outer = trace_id = state = None
     flags = rule = 0
     if found_outer is not None and isinstance(found_outer, SpanState):
-        # Of the type that the compiled core reads without a look-up.
-        outer = found_outer
+        outer = found_outer  # of the type that the compiled core reads without a look-up
         if outer.trace_flags >= REPLACED:
             outer = None
     if outer is not None:
         flags = outer.trace_flags
         if flags < INVALID:
-            parent = outer.made_context or SpanState.get_span_context(outer)
+            parent = outer.made_context
+            if parent is None:
+                parent = SpanState.get_span_context(outer)
         trace_id = outer.trace_id
         state = outer.trace_state
         # What is left of the flags is whether the trace id is random.
@@ -109,18 +108,22 @@ def start_span(
         flags = flags & ~1
     elif found_outer is not None:
         found = _foreign_parent(plan, found_outer)
-        if found is not None:
-            if not found:
-                return None
-            parent, trace_id, flags, state, rule = found
+        if found is None:
+            return None
+        parent, trace_id, flags, state, rule = found
+    config = plan.config
+    enabled = (
+        tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
+    )
+    if not enabled:
+        return NonRecordingSpan(get_current_span(context).get_span_context())
     return _sampled(
-        plan, tracer, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
+        plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
     )
 
 
 def _sampled(
     plan: Any,
-    tracer: Any,
     name: Any,
     context: Any,
     kind: Any,
@@ -136,18 +139,15 @@ def _sampled(
     rule: Any,
 ) -> Any:
     """Decide on the span, give it its ids, and make it. The last four are what follows from a parent."""
-    config = plan.config
-    enabled = (
-        tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
-    )
-    if not enabled:
-        return NonRecordingSpan(get_current_span(context).get_span_context())
     if parent is None:
         flags = plan.random_flag
-        # Zero is invalid; the generator itself knows what to do then.
-        trace_id = (getrandbits(128) if plan.random_ids else 0) or plan.generator.generate_trace_id()
-        if flags and not plan.random_ids and not plan.generator.is_trace_id_random():
-            flags = 0
+        if plan.random_ids:
+            # Zero is invalid; the generator itself knows what to do then.
+            trace_id = getrandbits(128) or plan.generator.generate_trace_id()
+        else:
+            trace_id = plan.generator.generate_trace_id()
+            if flags and not plan.generator.is_trace_id_random():
+                flags = 0
         state = DEFAULT_TRACE_STATE
         rule = plan.root
     if rule == ASK:
@@ -158,9 +158,11 @@ def _sampled(
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
     bits = flags + 1 if rule == SAMPLE else flags
-    span_id = (getrandbits(64) if plan.random_ids else 0) or plan.generator.generate_span_id()
     own: Any = None
-    if not plan.random_ids:
+    if plan.random_ids:
+        span_id = getrandbits(64) or plan.generator.generate_span_id()
+    else:
+        span_id = plan.generator.generate_span_id()
         own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[bits], trace_state=state)
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
     if rule == DROP:
@@ -230,20 +232,20 @@ def _outer_span(context: Any) -> Any:
 
 
 def _foreign_parent(plan: Any, outer: Any) -> Any:
-    """What follows from a span that is not of this core, or None where it is no valid parent.
+    """What follows from a span that is not of this core.
 
     Returns:
-        Its span context, trace id, random flag, trace state, and the rule for its children. Nothing of all that where
-        upstream must say what is wrong with it.
+        Its span context, trace id, random flag, trace state, and the rule for its children; `_NO_PARENT` where it is
+        no valid parent. None where upstream must say what is wrong with it.
     """
     parent = outer.get_span_context() if isinstance(outer, Span) else None
     if parent is None:
-        return None
+        return _NO_PARENT
     if not isinstance(parent, SpanContext):
-        return ()
+        return None
     trace_id, _, remote, flags, state, valid = parent
     if not valid:
-        return None
+        return _NO_PARENT
     if remote:
         rule = plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     else:

@@ -39,6 +39,7 @@ cdef int DROP
 cdef int RECORD_ONLY
 cdef int SAMPLE
 cdef int RATIO
+cdef tuple _NO_PARENT
 cdef tuple _DECISIONS
 cdef dict _RULES
 cdef object _make_plan
@@ -74,7 +75,6 @@ cdef _dropped(object trace_id, object span_id, int bits, object state, object ow
 @cython.locals(bits=cython.int, span=SpanState)
 cdef _sampled(
     Plan plan,
-    object tracer,
     object name,
     object context,
     object kind,
