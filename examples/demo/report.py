@@ -109,7 +109,7 @@ def summary(found: dict[str, Any]) -> str:
     return (
         f"Telemetry took {stock:,.0f} us of CPU per request as it is, {fastpath:,.0f} us with otel-fastpath: {share}. "
         f"{found['rounds']} rounds of {found['requests_per_round']} requests each; medians of the rounds. "
-        f"{found['legs']['fastpath']['own_metric_series']} metric series are otel-fastpath's own: exceptions by type."
+        f"{found['legs']['fastpath']['own_metric_series']} metric series are otel-fastpath's own."
     )
 
 
