@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching import Patch
+from otel_fastpath.sdk._upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
 
 EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
 COMMON: Final = f"{EXPORTERS}.common._internal"
@@ -77,3 +86,23 @@ def nulls(common: Any) -> bool:
         return common._encode_value(None) is not None
     except Exception:  # upstream raises exactly that
         return False
+
+
+def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], Any], ...]:
+    """A function for each module that gives those of these functions that its namespace holds."""
+    return tuple(
+        functools.partial(operator.itemgetter(*(name for name in names if name in vars(module))), vars(module))
+        for module in modules
+    )
+
+
+def patch(transport: str, signal: str, target: str, why: str, make: Callable[[Any], Any], rests_on: Any) -> Patch:
+    """The patch of one exporter's encode function, `target` in the exporter's package, for this signal."""
+    return Patch(
+        name=f"otlp.{transport}_{signal}",
+        target=f"{EXPORTERS}.{transport}.{target}",
+        why=why,
+        make=make,
+        requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
+        sources=sources(*rests_on),
+    )

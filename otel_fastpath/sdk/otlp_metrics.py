@@ -7,18 +7,17 @@ stretch for the whole collection. Here the points become bytes directly, and oth
 from __future__ import annotations
 
 import functools
-import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.patching import Patch, SkipError
-from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, EXPORTERS, Request, nulls
-from otel_fastpath.sdk._upstream import SDK, sources
+from otel_fastpath.patching import SkipError
+from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, Request, nulls, patch, readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.core.otlp_metrics import MetricsEncoder
+    from otel_fastpath.patching import Patch
 
 _METRICS_NAMES: Final = ("_encode_exemplars", "_encode_metric", "_encode_resource_metrics", "encode_metrics")
 _RESTS_ON: Final = (
@@ -77,12 +76,6 @@ def _encoder(implementation: str) -> MetricsEncoder:
     return MetricsEncoder(spans, metrics.encode_metric, _upstream())
 
 
-def _reader(names: dict[str, Any]) -> Callable[[], tuple[Any, ...]]:
-    """A function that gives those of upstream's functions that a module's namespace holds."""
-    held = tuple(name for name in (*COMMON_NAMES, *_METRICS_NAMES) if name in names)
-    return functools.partial(operator.itemgetter(*held), names)
-
-
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
@@ -90,7 +83,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     if original is not metrics_encoder.encode_metrics:
         raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")
     encode = _encoder(core.implementation()[0]).encode_data
-    used = tuple(_reader(vars(module)) for module in (_internal, metrics_encoder))
+    used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)
     as_read = tuple(read() for read in used)
 
     @functools.wraps(original)
@@ -115,14 +108,7 @@ def _make_grpc(original: Any) -> Any:
 
 
 def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
-    return Patch(
-        name=f"otlp.{transport}_metrics",
-        target=f"{EXPORTERS}.{transport}.metric_exporter:encode_metrics",
-        why=why,
-        make=make,
-        requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
-        sources=sources(*_RESTS_ON),
-    )
+    return patch(transport, "metrics", "metric_exporter:encode_metrics", why, make, _RESTS_ON)
 
 
 PATCHES: Final = (

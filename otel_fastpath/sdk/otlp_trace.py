@@ -7,18 +7,17 @@ Here the spans become bytes directly. Transport, retries, compression, headers a
 from __future__ import annotations
 
 import functools
-import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.patching import Patch, SkipError
-from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, EXPORTERS, Request, nulls
-from otel_fastpath.sdk._upstream import SDK, sources
+from otel_fastpath.patching import SkipError
+from otel_fastpath.sdk._otlp import COMMON, COMMON_NAMES, Request, nulls, patch, readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otel_fastpath.core.otlp import Encoder
+    from otel_fastpath.patching import Patch
 
 _TRACE_NAMES: Final = (
     "_encode_events",
@@ -95,12 +94,6 @@ def _encoder(implementation: str) -> Encoder:
     return Encoder(core.hot("_otlp", implementation), _upstream())
 
 
-def _reader(names: dict[str, Any]) -> Callable[[], tuple[Any, ...]]:
-    """A function that gives those of upstream's functions that a module's namespace holds."""
-    held = tuple(name for name in (*COMMON_NAMES, *_TRACE_NAMES) if name in names)
-    return functools.partial(operator.itemgetter(*held), names)
-
-
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415
@@ -110,7 +103,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("upstream's numbers of span kinds are not those that the encoder writes")
     encode = _encoder(core.implementation()[0]).encode
-    used = tuple(_reader(vars(module)) for module in (_internal, trace_encoder))
+    used = readers((*COMMON_NAMES, *_TRACE_NAMES), _internal, trace_encoder)
     as_read = tuple(read() for read in used)
 
     @functools.wraps(original)
@@ -135,14 +128,7 @@ def _make_grpc(original: Any) -> Any:
 
 
 def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
-    return Patch(
-        name=f"otlp.{transport}_spans",
-        target=f"{EXPORTERS}.{transport}.trace_exporter:encode_spans",
-        why=why,
-        make=make,
-        requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
-        sources=sources(*_RESTS_ON),
-    )
+    return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON)
 
 
 PATCHES: Final = (
