@@ -13,6 +13,7 @@ import sys
 from itertools import cycle
 from typing import Any
 
+from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc_exporter
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -101,9 +102,9 @@ def _fastpath(asked: str) -> Given:
     instrumentor.instrument(core=asked, disabled="exceptions")
     if core.implementation()[0] != asked:
         raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
-    [row] = [row for row in instrumentor.status() if row.name == "otlp.http_spans"]
-    if row.state.value != "applied":
-        raise RuntimeError(f"{row.name} is not applied: {row.reason}")
+    for row in instrumentor.status():
+        if row.name in {"otlp.http_spans", "otlp.grpc_spans"} and row.state.value != "applied":
+            raise RuntimeError(f"{row.name} is not applied: {row.reason}")
     return Given()
 
 
@@ -144,6 +145,16 @@ def plain_110(given: Given) -> None:
 def plain_11(given: Given) -> None:
     """One more: what budgets hold."""
     encode(given.plain[: FEW + 1])
+
+
+def grpc_10(given: Given) -> None:
+    """Ten spans, as the message that grpc sends."""
+    grpc_exporter.encode_spans(given.plain[:FEW]).SerializePartialToString()
+
+
+def grpc_11(given: Given) -> None:
+    """One more: what budgets hold."""
+    grpc_exporter.encode_spans(given.plain[: FEW + 1]).SerializePartialToString()
 
 
 def long_10(given: Given) -> None:
