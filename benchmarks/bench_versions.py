@@ -27,10 +27,12 @@ class Given:
 
     Attributes:
         version: `importlib.metadata.version`, or what is put in its place.
+        schema_url: What the official instrumentations ask which schema they follow.
     """
 
     def __init__(self, version: Callable[[str], str]) -> None:
         self.version = version
+        self.schema_url = _semconv._get_schema_url_for_signal_types
 
 
 def stock() -> Given:
@@ -59,4 +61,4 @@ def lookup(given: Given) -> None:
 
 def schema_url(given: Given) -> None:
     """The schema that an instrumentation's connections follow: six version numbers are parsed."""
-    _semconv._get_schema_url_for_signal_types(SIGNALS)
+    given.schema_url(SIGNALS)
