@@ -26,7 +26,9 @@ PURE = "py"
 TWINS = (
     "_api_c",
     "_attributes_c",
+    "_bound_c",
     "_call_c",
+    "_exemplars_c",
     "_metrics_c",
     "_otlp_c",
     "_plan_c",

@@ -132,6 +132,20 @@ cdef extern from *:
         }
         return low;
     }
+    /* What a lock's bound method `locked` gives, by its C function where it is one without arguments. */
+    static int otel_fastpath_is_locked(PyObject *locked) {
+        PyObject *given;
+        int is_locked;
+        if (PyCFunction_CheckExact(locked) && PyCFunction_GET_FLAGS(locked) == METH_NOARGS) {
+            given = PyCFunction_GET_FUNCTION(locked)(PyCFunction_GET_SELF(locked), NULL);
+        } else {
+            given = PyObject_CallNoArgs(locked);
+        }
+        if (given == NULL) return -1;
+        is_locked = PyObject_IsTrue(given);
+        Py_DECREF(given);
+        return is_locked;
+    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -143,6 +157,7 @@ cdef extern from *:
     object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
     bint c_is_amount "otel_fastpath_is_amount"(object amount, bint is_signed)
     Py_ssize_t c_bisect "otel_fastpath_bisect"(object bounds, double number)
+    bint c_is_locked "otel_fastpath_is_locked"(object locked) except -1
     bint c_is_plain "otel_fastpath_is_plain"(dict attributes, Py_ssize_t longest)
     bint c_put "otel_fastpath_put"(dict store, object key, object value, Py_ssize_t most) except -1
     bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1

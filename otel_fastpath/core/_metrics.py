@@ -8,14 +8,13 @@ that are no primitives, numbers that upstream warns about), is left to upstream;
 from __future__ import annotations
 
 from bisect import bisect_left
-from random import getrandbits
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.context import get_current
-from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
+from opentelemetry.context.context import Context
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.trace import NonRecordingSpan
-from opentelemetry.trace.propagation import get_current_span
+from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
 from opentelemetry.trace.span import INVALID_SPAN, SpanContext
 
 from otel_fastpath.core import faults
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
+    from otel_fastpath.core._exemplars import *
+    from otel_fastpath.core._scope import *
     from otel_fastpath.core._series import *
     from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
 
-_instrument_globals = vars(_sdk_instruments)
-_now = _instrument_globals["time_ns"]
 _new = object.__new__
 
 # What a `Cell` does with an amount. The last: calls upstream's own method, with a measurement that needs no cleaning.
@@ -40,11 +39,6 @@ _LAST = 2
 _HISTOGRAM = 3
 _OTHER = 4
 KINDS = {"sum": _SUM, "last": _LAST, "histogram": _HISTOGRAM, "other": _OTHER}
-# Where its exemplars go: to the reservoir's own method, or to one of its buckets.
-_OFFER = 0
-_SIMPLE = 1
-_ALIGNED = 2
-OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
 # Which measurements may become exemplars.
 _NONE = 0
 _TRACED = 1
@@ -56,9 +50,6 @@ _MOST = 1 << 63
 _EXACT = 1 << 53
 
 _make_recorder: Any = None
-# `record` gives this where nothing is left to do, False where upstream must record, and else the recorder that can
-# learn from upstream's doing so.
-DONE = None
 
 
 def configure(make_recorder: Any) -> None:
@@ -93,8 +84,12 @@ def recorder_of(instrument: Any) -> Any:
 
 def _is_open(recorder: Any, amount: Any) -> bool:
     """Whether the recorder takes amounts now, and this one."""
-    if recorder.is_refused or (recorder.config is not None and not recorder.config["_config"].is_enabled):
+    if recorder.is_refused:
         return False
+    if recorder.config is not None:
+        config = recorder.config["_config"]
+        if not (c_read(config, "is_enabled") if COMPILED else config.is_enabled):
+            return False
     if COMPILED:
         if not c_is_amount(amount, recorder.is_signed):
             return False
@@ -111,8 +106,33 @@ def _is_open(recorder: Any, amount: Any) -> bool:
     return True
 
 
-def record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
-    """Record as the instrument would: `DONE`, or what is left to do (see there)."""
+def bind_record(original: Any, learn: Any) -> Any:
+    """What stands in the place of an instrument's `add`, `record` or `set`.
+
+    Args:
+        original: Upstream's.
+        learn: Called with the recorder and the attributes where upstream recorded what was not seen before.
+    """
+    switch = Switch()
+
+    def record(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
+        unknown = None
+        if not COMPILED or not is_inert(switch):
+            try:
+                unknown = _record(self, amount, attributes, context)
+                if unknown is None:
+                    return
+            except Exception as error:
+                faults.absorb("metrics", error)
+        original(self, amount, attributes, context)
+        if unknown:
+            learn(unknown, attributes)
+
+    return patching(original, record, switch)
+
+
+def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
+    """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
     recorder = recorder_of(instrument)
     if recorder is None or not _is_open(recorder, amount):
         return False
@@ -136,69 +156,65 @@ def record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
             return False
     if cells is None:
         return recorder
-    _record(recorder, cells, amount, attributes, context or None)
-    return DONE
+    _record_to(recorder, cells, amount, attributes, context or None)
+    return None
 
 
-def record_bound(series: Any, amount: Any, context: Any) -> bool:
-    """The same for attributes that are bound; whether it is done."""
-    own = series
-    recorder = own.recorder
-    if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
-        return False
-    cells = own.cells
-    if cells is None:
-        cells = own.cells = recorder.series.get(own.key)
-        if cells is None:
+class BoundSeries(Series):
+    """What a bound instrument records to."""
+
+    __slots__ = ()
+
+    def record(self, amount: Any, context: Any) -> bool:
+        """Record; whether it is done."""
+        recorder = self.recorder
+        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
             return False
-    if _record(recorder, cells, amount, own.attributes, context or None):
-        own.cells = None
-    return True
+        cells = self.cells
+        if cells is None:
+            cells = self.cells = recorder.series.get(self.key)
+            if cells is None:
+                return False
+        if _record_to(recorder, cells, amount, self.attributes, context or None):
+            self.cells = None
+        return True
 
 
-def _record(recorder: Any, cells: Any, amount: Any, attributes: Any, context: Any) -> bool:
+def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context: Any) -> bool:
     """Add the amount to every cell; whether one of them is no longer what upstream uses.
 
     From here on nothing may be left to upstream: it would record twice.
     """
-    own = None
+    span_id = trace_id = None
     sampled = stale = False
     if recorder.samples:
-        span = _outer_span(context)
-        if span is not None:
-            own = _span_context(span, context)
-            sampled = own is not None and bool(own[3] & 1 if type(own) is SpanContext else own.trace_flags.sampled)
+        held = _span_in(context) if COMPILED or context is not None else _outer_span(None)
+        if held is not None:
+            span = _own(held)
+            if span is not None:
+                span_id = span.span_id
+                trace_id = span.trace_id
+                sampled = bool(span.trace_flags & 1)
+            else:
+                found = _span_context(held, context)
+                if found is not None:
+                    span_id, trace_id, sampled = found
         if recorder.samples == _ALL:
             sampled = True
     for cell in cells:
         try:
-            if cell.home is not None:
-                if not _add_at_home(cell, amount, attributes, context, own, sampled):
+            if not cell.is_plain:
+                if not _add_apart(cell, amount, attributes, context, span_id, trace_id, sampled):
                     stale = True
                 continue
-            if cell.kind == _OTHER:
-                _pass_on(cell, amount, attributes, context, sampled)
-                continue
-            if COMPILED:
-                # No other thread runs in here. Who holds the lock at this moment is in the middle of something.
-                if cell.is_locked():
-                    cell.acquire()
-                    try:
-                        _add(cell, amount)
-                    finally:
-                        cell.release()
-                else:
-                    _add(cell, amount)
-            elif cell.kind == _SUM:
-                state = cell.state
-                with cell.lock:
-                    value = state["_value"]
-                    state["_value"] = (0 if value is None else value) + amount
+            # No other thread runs in compiled code. Who holds the lock at this moment is in the middle of something.
+            if COMPILED and not c_is_locked(cell.is_locked):
+                index = _add(cell, amount)
             else:
                 with cell.lock:
-                    _add(cell, amount)
+                    index = _add(cell, amount)
             if sampled:
-                _offer(cell, amount, attributes, context, own)
+                keep(cell, amount, attributes, context, index, span_id, trace_id)
         except Exception as error:
             faults.report("metrics", error)
     if stale:
@@ -206,40 +222,59 @@ def _record(recorder: Any, cells: Any, amount: Any, attributes: Any, context: An
     return stale
 
 
-def _add(cell: Any, amount: Any) -> None:
-    """Add the amount to the aggregation as its own method does, under its lock."""
+def _add(cell: Any, amount: Any) -> int:
+    """Add the amount to the aggregation as its own method does, under its lock; which bucket it is in."""
     state = cell.state
     value = state["_value"]
     if cell.kind == _SUM:
         state["_value"] = (0 if value is None else value) + amount
-    elif cell.kind == _LAST:
+        return 0
+    if cell.kind == _LAST:
         state["_value"] = amount
-    else:
+        return 0
+    if value is None:
+        # What is collected as garbage now may come by here as well.
+        made = [0] * (len(cell.boundaries) + 1)
+        value = state["_value"]
         if value is None:
-            # What is collected as garbage now may come by here as well.
-            made = [0] * (len(cell.boundaries) + 1)
-            value = state["_value"]
-            if value is None:
-                value = state["_value"] = made
-        counts = value
-        state["_sum"] += amount
-        if cell.keeps_extremes:
-            # min() and max() would be calls.
-            if amount < state["_min"]:  # noqa: PLR1730
-                state["_min"] = amount
-            if amount > state["_max"]:  # noqa: PLR1730
-                state["_max"] = amount
-        if COMPILED:
-            counts[_index(cell, amount)] += 1
-        else:
-            counts[bisect_left(cell.boundaries, amount)] += 1
-
-
-def _index(cell: Any, amount: Any) -> int:
-    """The bucket of the amount."""
+            value = state["_value"] = made
+    counts = value
+    state["_sum"] += amount
+    if cell.keeps_extremes:
+        # min() and max() would be calls.
+        if amount < state["_min"]:  # noqa: PLR1730
+            state["_min"] = amount
+        if amount > state["_max"]:  # noqa: PLR1730
+            state["_max"] = amount
     if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
-        return c_bisect(cell.bounds, amount)
-    return bisect_left(cell.boundaries, amount)
+        index = c_bisect(cell.bounds, amount)
+    else:
+        index = bisect_left(cell.boundaries, amount)
+    counts[index] += 1
+    return index
+
+
+def _add_apart(
+    cell: Any, amount: Any, attributes: Any, context: Any, span_id: Any, trace_id: Any, sampled: bool
+) -> bool:
+    """Add to a cell that is not plain; False where it is no longer what upstream uses, which recorded then."""
+    match = cell.match
+    if cell.home is None:
+        _pass_on(cell, amount, attributes, context, sampled)
+        return True
+    # It may have been forgotten since; it cannot be while the match is locked.
+    with match._lock:
+        if match._attributes_aggregation is cell.home:
+            if cell.kind == _OTHER:
+                _pass_on(cell, amount, attributes, context, sampled)
+                return True
+            with cell.lock:
+                index = _add(cell, amount)
+            if sampled:
+                keep(cell, amount, attributes, context, index, span_id, trace_id)
+            return True
+    match.consume_measurement(_measurement(match._instrument, amount, attributes, context), sampled)
+    return False
 
 
 def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: bool) -> None:
@@ -247,45 +282,12 @@ def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: boo
     cell.aggregation.aggregate(_measurement(None, amount, attributes, context), sampled)
 
 
-def _add_at_home(cell: Any, amount: Any, attributes: Any, context: Any, own: Any, sampled: bool) -> bool:
-    """Add to a cell that may have been forgotten since; it cannot be while the match is locked."""
-    match = cell.match
-    with match._lock:
-        if match._attributes_aggregation is cell.home:
-            if cell.kind == _OTHER:
-                _pass_on(cell, amount, attributes, context, sampled)
-                return True
-            with cell.lock:
-                _add(cell, amount)
-            if sampled:
-                _offer(cell, amount, attributes, context, own)
-            return True
-    match.consume_measurement(_measurement(match._instrument, amount, attributes, context), sampled)
-    return False
-
-
-def _span_context(held: Any, context: Any) -> Any:
-    """The `SpanContext` of what the context has as its span, or None where that is none."""
-    span = held
-    if isinstance(held, SpanState):
-        return span._context
-    if type(span) is NonRecordingSpan:
-        return None if span is INVALID_SPAN else span._context
-    span = get_current_span(context)
-    return None if span == INVALID_SPAN else span.get_span_context()
-
-
-def _time() -> Any:
-    clock = _instrument_globals["time_ns"]
-    return c_now() if COMPILED and clock is _now else clock()
-
-
 def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
     """A measurement of attributes that are clean."""
     made = _new(Measurement)
     vars(made).update(
         value=amount,
-        time_unix_nano=_time(),
+        time_unix_nano=measured_at(),
         instrument=instrument,
         context=context or get_current(),
         attributes=None if attributes is None else dict(attributes),
@@ -293,49 +295,32 @@ def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) ->
     return made
 
 
-def _offer(cell: Any, amount: Any, attributes: Any, context: Any, own: Any) -> None:
-    """Offer the amount to the reservoir of its aggregation as its own method does, and with the same randomness."""
-    if cell.offers == _OFFER:
-        kept = None if attributes is None else dict(attributes)
-        cell.reservoir.offer(amount, _time(), kept, context or get_current())
-        return
-    # What the point has is taken off again: without a filter that is everything.
-    kept = dict(attributes or {}) if cell.is_filtered else cell.state["_attributes"]
-    time = _time()
-    if COMPILED and not cell.is_reservoir_locked():
-        _put(cell, amount, time, kept, own)
+def _span_in(context: Any) -> Any:
+    """What the context (None: the current one) has as its span, or None."""
+    if COMPILED and type(context) is Context:
+        return c_value(context, _SPAN_KEY)
+    return _outer_span(context)
+
+
+def _own(span: Any) -> Any:
+    """The span itself where it is this core's and has the span context that it began with."""
+    if not isinstance(span, SpanState):
+        return None
+    own = span
+    return own if own.trace_flags < REPLACED else None
+
+
+def _span_context(held: Any, context: Any) -> Any:
+    """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
+    if type(held) is NonRecordingSpan:
+        if held is INVALID_SPAN:
+            return None
+        own = held._context
     else:
-        with cell.reservoir_lock:
-            _put(cell, amount, time, kept, own)
-
-
-def _put(cell: Any, amount: Any, time: Any, attributes: Any, own: Any) -> None:
-    """Put an exemplar into a bucket, under the reservoir's lock."""
-    buckets = cell.buckets
-    if cell.offers == _ALIGNED:
-        index = _index(cell, amount)
-    else:
-        seen = cell.reservoir_state["_measurements_seen"]
-        cell.reservoir_state["_measurements_seen"] = seen + 1
-        index = seen if seen < len(buckets) else _random_below(seen + 1)
-        if index >= len(buckets):
-            return
-    bucket = buckets[index]
-    if bucket is None:
-        bucket = buckets[index] = vars(cell.reservoir_state["_reservoir_storage"][index])
-    bucket["_ExemplarBucket__value"] = amount
-    bucket["_ExemplarBucket__time_unix_nano"] = time
-    bucket["_ExemplarBucket__attributes"] = attributes
-    if own is not None:
-        bucket["_ExemplarBucket__span_id"] = own[1] if type(own) is SpanContext else own.span_id
-        bucket["_ExemplarBucket__trace_id"] = own[0] if type(own) is SpanContext else own.trace_id
-    bucket["_ExemplarBucket__offered"] = True
-
-
-def _random_below(number: Any) -> Any:
-    """As `random.randrange(number)`."""
-    bits = number.bit_length()
-    index = getrandbits(bits)
-    while index >= number:
-        index = getrandbits(bits)
-    return index
+        span = get_current_span(context)
+        if span == INVALID_SPAN:
+            return None
+        own = span.get_span_context()
+    if type(own) is SpanContext:
+        return own[1], own[0], bool(own[3] & 1)
+    return own.span_id, own.trace_id, bool(own.trace_flags.sampled)

@@ -1,22 +1,31 @@
 # C types for the compiled twin of _metrics.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_attribute_key, c_bisect, c_is_amount, c_now
+from otel_fastpath.core._capi cimport (
+    COMPILED,
+    c_attribute_key,
+    c_bisect,
+    c_is_amount,
+    c_is_locked,
+    c_read,
+    c_value,
+)
+from otel_fastpath.core._exemplars_c cimport keep, measured_at
+from otel_fastpath.core._scope_c cimport Switch, is_inert, patching
 from otel_fastpath.core._series_c cimport Cell, Recorder, Series
-from otel_fastpath.core._span_c cimport SpanState
+from otel_fastpath.core._span_c cimport REPLACED, SpanState
 from otel_fastpath.core._start_c cimport _outer_span
 
 cdef object bisect_left
-cdef object getrandbits
+cdef object Context
 cdef object get_current
 cdef object Measurement
 cdef object NonRecordingSpan
+cdef object _SPAN_KEY
 cdef object get_current_span
 cdef object INVALID_SPAN
 cdef object SpanContext
 cdef object faults
-cdef dict _instrument_globals
-cdef object _now
 cdef object _new
 cdef object _MOST
 cdef object _EXACT
@@ -26,12 +35,13 @@ cdef int _SUM
 cdef int _LAST
 cdef int _HISTOGRAM
 cdef int _OTHER
-cdef int _OFFER
-cdef int _SIMPLE
-cdef int _ALIGNED
 cdef int _NONE
 cdef int _TRACED
 cdef int _ALL
+
+cdef class BoundSeries(Series):
+    @cython.locals(recorder=Recorder, cells=tuple)
+    cpdef bint record(self, object amount, object context) except -1
 
 cpdef key_of(object attributes)
 
@@ -41,34 +51,28 @@ cpdef recorder_of(object instrument)
 cdef bint _is_open(Recorder recorder, object amount) except -1
 
 @cython.locals(recorder=Recorder, cells=tuple)
-cpdef record(object instrument, object amount, object attributes, object context)
+cdef _record(object instrument, object amount, object attributes, object context)
 
-@cython.locals(own=Series, recorder=Recorder, cells=tuple)
-cpdef bint record_bound(object series, object amount, object context) except -1
+@cython.locals(cell=Cell, span=SpanState, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
+cdef bint _record_to(
+    Recorder recorder, tuple cells, object amount, object attributes, object context
+) except -1
 
-@cython.locals(cell=Cell, sampled=bint, stale=bint, state=dict)
-cdef bint _record(Recorder recorder, tuple cells, object amount, object attributes, object context) except -1
+@cython.locals(counts=list, state=dict, index=Py_ssize_t)
+cdef Py_ssize_t _add(Cell cell, object amount) except -1
 
-@cython.locals(counts=list, state=dict)
-cdef _add(Cell cell, object amount)
-
-cdef Py_ssize_t _index(Cell cell, object amount) except -1
+@cython.locals(index=Py_ssize_t)
+cdef bint _add_apart(
+    Cell cell, object amount, object attributes, object context, object span_id, object trace_id, bint sampled
+) except -1
 
 cdef _pass_on(Cell cell, object amount, object attributes, object context, bint sampled)
 
-cdef bint _add_at_home(
-    Cell cell, object amount, object attributes, object context, object own, bint sampled
-) except -1
-
-cdef _span_context(object held, object context)
-
-cdef _time()
-
 cdef _measurement(object instrument, object amount, object attributes, object context)
 
-cdef _offer(Cell cell, object amount, object attributes, object context, object own)
+cdef _span_in(object context)
 
-@cython.locals(buckets=list, bucket=dict, index=Py_ssize_t, seen=Py_ssize_t)
-cdef _put(Cell cell, object amount, object time, object attributes, object own)
+@cython.locals(own=SpanState)
+cdef SpanState _own(object span)
 
-cdef _random_below(object number)
+cdef tuple _span_context(object held, object context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 # What `_metrics` takes from here; its compiled twin takes it by `cimport`.
 __all__ = ["Cell", "Recorder", "Series"]
 
@@ -17,21 +19,25 @@ class Cell:
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `_metrics.OFFERS`.
         reservoir_lock: The reservoir's; `is_reservoir_locked` is its method.
-        buckets: The attributes of each of the reservoir's buckets, or None for one that was not looked at yet.
+        buckets: The reservoir's buckets of ours, or None where there is none yet.
+        attributes: What the aggregation's points have.
         is_filtered: Whether the view takes attributes away.
         match: Upstream's `_ViewInstrumentMatch`.
         home: Where a match that forgets its aggregations at each collection must still have this one; else None.
+        is_plain: Whether amounts are added without a look at `home`, and not by upstream's own method.
     """
 
     __slots__ = (
         "acquire",
         "aggregation",
+        "attributes",
         "boundaries",
         "bounds",
         "buckets",
         "home",
         "is_filtered",
         "is_locked",
+        "is_plain",
         "is_reservoir_locked",
         "keeps_extremes",
         "kind",
@@ -68,3 +74,7 @@ class Series:
     """A bound instrument's place: its recorder, its attributes and their key, and its cells once they are known."""
 
     __slots__ = ("attributes", "cells", "key", "recorder")
+
+    def record(self, amount: Any, context: Any) -> bool:
+        """Record; whether it is done (see `_metrics.BoundSeries`)."""
+        raise NotImplementedError

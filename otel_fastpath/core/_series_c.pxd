@@ -2,12 +2,14 @@
 cdef class Cell:
     cdef public object acquire
     cdef public object aggregation
+    cdef public object attributes
     cdef public tuple boundaries
     cdef public bytes bounds
     cdef public list buckets
     cdef public object home
     cdef public bint is_filtered
     cdef public object is_locked
+    cdef public bint is_plain
     cdef public object is_reservoir_locked
     cdef public bint keeps_extremes
     cdef public int kind
@@ -36,3 +38,4 @@ cdef class Series:
     cdef public tuple cells
     cdef public tuple key
     cdef public Recorder recorder
+    cpdef bint record(self, object amount, object context) except -1

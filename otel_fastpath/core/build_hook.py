@@ -19,7 +19,9 @@ SWITCH = "OTEL_FASTPATH_EXTENSION"
 EXTENSIONS = {
     "otel_fastpath.core._api_c": "otel_fastpath/core/_api.py",
     "otel_fastpath.core._attributes_c": "otel_fastpath/core/_attributes.py",
+    "otel_fastpath.core._bound_c": "otel_fastpath/core/_bound.py",
     "otel_fastpath.core._call_c": "otel_fastpath/core/_call.py",
+    "otel_fastpath.core._exemplars_c": "otel_fastpath/core/_exemplars.py",
     "otel_fastpath.core._metrics_c": "otel_fastpath/core/_metrics.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
     "otel_fastpath.core._plan_c": "otel_fastpath/core/_plan.py",

@@ -96,12 +96,14 @@ class Planner:
 
     Args:
         hot: The module `core._metrics` or its compiled twin.
-        kinds: The module `core._series` or its compiled twin.
+        kinds: Likewise `core._series`.
+        exemplars: Likewise `core._exemplars`.
     """
 
-    def __init__(self, hot: Any, kinds: Any) -> None:
+    def __init__(self, hot: Any, kinds: Any, exemplars: Any) -> None:
         self._hot = hot
         self._kinds = kinds
+        self._exemplars = exemplars
         self._stored_under = _stored_under()
         self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -134,12 +136,17 @@ class Planner:
         return recorder
 
     def forget(self) -> None:
-        """Take every recorder off its instrument."""
+        """Take every recorder off its instrument, and every bucket of ours out of its reservoir."""
         for instrument in tuple(self._planned):
             recorder = vars(instrument).pop(RECORDER, None)
-            if recorder is not None:
-                # A bound instrument still has it.
-                recorder.is_refused = True
+            if recorder is None:
+                continue
+            # A bound instrument still has it.
+            recorder.is_refused = True
+            for match in _matches_of(recorder.storages, instrument):
+                for aggregation in tuple(match._attributes_aggregation.values()):
+                    if _offers(aggregation) != "offer":
+                        self._exemplars.give_back(aggregation._reservoir, _BUCKET_FACTORY)
         self._planned.clear()
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
@@ -148,7 +155,7 @@ class Planner:
         key = self._hot.key_of(attributes)
         if recorder is None or recorder.is_refused or key is None or not _is_plain(attributes or {}):
             return None
-        series = self._kinds.Series()
+        series = self._hot.BoundSeries()
         series.recorder, series.key, series.attributes, series.cells = recorder, key, attributes, None
         return series
 
@@ -157,7 +164,7 @@ class Planner:
         if not _is_upstream(sampling, *_FILTERS):
             return
         recorder.samples = self._hot.SAMPLES[_FILTERS[type(sampling)]]
-        matches = [match for storage in recorder.storages.values() for match in _matches_of(storage, instrument)]
+        matches = _matches_of(recorder.storages, instrument)
         if not all(_is_upstream(match, _matches._ViewInstrumentMatch) for match in matches):
             return
         views = [match._view for match in matches]
@@ -202,16 +209,18 @@ class Planner:
         cell.kind = self._hot.KINDS[_KINDS[type(aggregation)]]
         cell.lock = aggregation._lock
         cell.acquire, cell.release, cell.is_locked = cell.lock.acquire, cell.lock.release, cell.lock.locked
+        cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
         cell.bounds = _doubles(cell.boundaries)
         cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
         cell.is_filtered = match._view._attribute_keys is not None
         cell.match = match
         cell.home = home if getattr(match, "_reset_on_collect", False) else None
+        cell.is_plain = cell.home is None and cell.kind != self._hot.KINDS["other"]
         cell.reservoir = reservoir = aggregation._reservoir
         cell.reservoir_state = vars(reservoir)
-        offers = _offers(reservoir, cell.boundaries)
-        cell.offers = self._hot.OFFERS[offers]
+        offers = _offers(aggregation)
+        cell.offers = self._exemplars.OFFERS[offers]
         if offers == "offer":
             cell.buckets = cell.reservoir_lock = cell.is_reservoir_locked = None
         else:
@@ -224,8 +233,9 @@ def _has(storage: Any, instrument: Any) -> bool:
     return instrument in storage._instrument_view_instrument_matches
 
 
-def _matches_of(storage: Any, instrument: Any) -> Any:
-    return storage._instrument_view_instrument_matches[instrument]
+def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
+    """What the readers' storages keep for the instrument, one for each of its views."""
+    return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
 
 
 def _is_plain(attributes: dict[str, Any]) -> bool:
@@ -242,13 +252,21 @@ def _doubles(boundaries: Any) -> bytes:
     return b""
 
 
-def _offers(reservoir: Any, boundaries: tuple[Any, ...]) -> str:
-    """How a measurement is offered to this reservoir."""
+def _offers(aggregation: Any) -> str:
+    """How a measurement is offered to the reservoir of this aggregation."""
+    reservoir = aggregation._reservoir
     if not _is_upstream(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
         return "offer"
     storage = reservoir._reservoir_storage
-    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY:
+    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_upstreams():
         return "offer"
-    if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != boundaries:
+    if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != getattr(
+        aggregation, "_boundaries", ()
+    ):
         return "offer"
     return _RESERVOIRS[type(reservoir)]
+
+
+def _is_bucket_upstreams() -> bool:
+    methods = _AS_IMPORTED[ExemplarBucket]
+    return all(getattr(ExemplarBucket, name) is method for name, method in methods.items())

@@ -10,7 +10,7 @@ import functools
 from typing import Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.core import bound, faults
+from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch
 from otel_fastpath.sdk._upstream import SDK, sources
 
@@ -47,13 +47,13 @@ def _hot(implementation: str) -> tuple[Any, Any]:
     from otel_fastpath.core.metrics import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
 
     hot = core.hot("_metrics", implementation)
-    planner = Planner(hot, core.hot("_series", implementation))
+    planner = Planner(hot, core.hot("_series", implementation), core.hot("_exemplars", implementation))
     hot.configure(planner.make_recorder)
     return hot, planner
 
 
 def _forget_recorders() -> None:
-    bound.use(None, None)
+    core.hot("_bound").use(None)
     _, planner = _hot(core.implementation()[0])
     planner.forget()
 
@@ -67,23 +67,8 @@ def _learn(recorder: Any, attributes: Any) -> None:
 
 def _make(original: Any) -> Any:
     hot, planner = _hot(core.implementation()[0])
-    bound.use(hot.record_bound, planner.series_of)
-    record, done = hot.record, hot.DONE
-
-    @functools.wraps(original)
-    def recorded(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
-        try:
-            left = record(self, amount, attributes, context)
-        except Exception as error:
-            faults.absorb("metrics", error)
-            left = False
-        if left is done:
-            return
-        original(self, amount, attributes, context)
-        if left:
-            _learn(left, attributes)
-
-    return recorded
+    core.hot("_bound").use(planner.series_of)
+    return hot.bind_record(original, _learn)
 
 
 def _patch(kind: str, verb: str, why: str) -> Patch:

@@ -1,0 +1,94 @@
+"""Metric instruments together with attributes that are known up front. Plain Python; compiled as `_bound_c`.
+
+Made by `core.bound.bind`, which says what they are for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.core import faults
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+# What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
+_find: Any = None
+
+
+def use(find: Any) -> None:
+    """Set what makes bound instruments fast, or None where nothing does."""
+    global _find
+    _find = find
+
+
+class Bound:
+    """An instrument, its attributes, and its series as soon as that is known."""
+
+    __slots__ = ("_attributes", "_instrument", "_series")
+
+    def __init__(self, instrument: Any, attributes: Any) -> None:
+        self._instrument = instrument
+        self._attributes = attributes
+        self._series = None
+
+
+class BoundCounter(Bound):
+    """A Counter or UpDownCounter with its attributes."""
+
+    __slots__ = ()
+
+    def add(self, amount: float, context: Context | None = None) -> None:
+        """As `Counter.add` and `UpDownCounter.add`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        _leave(self, self._instrument.add, amount, context)
+
+
+class BoundHistogram(Bound):
+    """A Histogram with its attributes."""
+
+    __slots__ = ()
+
+    def record(self, amount: float, context: Context | None = None) -> None:
+        """As `Histogram.record`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        _leave(self, self._instrument.record, amount, context)
+
+
+class BoundGauge(Bound):
+    """A Gauge with its attributes."""
+
+    __slots__ = ()
+
+    def set(self, amount: float, context: Context | None = None) -> None:
+        """As `Gauge.set`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        _leave(self, self._instrument.set, amount, context)
+
+
+def _leave(bound: Any, record: Any, amount: Any, context: Any) -> None:
+    """Let the instrument record, and see whether the next amount can do without it."""
+    bound._series = None
+    record(amount, bound._attributes, context)
+    if _find is None:
+        return
+    try:
+        # A proxy stands for the instrument that there is once a provider is set.
+        bound._series = _find(getattr(bound._instrument, "_real_instrument", bound._instrument), bound._attributes)
+    except Exception as error:
+        faults.report("metrics", error)
