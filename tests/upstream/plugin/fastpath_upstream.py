@@ -39,6 +39,8 @@ SUBJECTS = (
 KEPT = frozenset({"opentelemetry.sdk.trace"})
 # The worse of two reports on one test counts: setup, call, teardown and every subtest report on their own.
 _BADNESS = ("passed", "skipped", "failed")
+# pytest puts a hook of its own there around each test; where Python has no sys.monitoring, exceptions are counted there.
+PYTESTS_OWN = frozenset({"threading:excepthook"})
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -147,7 +149,8 @@ class Recorder:
 
     def _targets(self) -> list[str]:
         rows: Sequence[Any] = self._active.status() if self._active is not None else ()
-        return [row.target for row in rows if str(getattr(row.state, "value", row.state)) == "applied"]
+        applied = [row.target for row in rows if str(getattr(row.state, "value", row.state)) == "applied"]
+        return [target for target in applied if target not in PYTESTS_OWN]
 
     def _note(self, test: str, outcome: str, report: Any) -> None:
         key = _plain(test)
