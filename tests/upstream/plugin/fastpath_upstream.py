@@ -39,7 +39,7 @@ SUBJECTS = (
 KEPT = frozenset({"opentelemetry.sdk.trace"})
 # The worse of two reports on one test counts: setup, call, teardown and every subtest report on their own.
 _BADNESS = ("passed", "skipped", "failed")
-# pytest puts a hook of its own there around each test; where Python has no sys.monitoring, exceptions are counted there.
+# pytest puts a hook of its own there around each test; exceptions are counted there without sys.monitoring.
 PYTESTS_OWN = frozenset({"threading:excepthook"})
 
 
