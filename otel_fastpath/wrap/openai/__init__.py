@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from otel_fastpath import _platform, config
 from otel_fastpath.wrap._library import Library, Rival, Setup
-from otel_fastpath.wrap.openai import _official, _patches
+from otel_fastpath.wrap.openai import _official, _patches, _sockets
 from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 
 __all__ = ["LIBRARY"]
@@ -37,12 +37,15 @@ def configure(setup: Setup) -> None:
         hook=_hook(setup.keywords.get("completion_hook"), wanted.hook),
         longest=_longest(setup.options),
     )
-    _patches.use(Telemetry(scope, settings, setup.providers))
+    telemetry = Telemetry(scope, settings, setup.providers)
+    _patches.use(telemetry)
+    _sockets.use(telemetry)
 
 
 def stop() -> None:
     """Follow no further calls."""
     _patches.use(None)
+    _sockets.use(None)
 
 
 def _hook(given: Any, name: str) -> Any:
@@ -80,7 +83,7 @@ def _longest(options: Any) -> int:
 LIBRARY: Final = Library(
     name="openai",
     why="One span, its metrics and its event for each call of the openai client.",
-    patches=_patches.PATCHES,
+    patches=(*_patches.PATCHES, *_sockets.PATCHES),
     configure=configure,
     rivals=(
         Rival(

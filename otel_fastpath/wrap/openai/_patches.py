@@ -155,7 +155,9 @@ def _make_stream_init(original: Any) -> Any:
     return __init__
 
 
-def _make_exit(original: Any) -> Any:
+def make_exit(original: Any) -> Any:
+    """Have it known, while this `__exit__` runs, what its `with` was left with."""
+
     @functools.wraps(original)
     def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
         token = leaving.set(error)
@@ -167,7 +169,9 @@ def _make_exit(original: Any) -> Any:
     return __exit__
 
 
-def _make_async_exit(original: Any) -> Any:
+def make_async_exit(original: Any) -> Any:
+    """Likewise, for `__aexit__`."""
+
     @functools.wraps(original)
     async def __aexit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
         token = leaving.set(error)
@@ -196,9 +200,9 @@ def _exits() -> tuple[Patch, ...]:
     made = []
     for name, target in _EXITS:
         module, _, kind = target.partition(":")
-        made.append(Patch(name, f"{target}.__exit__", _WHY_EXIT, _make_exit, REQUIRES, needs_gil=False))
+        made.append(Patch(name, f"{target}.__exit__", _WHY_EXIT, make_exit, REQUIRES, needs_gil=False))
         target = f"{module}:Async{kind}.__aexit__"  # noqa: PLW2901  # the same, for the other kind of client
-        made.append(Patch(f"{name}.async", target, _WHY_EXIT, _make_async_exit, REQUIRES, needs_gil=False))
+        made.append(Patch(f"{name}.async", target, _WHY_EXIT, make_async_exit, REQUIRES, needs_gil=False))
     return tuple(made)
 
 

@@ -103,7 +103,7 @@ def finish_reasons(result: Any) -> list[str]:
     if status in {"queued", "in_progress"}:
         return []
     found: dict[str, None] = {}
-    for item in result.output or ():
+    for item in items(result.output):
         kind = item.type
         if kind in _TOOL_CALLS:
             # Calls of custom tools have no status.
