@@ -14,6 +14,7 @@ from opentelemetry import trace as _trace_api
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
+from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
@@ -44,24 +45,26 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 
 _active: Any = None
 _new_link: Any = None
-# The SDK's tracer class, our `start_span` in it, and what says whether a span would be dropped: see `watch_tracer`.
+# See `watch_tracer`; and the version of the tracer class when `start_span` was last seen in it.
 _tracer_class: Any = None
 _our_start_span: Any = None
-_drops: Any = None
+_version: Any = 0
+_start_if_kept: Any = None
 
 
-def watch_tracer(tracer_class: Any, start_span: Any, drops: Any) -> None:
-    """Say what tells beforehand that a span of the SDK's would be dropped; a call needs none then.
+def watch_tracer(tracer_class: Any, start_span: Any, start_if_kept: Any) -> None:
+    """Say what starts a span of the SDK's unless it would be dropped; a call needs none then.
 
     Args:
-        tracer_class: `opentelemetry.sdk.trace.Tracer`; None: nothing tells it any more.
+        tracer_class: `opentelemetry.sdk.trace.Tracer`; None: it is upstream's own again.
         start_span: What stands in its place for as long as nobody wraps it.
-        drops: `core._start.drops`.
+        start_if_kept: `core._start.start_if_kept`.
     """
-    global _tracer_class, _our_start_span, _drops
+    global _tracer_class, _our_start_span, _version, _start_if_kept
     _tracer_class = tracer_class
     _our_start_span = start_span
-    _drops = drops
+    _version = 0
+    _start_if_kept = start_if_kept
 
 
 def activate(active: Any, new_link: Any) -> None:
@@ -168,14 +171,13 @@ class Link:
         prepared: A statement that was prepared with no query around, a cursor's, and when that began.
     """
 
-    __slots__ = ("active", "call", "has_meter", "is_curious", "plans", "prepared", "queries", "telemetry", "tracer")
+    __slots__ = ("active", "call", "has_meter", "plans", "prepared", "queries", "telemetry", "tracer")
 
     def __init__(self, active: Any, plans: Any, queries: Any) -> None:
         self.active = active
         self.telemetry = active.telemetry
         self.tracer = active.telemetry.tracer
         self.has_meter = active.telemetry.has_meter
-        self.is_curious = active.is_curious
         self.plans = plans
         self.queries = queries
         self.call = None
@@ -188,10 +190,9 @@ class Query(Call):
     Attributes:
         link: The connection's.
         plan: What it was begun with.
-        is_curious: Whether somebody wants more of its arguments than its text.
     """
 
-    __slots__ = ("is_curious", "kind", "link", "plan")
+    __slots__ = ("kind", "link", "plan")
 
     def done(self, result: Any) -> None:
         """End a query that gave this result."""
@@ -229,6 +230,9 @@ class Query(Call):
 def is_suppressed() -> bool:
     """Whether somebody asked for no telemetry in the current context."""
     if COMPILED and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        # Mostly there is nothing but a span.
+        if not c_has_more(_variable, _SPAN_KEY):
+            return False
         return bool(c_current(_variable, _SUPPRESS)) or bool(c_current(_variable, _SUPPRESS_PLAIN))
     current = _context_api.get_current()
     return bool(current) and bool(current.get(_SUPPRESS) or current.get(_SUPPRESS_PLAIN))
@@ -239,53 +243,61 @@ def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_
     try:
         if is_suppressed():
             return None
-        tracer = telemetry.tracer
-        series = _metered(telemetry, series)
-        has_span = _has_span(tracer)
-        if not has_span and series is None:
+        series = _metered(telemetry.has_meter, series)
+        span = _start(telemetry.tracer, telemetry, name, attributes, start_ns)
+        if span is None and series is None:
             return None
         call = Call.__new__(Call)
-        _begin(call, tracer, telemetry, name, attributes, series, start_ns, has_span)
+        _begin(call, telemetry, span, series, start_ns)
     except Exception as error:
         faults.report(_BEGINNING, error)
         return None
     return call
 
 
-def _metered(telemetry: Any, series: Any) -> Any:
+def _metered(has_meter: Any, series: Any) -> Any:
     """The series, if there is somebody who reads it."""
-    if series is None or (not telemetry.has_meter and _metrics_globals["_METER_PROVIDER"] is None):
+    if series is None or (not has_meter and _metrics_globals["_METER_PROVIDER"] is None):
         return None
     return series
 
 
-def _has_span(tracer: Any) -> Any:
-    """Whether a call has a span; what has none is neither recorded nor propagated by anybody.
+def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
+    """Start the span of a call, or return None: what has none is neither recorded nor propagated by anybody.
 
     Without an SDK, or where the sampler drops the span whatever it is, the current span stays the current one: of
     what it would be the parent of, as little is recorded.
     """
-    kind = type(tracer)
-    if kind is ProxyTracer:
-        return _trace_globals["_TRACER_PROVIDER"] is not None or tracer._real_tracer is not None
-    if kind is _tracer_class and kind.start_span is _our_start_span:
-        return not _drops(tracer)
+    if _is_ours(tracer):
+        try:
+            span = _start_if_kept(tracer, name, telemetry.kind, attributes, start_ns)
+        except Exception as error:
+            faults.absorb("Tracer.start_span", error)
+        else:
+            if span is not NotImplemented:
+                return span
+    elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
+        return None
+    return tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns)
+
+
+def _is_ours(tracer: Any) -> Any:
+    """Whether the tracer's `start_span` is the function of ours: a look at the class once for each of its versions."""
+    global _version
+    if type(tracer) is not _tracer_class:
+        return False
+    if COMPILED and _version and _version == c_version(_tracer_class):
+        return True
+    if _tracer_class.start_span is not _our_start_span:
+        return False
+    if COMPILED:
+        _version = c_version(_tracer_class)
     return True
 
 
-def _begin(
-    call: Any,
-    tracer: Any,
-    telemetry: Any,
-    name: Any,
-    attributes: Any,
-    series: Any,
-    start_ns: Any,
-    has_span: Any,
-) -> None:
-    """Begin a call that somebody looks at."""
-    if has_span:
-        span = tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns)
+def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
+    """Begin a call that somebody looks at; the span is None where it has none."""
+    if span is not None:
         call.span = span
         # What is not sampled needs no end.
         call._is_ours = type(span) is not NonRecordingSpan
@@ -348,18 +360,15 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     around = link.call
     if plan.is_quiet or (around is not None and get_current_span() is around.span):
         return None
-    series = plan.series
-    if series is not None and not link.has_meter and _metrics_globals["_METER_PROVIDER"] is None:
-        series = None
-    has_span = _has_span(link.tracer)
-    if not has_span and series is None:
+    series = _metered(link.has_meter, plan.series)
+    span = _start(link.tracer, link.telemetry, plan.name, plan.attributes, start_ns)
+    if span is None and series is None:
         return None
     call = Query.__new__(Query)
-    _begin(call, link.tracer, link.telemetry, plan.name, plan.attributes, series, start_ns, has_span)
+    _begin(call, link.telemetry, span, series, start_ns)
     call.link = link
     call.plan = plan
     call.kind = kind
-    call.is_curious = link.is_curious
     # Another task that uses the connection meanwhile is told so by the library: its call is a span of its own.
     if around is None:
         link.call = call

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _call.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_current
+from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more, c_version
 from otel_fastpath.core._scope_c cimport attach, detach
 
 cdef object _context_api
@@ -13,6 +13,7 @@ cdef object ProxyTracer
 cdef object get_current_span
 cdef object Status
 cdef object faults
+cdef object _SPAN_KEY
 cdef object _SUPPRESS
 cdef object _ERROR
 cdef dict _context_globals
@@ -24,7 +25,8 @@ cdef object _active
 cdef object _new_link
 cdef object _tracer_class
 cdef object _our_start_span
-cdef object _drops
+cdef unsigned int _version
+cdef object _start_if_kept
 
 cdef class Call:
     cdef bint _is_ours
@@ -51,7 +53,6 @@ cdef class Link:
     cdef public object active
     cdef public object call
     cdef public bint has_meter
-    cdef public bint is_curious
     cdef public object plans
     cdef public object prepared
     cdef public dict queries
@@ -59,7 +60,6 @@ cdef class Link:
     cdef public object tracer
 
 cdef class Query(Call):
-    cdef public bint is_curious
     cdef public int kind
     cdef public Link link
     cdef public Plan plan
@@ -70,26 +70,19 @@ cdef class Query(Call):
 
 cpdef bint is_suppressed() except -1
 
-@cython.locals(call=Call, has_span=cython.bint)
+@cython.locals(call=Call)
 cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)
 
-cdef _metered(object telemetry, object series)
+cdef _metered(bint has_meter, object series)
 
-cdef bint _has_span(object tracer) except -1
+cdef _start(object tracer, object telemetry, object name, object attributes, object start_ns)
 
-cdef _begin(
-    Call call,
-    object tracer,
-    object telemetry,
-    object name,
-    object attributes,
-    object series,
-    object start_ns,
-    bint has_span,
-)
+cdef bint _is_ours(object tracer) except -1
+
+cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
 @cython.locals(link=Link)
 cpdef enter(tuple args, dict kwargs, int kind)
 
-@cython.locals(call=Query, around=Call, has_span=cython.bint)
+@cython.locals(call=Query, around=Call)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -214,6 +214,18 @@ cdef inline object c_current(object variable, object key):
         Py_XDECREF(context)
 
 
+cdef inline bint c_has_more(object variable, object key) except -1:
+    """Whether the current context has more than a value for the key."""
+    cdef PyObject *context = NULL
+    cdef Py_ssize_t size
+    PyContextVar_Get(variable, NULL, &context)
+    try:
+        size = PyDict_Size(context)
+        return size > 1 or (size == 1 and PyDict_GetItemWithError(context, key) is NULL)
+    finally:
+        Py_XDECREF(context)
+
+
 cdef inline object c_value(object context, object key):
     """A context's value for the key, or None."""
     cdef PyObject *value = PyDict_GetItemWithError(<PyObject *>context, key)

@@ -210,6 +210,14 @@ def drops(tracer: Any) -> Any:
     return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP
 
 
+def start_if_kept(tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+    """Start a span in the current context; None: it would be dropped; NotImplemented: upstream must start it."""
+    if drops(tracer):
+        return None
+    span = start_span(tracer, name, None, kind, attributes, (), start, True, True)  # noqa: FBT003  # as upstream has it
+    return NotImplemented if span is None else span
+
+
 # `start_span` does what these two do without the calls.
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan, made anew where processors were added; None where upstream must start the span."""

@@ -187,7 +187,7 @@ class Plans:
         )
 
 
-active: Active | None = None
+active: Any = None
 
 
 def configure(setup: Setup) -> None:

@@ -86,7 +86,7 @@ def on_query(rows: str, original: Any) -> Any:
         call = enter(args, kwargs, kind)
         if call is None:
             return await original(*args, **kwargs)
-        if call.is_curious:
+        if _active.active.is_curious:
             args, kwargs = look(call, args, kwargs)
         try:
             result = await original(*args, **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from otel_fastpath.wrap.asyncpg._convention import read
@@ -133,6 +133,8 @@ def test_parameterised_text_is_not_altered():
     assert len(read(f"SELECT '{'x' * 20_000}").text) == len("SELECT ?")
 
 
+# How long it takes to make a text says how busy the machine is.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 sql = st.lists(
     st.one_of(
         st.sampled_from(
@@ -147,6 +149,7 @@ sql = st.lists(
 ).map(" ".join)
 
 
+@unhurried
 @given(sql)
 def test_any_text_has_tokens_a_summary_and_a_text(text):
     """Nothing raises, and the tokens are the text."""
@@ -161,6 +164,7 @@ def test_any_text_has_tokens_a_summary_and_a_text(text):
 secrets = st.text(alphabet="abcxyz'\"\\$;- 0189", max_size=12)
 
 
+@unhurried
 @given(secrets, st.sampled_from(["'{}'", "E'{}'", "$q${}$q$", "N'{}'"]), sql)
 def test_no_literal_leaves(secret, form, around):
     """Whatever is in it, quoted as PostgreSQL wants it, in front of whatever text."""
