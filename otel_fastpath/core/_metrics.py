@@ -10,8 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import context as _context_api
 from opentelemetry.context import get_current
 from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.trace import NonRecordingSpan
 from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
@@ -31,6 +33,10 @@ if not COMPILED:
     from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
 
+# The current context's variable, read directly where the runtime context is upstream's own.
+_is_usual = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_usual else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_usual else None
 _new = object.__new__
 
 # What a `Cell` does with an amount. The last: calls upstream's own method, with a measurement that needs no cleaning.
@@ -58,25 +64,45 @@ def configure(make_recorder: Any) -> None:
     _make_recorder = make_recorder
 
 
-def key_of(attributes: Any) -> Any:
-    """What attributes that upstream keeps apart differ in; None where only upstream can tell.
+def make_series() -> Any:
+    """Room for what is learnt about an instrument's attribute sets."""
+    return {} if COMPILED else Known()
 
-    A dict is no key: it may be changed later. Types are told apart because True, 1 and 1.0 are equal.
+
+def cells_of(recorder: Any, attributes: Any) -> Any:
+    """What the amounts with these attributes are added to, None where that is not known, False where it never will be.
+
+    They are found by what upstream keeps apart: the keys, the values and the types of the values, because True, 1 and
+    1.0 are equal. The dict itself may be changed later.
     """
-    if not attributes:
-        return () if attributes is None or type(attributes) is dict else None
-    if type(attributes) is not dict:
-        return None
+    if attributes is not None and type(attributes) is not dict:
+        return False
     if COMPILED:
-        return c_attribute_key(attributes)
-    values = attributes.values()
-    return (*attributes, *values, *map(type, values))
+        key = c_attribute_key(attributes) if attributes else ()
+        return False if key is None else recorder.series.get(key)
+    try:
+        return recorder.series.find(**attributes) if attributes else recorder.series.find()
+    except LookupError:
+        return None
+    except Exception:
+        # A list among the values, for example.
+        return False
+
+
+def remember(recorder: Any, attributes: Any, cells: Any) -> None:
+    """From now on this is what amounts with these attributes, which are plain, are added to."""
+    if not COMPILED:
+        recorder.series.learn(attributes, cells)
+        return
+    key = c_attribute_key(attributes)
+    if key is not None:
+        recorder.series[key] = cells
 
 
 def recorder_of(instrument: Any) -> Any:
     """The instrument's recorder, made anew where the readers are no longer the same; None where there is none."""
     try:
-        recorder = instrument._otel_fastpath_recorder
+        recorder = c_read(instrument, "_otel_fastpath_recorder") if COMPILED else instrument._otel_fastpath_recorder
     except AttributeError:
         return _make_recorder(instrument)
     return recorder if recorder.consumer["_reader_storages"] is recorder.storages else _make_recorder(instrument)
@@ -99,11 +125,12 @@ def _is_open(recorder: Any, amount: Any) -> bool:
             return False
     else:
         return False
-    if recorder.filters:
-        for keys, as_planned in recorder.filters:
-            if keys != as_planned:
-                return False
-    return True
+    return not recorder.filters or _is_as_planned(recorder.filters)
+
+
+def _is_as_planned(filters: Any) -> bool:
+    """Whether the views' sets of attribute keys, which are the user's own, are what they were."""
+    return all(keys == as_planned for keys, as_planned in filters)
 
 
 def bind_record(original: Any, learn: Any) -> Any:
@@ -133,29 +160,39 @@ def bind_record(original: Any, learn: Any) -> Any:
 
 def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
     """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
-    recorder = recorder_of(instrument)
-    if recorder is None or not _is_open(recorder, amount):
-        return False
     if COMPILED:
-        key = key_of(attributes)
-        if key is None:
+        recorder = recorder_of(instrument)
+        if recorder is None or not _is_open(recorder, amount):
             return False
-        cells = recorder.series.get(key)
+        cells = cells_of(recorder, attributes)
     else:
-        if type(attributes) is dict:
-            values = attributes.values()
-            key = (*attributes, *values, *map(type, values))
-        elif attributes is None:
-            key = ()
-        else:
+        # What these three do, without the calls.
+        try:
+            recorder = instrument._otel_fastpath_recorder
+            if recorder.consumer["_reader_storages"] is not recorder.storages:
+                recorder = _make_recorder(instrument)
+        except AttributeError:
+            recorder = _make_recorder(instrument)
+        if (
+            recorder is None
+            or recorder.is_refused
+            or (recorder.config is not None and not recorder.config["_config"].is_enabled)
+            or (type(amount) is not float and type(amount) is not int)
+            or not (-_MOST if recorder.is_signed else 0) <= amount < _MOST
+            or (recorder.filters and not _is_as_planned(recorder.filters))
+            or (attributes is not None and type(attributes) is not dict)
+        ):
             return False
         try:
-            cells = recorder.series.get(key)
-        except TypeError:
-            # A list among the values.
+            cells = recorder.series.find(**attributes) if attributes else recorder.series.find()
+        except LookupError:
+            return recorder
+        except Exception:
             return False
     if cells is None:
         return recorder
+    if cells is False:
+        return False
     _record_to(recorder, cells, amount, attributes, context or None)
     return None
 
@@ -172,9 +209,10 @@ class BoundSeries(Series):
             return False
         cells = self.cells
         if cells is None:
-            cells = self.cells = recorder.series.get(self.key)
-            if cells is None:
+            found = cells_of(recorder, self.attributes)
+            if found is None or found is False:
                 return False
+            cells = self.cells = found
         if _record_to(recorder, cells, amount, self.attributes, context or None):
             self.cells = None
         return True
@@ -188,17 +226,23 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
     span_id = trace_id = None
     sampled = stale = False
     if recorder.samples:
-        held = _span_in(context) if COMPILED or context is not None else _outer_span(None)
-        if held is not None:
-            span = _own(held)
-            if span is not None:
-                span_id = span.span_id
-                trace_id = span.trace_id
-                sampled = bool(span.trace_flags & 1)
-            else:
-                found = _span_context(held, context)
-                if found is not None:
-                    span_id, trace_id, sampled = found
+        if COMPILED or context is not None or _context_api._RUNTIME_CONTEXT is not _runtime:
+            held = _span_in(context)
+        else:
+            held = _variable.get().get(_SPAN_KEY)
+        span = None
+        if held is not None and isinstance(held, SpanState):
+            span = held  # of the type that the compiled core reads without a look-up
+            if span.trace_flags >= REPLACED:
+                span = None
+        if span is not None:
+            span_id = span.span_id
+            trace_id = span.trace_id
+            sampled = (span.trace_flags & 1) != 0
+        elif held is not None:
+            found = _span_context(held, context)
+            if found is not None:
+                span_id, trace_id, sampled = found
         if recorder.samples == _ALL:
             sampled = True
     for cell in cells:
@@ -300,14 +344,6 @@ def _span_in(context: Any) -> Any:
     if COMPILED and type(context) is Context:
         return c_value(context, _SPAN_KEY)
     return _outer_span(context)
-
-
-def _own(span: Any) -> Any:
-    """The span itself where it is this core's and has the span context that it began with."""
-    if not isinstance(span, SpanState):
-        return None
-    own = span
-    return own if own.trace_flags < REPLACED else None
 
 
 def _span_context(held: Any, context: Any) -> Any:

@@ -16,6 +16,9 @@ from otel_fastpath.core._series_c cimport Cell, Recorder, Series
 from otel_fastpath.core._span_c cimport REPLACED, SpanState
 from otel_fastpath.core._start_c cimport _outer_span
 
+cdef object _context_api
+cdef object _runtime
+cdef object _variable
 cdef object bisect_left
 cdef object Context
 cdef object get_current
@@ -43,14 +46,18 @@ cdef class BoundSeries(Series):
     @cython.locals(recorder=Recorder, cells=tuple)
     cpdef bint record(self, object amount, object context) except -1
 
-cpdef key_of(object attributes)
+cpdef cells_of(Recorder recorder, object attributes)
+
+cpdef remember(Recorder recorder, object attributes, tuple cells)
 
 @cython.locals(recorder=Recorder)
 cpdef recorder_of(object instrument)
 
 cdef bint _is_open(Recorder recorder, object amount) except -1
 
-@cython.locals(recorder=Recorder, cells=tuple)
+cdef bint _is_as_planned(tuple filters) except -1
+
+@cython.locals(recorder=Recorder)
 cdef _record(object instrument, object amount, object attributes, object context)
 
 @cython.locals(cell=Cell, span=SpanState, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
@@ -71,8 +78,5 @@ cdef _pass_on(Cell cell, object amount, object attributes, object context, bint 
 cdef _measurement(object instrument, object amount, object attributes, object context)
 
 cdef _span_in(object context)
-
-@cython.locals(own=SpanState)
-cdef SpanState _own(object span)
 
 cdef tuple _span_context(object held, object context)

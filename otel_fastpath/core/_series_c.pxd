@@ -36,6 +36,5 @@ cdef class Recorder:
 cdef class Series:
     cdef public object attributes
     cdef public tuple cells
-    cdef public tuple key
     cdef public Recorder recorder
     cpdef bint record(self, object amount, object context) except -1

@@ -122,7 +122,7 @@ class Planner:
         recorder.storages = storages
         recorder.config = None if config is None else vars(config)
         recorder.is_signed = _SIGNED[type(instrument)]
-        recorder.series = {}
+        recorder.series = self._hot.make_series()
         recorder.filters = ()
         recorder.samples = 0
         recorder.learn = None
@@ -152,11 +152,10 @@ class Planner:
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None where it cannot be known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
-        key = self._hot.key_of(attributes)
-        if recorder is None or recorder.is_refused or key is None or not _is_plain(attributes or {}):
+        if recorder is None or recorder.is_refused or not _is_plain(attributes or {}):
             return None
         series = self._hot.BoundSeries()
-        series.recorder, series.key, series.attributes, series.cells = recorder, key, attributes, None
+        series.recorder, series.attributes, series.cells = recorder, attributes, None
         return series
 
     def _plan(self, recorder: Any, instrument: Any) -> None:
@@ -180,8 +179,7 @@ class Planner:
     def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
         """Remember where upstream records these attributes, which it did just now."""
         kept = {} if attributes is None else attributes.copy()
-        key = self._hot.key_of(kept)
-        if key is None or not _is_plain(kept):
+        if not _is_plain(kept):
             return
         cells = []
         for match in matches:
@@ -201,7 +199,7 @@ class Planner:
         most = max([len(match._attributes_aggregation) for match in matches], default=0)
         if len(recorder.series) >= _LEAST + _EACH * most:
             recorder.series.clear()
-        recorder.series[key] = tuple(cells)
+        self._hot.remember(recorder, kept, tuple(cells))
 
     def _cell(self, match: Any, home: dict[Any, Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
