@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 
 # Scenarios are counted in forks: what every set-up would import is imported before.
 from otel_fastpath import FastpathInstrumentor, core
-from otel_fastpath.core import otlp
+from otel_fastpath.core import pace
 
 ATTRIBUTES = {
     "http.request.method": "GET",
@@ -97,7 +97,7 @@ def compiled() -> Given:
 
 def _fastpath(asked: str) -> Given:
     # valgrind is fifty times slower: there would be fifty times as many pauses in which others could run.
-    otlp._STRETCH = otlp._LONG_STRETCH = 1.0
+    pace._STRETCH = pace._LONG_STRETCH = 1.0
     instrumentor = FastpathInstrumentor()
     instrumentor.instrument(core=asked, disabled="exceptions")
     if core.implementation()[0] != asked:

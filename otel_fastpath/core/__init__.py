@@ -28,6 +28,7 @@ TWINS = (
     "_attributes_c",
     "_bound_c",
     "_call_c",
+    "_collect_c",
     "_exemplars_c",
     "_metrics_c",
     "_otlp_c",

@@ -146,6 +146,15 @@ cdef extern from *:
         Py_DECREF(given);
         return is_locked;
     }
+    /* An instance whose attributes are these. PyObject_GenericSetDict() of 3.13 does not know of inline values. */
+    static PyObject *otel_fastpath_made(PyObject *type, PyObject *attributes) {
+        static PyObject *name = NULL;
+        PyObject *made;
+        if (name == NULL && (name = PyUnicode_InternFromString("__dict__")) == NULL) return NULL;
+        made = otel_fastpath_new_instance(type);
+        if (made != NULL && PyObject_GenericSetAttr(made, name, attributes) < 0) Py_CLEAR(made);
+        return made;
+    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -164,6 +173,7 @@ cdef extern from *:
     unsigned int c_version "otel_fastpath_version"(object kind)
     PyObject *c_dict "otel_fastpath_dict"(object instance)
     bint c_is_bare "otel_fastpath_is_bare"(object instance)
+    object c_made "otel_fastpath_made"(object kind, dict attributes)
     object c_new_instance "otel_fastpath_new_instance"(object kind)
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
@@ -200,6 +210,12 @@ cdef inline object c_read(object instance, str name):
     if attributes is not NULL:
         value = PyDict_GetItemWithError(attributes, name)
     return getattr(instance, name) if value is NULL else <object>value
+
+
+cdef inline dict c_state(object instance):
+    """The attributes of an instance, as its `__dict__`."""
+    cdef PyObject *attributes = c_dict(instance)
+    return instance.__dict__ if attributes is NULL else <dict>attributes
 
 
 cdef inline object c_current(object variable, object key):

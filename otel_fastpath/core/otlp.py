@@ -8,24 +8,16 @@ in as `Upstream`. Encoded resources and scopes are kept for as long as they are 
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath.core import faults, stack
+from otel_fastpath.core.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from otel_fastpath.lazy import Lazy
 
-# How long the encoder keeps the interpreter, and how long it then leaves it. A thread that waits for the interpreter
-# must be awake to get it: releasing without a pause would take it back before anybody else could.
-_STRETCH: Final = 200e-6
-_PAUSE: Final = 50e-6
-# Getting the interpreter back took so long: somebody computes and never releases it. To him a turn is worth nothing,
-# and each costs the exporter that wait, which is five milliseconds at least, and both of them two switches.
-_LONG_WAIT: Final = 2e-3
-_LONG_STRETCH: Final = 16 * _STRETCH
 _MOST_PARTS: Final = 256
 
 
@@ -61,30 +53,6 @@ def _theirs(function: Callable[[Any], Any], argument: Any) -> Any:
         return function(argument)
     except Exception as error:
         raise _RefusedError(error) from None
-
-
-class _Pace:
-    """Lets other threads run after each stretch of work.
-
-    Args:
-        stretch: How long a stretch is, in seconds.
-    """
-
-    __slots__ = ("_until", "stretch")
-
-    def __init__(self, stretch: float) -> None:
-        self.stretch = stretch
-        self._until = time.perf_counter() + stretch
-
-    def turn(self) -> None:
-        """Pause if it is time, and see how the others use it."""
-        now = time.perf_counter()
-        if now < self._until:
-            return
-        time.sleep(_PAUSE)
-        resumed = time.perf_counter()
-        self.stretch = _LONG_STRETCH if resumed - now > _LONG_WAIT else _STRETCH
-        self._until = resumed + self.stretch
 
 
 class _Batch:
@@ -128,7 +96,7 @@ class Encoder:
         self._encode_run = hot.encode
         self._upstream = upstream
         self._parts: dict[int, tuple[Any, Any, bytes, bytes]] = {}
-        self._stretch = _STRETCH
+        self._stretch = 0.0
 
     def encode(self, spans: Iterable[Any]) -> bytes | None:
         """The request's bytes, or None where a fault of ours leaves the batch to upstream.
@@ -148,7 +116,7 @@ class Encoder:
         raise refused
 
     def _encode(self, spans: list[Any]) -> bytes:
-        pace = _Pace(self._stretch)
+        pace = Pace(self._stretch)
         batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
         at = 0
         while at < len(spans):
@@ -165,7 +133,7 @@ class Encoder:
                 at += 1
                 pace.turn()
         # Long stretches are tried for some batches, and then what they were taken for is looked at anew.
-        self._stretch = max(_STRETCH, pace.stretch / 2)
+        self._stretch = pace.stretch / 2
         return self._assemble(batch)
 
     def _leave(self, batch: _Batch, span: Any) -> None:

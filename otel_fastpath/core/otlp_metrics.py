@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
 
 from otel_fastpath.core import faults
-from otel_fastpath.core.otlp import Encoder, _Batch, _Pace, _RefusedError, _theirs
+from otel_fastpath.core.otlp import Encoder, _Batch, _RefusedError, _theirs
+from otel_fastpath.core.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ class MetricsEncoder(Encoder):
         of_resource = data.resource_metrics[0]
         if type(of_resource) is not ResourceMetrics:
             return None
-        pace = _Pace(self._stretch)
+        pace = Pace(self._stretch)
         batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
         scopes = set()
         for of_scope in of_resource.scope_metrics:

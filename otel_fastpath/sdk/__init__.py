@@ -13,6 +13,7 @@ def all_patches() -> tuple[Patch, ...]:
     # Loaded when instrumenting, not before.
     from otel_fastpath.sdk import (  # noqa: PLC0415
         api_trace,
+        collection,
         metrics,
         openinference_openai,
         otlp_metrics,
@@ -31,6 +32,7 @@ def all_patches() -> tuple[Patch, ...]:
         *propagation.PATCHES,
         *tracer.PATCHES,
         *metrics.PATCHES,
+        *collection.PATCHES,
         *otlp_trace.PATCHES,
         *otlp_metrics.PATCHES,
     )

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind
 
-from otel_fastpath.core import faults, otlp, stack
+from otel_fastpath.core import faults, otlp, pace, stack
 from otel_fastpath.sdk import otlp_trace
 from otel_fastpath.sdk._otlp import Request
 
@@ -191,7 +191,7 @@ def test_a_fault_of_ours_is_counted_and_upstream_encodes(core, monkeypatch):
 
 def test_several_threads_at_once(core, monkeypatch):
     """Exporters of several threads share an encoder: turns and what is kept do not mix their batches."""
-    monkeypatch.setattr(otlp, "_STRETCH", 1e-6)
+    monkeypatch.setattr(pace, "_STRETCH", 1e-6)
     encode = otlp_trace._encoder(core).encode
     batches = [[make_span(f"{n}-{i}", {"k": i, "n": f"{n}{i}"}) for i in range(300)] for n in range(4)]
     expected = [STOCK(spans).SerializePartialToString() for spans in batches]
@@ -267,28 +267,28 @@ class TestPace:
                 self.pauses += 1
 
         made = Clock()
-        monkeypatch.setattr(otlp, "time", made)
+        monkeypatch.setattr(pace, "time", made)
         return made
 
     def test_a_pause_after_each_stretch(self, clock):
         """Turns within a stretch cost a look at the clock; the one after it pauses."""
-        pace = otlp._Pace(otlp._STRETCH)
+        paced = pace.Pace()
         for _ in range(12):
-            clock.now += otlp._STRETCH / 4
-            pace.turn()
+            clock.now += pace._STRETCH / 4
+            paced.turn()
         assert clock.pauses == 3
 
     def test_fewer_where_nobody_gives_the_interpreter_back(self, clock):
         """A pause that took milliseconds makes the next stretch long, a short one ends that."""
-        pace = otlp._Pace(otlp._STRETCH)
+        paced = pace.Pace()
         clock.pause = 5e-3
-        clock.now += otlp._STRETCH
-        pace.turn()
-        assert pace.stretch == otlp._LONG_STRETCH
+        clock.now += pace._STRETCH
+        paced.turn()
+        assert paced.stretch == pace._LONG_STRETCH
         clock.pause = 100e-6
-        clock.now += otlp._LONG_STRETCH
-        pace.turn()
-        assert pace.stretch == otlp._STRETCH
+        clock.now += pace._LONG_STRETCH
+        paced.turn()
+        assert paced.stretch == pace._STRETCH
 
     def test_a_stack_trace_is_formatted_with_turns(self, monkeypatch):
         """The frames of a stack trace that was not seen before are formatted one by one."""
