@@ -24,13 +24,16 @@ __all__ = ["LEAVE", "clean_mapping", "frozen", "made"]
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 # Types whose values are kept as they are.
-_PLAIN = frozenset({str, int, float, bool})
+PLAIN = frozenset({str, int, float, bool})
+_NO_TEXT = PLAIN - {str}
 # Returned in the place of a value or mapping that only upstream's own code can clean.
 LEAVE = object()
 
 
 def frozen(value: Any, longest: Any, clean: Any) -> Any:
     """The value as it is kept, or `LEAVE`. Sequences of one primitive type are the common case."""
+    if type(value) is str and len(value) <= longest:
+        return value
     if type(value) is list or type(value) is tuple:
         if not value:
             return ()
@@ -89,24 +92,26 @@ def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
             return LEAVE
     if COMPILED and c_is_plain(attributes, longest):
         return c_copy(attributes)
+    if "" in attributes:
+        return LEAVE
     plain = True
-    limited = longest != maxsize
-    for key, value in attributes.items():
-        if type(key) is not str or not key:
+    as_is = PLAIN if longest == maxsize else _NO_TEXT
+    for key in attributes:
+        if type(key) is not str:
             return LEAVE
-        kind = type(value)
-        if kind is str:
-            if limited and len(value) > longest:
+        value = attributes[key]
+        if type(value) not in as_is:
+            if type(value) is not str:
+                plain = False
+            elif len(value) > longest:
                 return LEAVE
-        elif kind not in _PLAIN:
-            plain = False
     if plain:
         return attributes.copy()
     if len(attributes) > room:
         return LEAVE
     kept = {}
     for key, value in attributes.items():
-        cleaned = value if type(value) in _PLAIN else frozen(value, longest, clean)
+        cleaned = value if type(value) in PLAIN else frozen(value, longest, clean)
         if cleaned is LEAVE:
             return LEAVE
         kept[key] = cleaned

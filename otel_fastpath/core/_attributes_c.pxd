@@ -7,12 +7,13 @@ cdef object Lazy
 cdef object FAILED
 cdef object Mapping
 cdef object MappingProxyType
-cdef frozenset _PLAIN
+cdef frozenset PLAIN
+cdef frozenset _NO_TEXT
 cdef object LEAVE
 
 cdef frozen(object value, Py_ssize_t longest, object clean)
 
 cdef made(object attributes, bint recording)
 
-@cython.locals(kept=dict, plain=cython.bint, limited=cython.bint)
+@cython.locals(kept=dict, plain=cython.bint, as_is=frozenset)
 cdef clean_mapping(object attributes, Py_ssize_t longest, object clean, Py_ssize_t room)

@@ -26,32 +26,41 @@ cdef extern from *:
         Py_DECREF(none);
         return made;
     }
-    /* Whether every key is a text that is not empty, and every value of a primitive type and no longer than allowed. */
+    /* Whether the key is a text that is not empty, and the value of a primitive type and no longer than allowed. */
+    static int otel_fastpath_is_plain_item(PyObject *key, PyObject *value, Py_ssize_t longest) {
+        if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) return 0;
+        if (PyUnicode_CheckExact(value)) return PyUnicode_GET_LENGTH(value) <= longest;
+        return PyLong_CheckExact(value) || PyBool_Check(value) || PyFloat_CheckExact(value);
+    }
     static int otel_fastpath_is_plain(PyObject *attributes, Py_ssize_t longest) {
         Py_ssize_t at = 0;
         PyObject *key, *value;
         while (PyDict_Next(attributes, &at, &key, &value)) {
-            if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) return 0;
-            if (PyUnicode_CheckExact(value)) {
-                if (PyUnicode_GET_LENGTH(value) > longest) return 0;
-            } else if (!PyLong_CheckExact(value) && !PyBool_Check(value) && !PyFloat_CheckExact(value)) {
-                return 0;
-            }
+            if (!otel_fastpath_is_plain_item(key, value, longest)) return 0;
         }
         return 1;
     }
     /* Put the value last, also where the key was there. 0 where that would be one more than there may be. */
     static int otel_fastpath_put(PyObject *store, PyObject *key, PyObject *value, Py_ssize_t most) {
-        Py_ssize_t size = PyDict_Size(store);
+        Py_ssize_t size = PyDict_GET_SIZE(store);
         if (size < most) {
+            if (size < 2) return PyDict_SetItem(store, key, value) ? -1 : 1;
             if (PyDict_SetDefault(store, key, value) == NULL) return -1;
-            if (PyDict_Size(store) > size) return 1;
-            if (size == 1) return PyDict_SetItem(store, key, value) ? -1 : 1;
+            if (PyDict_GET_SIZE(store) > size) return 1;
         } else {
             int found = PyDict_Contains(store, key);
             if (found < 1) return found;
         }
         return PyDict_DelItem(store, key) || PyDict_SetItem(store, key, value) ? -1 : 1;
+    }
+    /* Put what is plain. 0 where it is not, and where anything goes wrong: upstream's code meets it then. */
+    static int otel_fastpath_put_plain(
+        PyObject *store, PyObject *key, PyObject *value, Py_ssize_t longest, Py_ssize_t most
+    ) {
+        if (!otel_fastpath_is_plain_item(key, value, longest)) return 0;
+        int done = otel_fastpath_put(store, key, value, most);
+        if (done < 0) PyErr_Clear();
+        return done > 0;
     }
     /* Whether every key of one is a key of the other. */
     static int otel_fastpath_covers(PyObject *other, PyObject *one) {
@@ -169,6 +178,9 @@ cdef extern from *:
     bint c_is_locked "otel_fastpath_is_locked"(object locked) except -1
     bint c_is_plain "otel_fastpath_is_plain"(dict attributes, Py_ssize_t longest)
     bint c_put "otel_fastpath_put"(dict store, object key, object value, Py_ssize_t most) except -1
+    bint c_put_plain "otel_fastpath_put_plain"(
+        dict store, object key, object value, Py_ssize_t longest, Py_ssize_t most
+    )
     bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1
     unsigned int c_version "otel_fastpath_version"(object kind)
     PyObject *c_dict "otel_fastpath_dict"(object instance)

@@ -19,10 +19,11 @@ class Plan:
     """What starting and ending a span needs of its tracer, worked out once by `core.plan`.
 
     It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
-    `sys.maxsize`.
+    `sys.maxsize`. Values of the types `as_is` are kept as they are, however long.
     """
 
     __slots__ = (
+        "as_is",
         "batches",
         "bounds",
         "clean",

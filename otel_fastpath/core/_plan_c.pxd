@@ -6,6 +6,7 @@ from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_read
 cdef object getpid
 
 cdef class Plan:
+    cdef public frozenset as_is
     cdef public tuple batches
     cdef public tuple bounds
     cdef public object clean

@@ -6,6 +6,7 @@ carrier or span that is not of the common kind, upstream's propagator does the w
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import context as _context_api
@@ -28,12 +29,16 @@ _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[attr-defined]
 _fromhex = bytes.fromhex
-_from_bytes = int.from_bytes
-_LOW_64_BITS = (1 << 64) - 1
+# A version, a trace id in two halves, a span id, the flags.
+_unpack = struct.Struct(">BQQQB").unpack
+_set_default = dict.setdefault
 _FLAGS = tuple(TraceFlags(bits) for bits in range(256))
-_END_BY_FLAGS = {bits: f"-{bits:02x}" for bits in range(256)}
+_ENDS = tuple(f"-{bits:02x}" for bits in range(256))
+# From here on `SpanState.trace_flags` says that the header is not made of what the span keeps.
+_OTHER_FLAGS: Final = 4
+# The classes of spans whose ids can be read as `SpanState` keeps them.
+OWN_SPANS: set[type] = set()
 _LENGTH: Final = 55
-_OCTETS: Final = 26
 # Types that are known to be spans: asking an abstract base class takes longer than all the rest.
 _span_types: set[type] = set()
 # Who makes a class for every span must not fill the memory.
@@ -73,17 +78,19 @@ def make_extract(original: Any) -> Any:
             elif header[2] == header[35] == header[52] == "-" and header.lower() == header:
                 try:
                     # It takes blanks between two octets. With 26 octets there is no other blank in so short a text.
-                    octets = _fromhex(header.replace("-", " "))
-                except ValueError:
-                    octets = b""
-                number = _from_bytes(octets, "big")
-                trace_id = number >> 72
-                span_id = number >> 8 & _LOW_64_BITS
-                if len(octets) == _OCTETS and not octets[0] and trace_id and span_id:
-                    flags = _FLAGS[octets[25]]
+                    version, high, low, span_id, bits = _unpack(_fromhex(header.replace("-", " ")))
+                except (ValueError, struct.error):
+                    span_id = 0
+                if span_id and not version and (high or low):
                     span = _new(NonRecordingSpan)
-                    span._context = _tuple_new(SpanContext, (trace_id, span_id, True, flags, DEFAULT_TRACE_STATE, True))
-                    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
+                    span._context = _tuple_new(
+                        SpanContext, (high << 64 | low, span_id, True, _FLAGS[bits], DEFAULT_TRACE_STATE, True)
+                    )
+                    if context:
+                        return Context({**context, _SPAN_KEY: span})
+                    made = Context()
+                    _set_default(made, _SPAN_KEY, span)
+                    return made
         except Exception as error:
             faults.absorb("TraceContextTextMapPropagator.extract", error)
         return original(self, carrier, context, getter)
@@ -97,23 +104,27 @@ def make_inject(original: Any) -> Any:
     def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
         try:
             span: Any = None
-            own = header = None
-            if type(self) is not _Propagator:
-                pass
-            elif type(context) is Context:
+            header = None
+            if type(context) is Context:
                 span = c_value(context, _SPAN_KEY) if COMPILED else context.get(_SPAN_KEY)
             elif context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
                 span = c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
-            if type(span) in _span_types or _is_span(span):
-                own = span.get_span_context()
-            if type(own) is not SpanContext:
+            if type(self) is not _Propagator:
                 pass
-            elif COMPILED:
-                header = c_traceparent(own, DEFAULT_TRACE_STATE)
-            else:
-                end = _END_BY_FLAGS.get(own[3])
-                if end is not None and own[5] and own[4] is DEFAULT_TRACE_STATE:
-                    header = f"00-{own[0].to_bytes(16, 'big').hex()}-{own[1].to_bytes(8, 'big').hex()}{end}"
+            elif not COMPILED and type(span) in OWN_SPANS:
+                # No span context is made for it.
+                flags = span.trace_flags
+                if flags < _OTHER_FLAGS and span.trace_state is DEFAULT_TRACE_STATE:
+                    span_id = span.span_id.to_bytes(8, "big").hex()
+                    header = f"00-{span.trace_id.to_bytes(16, 'big').hex()}-{span_id}{_ENDS[flags]}"
+            elif type(span) in _span_types or _is_span(span):
+                own = span.get_span_context()
+                if type(own) is not SpanContext:
+                    pass
+                elif COMPILED:
+                    header = c_traceparent(own, DEFAULT_TRACE_STATE)
+                elif own[5] and own[4] is DEFAULT_TRACE_STATE and 0 <= own[3] < len(_ENDS):
+                    header = f"00-{own[0].to_bytes(16, 'big').hex()}-{own[1].to_bytes(8, 'big').hex()}{_ENDS[own[3]]}"
             if header is not None:
                 if setter is default_setter and type(carrier) is dict:
                     carrier["traceparent"] = header

@@ -135,19 +135,14 @@ class SpanState:
 
     def set_attribute(self, key: Any, value: Any) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
+        if COMPILED and type(key) is str and self.bounded_attributes is None and self._end_time is None:
+            plan = self.plan
+            if c_put_plain(self.attribute_store, key, value, plan.max_value, plan.max_attributes):
+                return
         try:
-            if type(key) is str and key and self.bounded_attributes is None and self._end_time is None:
+            if type(key) is str and key and self.bounded_attributes is None:
                 plan = self.plan
-                kind = type(value)
-                if kind is str:
-                    kept = value if len(value) <= plan.max_value else LEAVE
-                elif kind is int or kind is float or kind is bool:
-                    kept = value
-                else:
-                    # What upstream's method goes on with is not cleaned here: cleaning warns, and once is enough.
-                    store = self.attribute_store
-                    fits = len(store) < plan.max_attributes or key in store
-                    kept = frozen(value, plan.max_value, plan.clean) if fits else LEAVE
+                kept = value if type(value) in plan.as_is else self._cleaned(key, value)
                 if COMPILED:
                     if (
                         kept is not LEAVE
@@ -156,8 +151,8 @@ class SpanState:
                     ):
                         return
                 elif kept is not LEAVE:
+                    room = len(self.attribute_store) < plan.max_attributes
                     store = self.attribute_store
-                    room = len(store) < plan.max_attributes
                     if key in store:
                         if self._end_time is None:
                             # An overwritten attribute moves to the end.
@@ -173,16 +168,31 @@ class SpanState:
             value = value.value()
         _stock_set_attribute(self, key, value)
 
+    def _cleaned(self, key: Any, value: Any) -> Any:
+        """The value as it is kept, or `LEAVE`: what upstream goes on with is not cleaned here, as cleaning warns."""
+        plan = self.plan
+        store = self.attribute_store
+        if self._end_time is None and (len(store) < plan.max_attributes or key in store):
+            return frozen(value, plan.max_value, plan.clean)
+        return LEAVE
+
     def set_attributes(self, attributes: Any) -> None:
         """Set several attributes, as `opentelemetry.sdk.trace.Span.set_attributes` does."""
         try:
             if self.bounded_attributes is None and self._end_time is None and type(attributes) is dict:
                 plan = self.plan
+                kept = clean_mapping(
+                    attributes, plan.max_value, plan.clean, plan.max_attributes - len(self.attribute_store)
+                )
                 store = self.attribute_store
-                kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes - len(store))
-                fits = kept is not LEAVE and len(store) + len(kept) <= plan.max_attributes
-                if COMPILED:
-                    if fits and self.bounded_attributes is None and self._end_time is None:
+                if kept is LEAVE:
+                    pass
+                elif COMPILED:
+                    if (
+                        len(store) + len(kept) <= plan.max_attributes
+                        and self.bounded_attributes is None
+                        and self._end_time is None
+                    ):
                         # Nothing of this is interrupted by other threads.
                         if c_covers(kept, store):
                             self.attribute_store = kept
@@ -190,20 +200,27 @@ class SpanState:
                             for key, value in kept.items():
                                 c_put(store, key, value, maxsize)
                         return
-                elif fits:
-                    # In the same order there is nothing to move to the end.
-                    at_once = (
-                        not store
-                        or (len(store) == len(kept) and tuple(store) == tuple(kept))
-                        or store.keys().isdisjoint(kept)
-                    )
+                else:
+                    present, given = store.keys(), kept.keys()
+                    # The order of what is all overwritten does not matter. A comparison is no call.
+                    if (
+                        len(kept) <= plan.max_attributes
+                        and present <= given
+                        and store is self.attribute_store
+                        and self.bounded_attributes is None
+                        and self._end_time is None
+                    ):
+                        self.attribute_store = kept
+                        return
+                    at_once = present.isdisjoint(given)
                     most = plan.max_attributes - len(kept)
                     # Other threads may have filled it: between looking for room and taking it nothing is called.
-                    if len(store) <= most and self._end_time is None:
+                    if len(store) <= most and store is self.attribute_store and self._end_time is None:
                         if at_once:
                             store.update(kept)
                             return
                         for key, value in kept.items():
+                            store = self.attribute_store
                             # An overwritten attribute moves to the end.
                             if key in store and self._end_time is None:
                                 del store[key]

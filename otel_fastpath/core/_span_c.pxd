@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
 
-from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_read, c_span_context, c_value
+from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_put_plain, c_read, c_span_context, c_value
 from otel_fastpath.core._plan_c cimport Plan, enqueue
 
 cdef object _sdk_trace
@@ -61,6 +61,8 @@ cdef class SpanState:
     cdef public object span_id
     cpdef get_span_context(self)
     cdef public Plan plan
+    @cython.locals(plan=Plan)
+    cdef _cleaned(self, object key, object value)
     @cython.locals(event=EventState, events=list, plan=Plan)
     cdef bint _keep_event(self, object name, dict kept, object timestamp) except -1
     @cython.locals(plan=Plan)

@@ -25,6 +25,7 @@ from opentelemetry.sdk.trace.sampling import (
 from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.core import rules
+from otel_fastpath.core._attributes import PLAIN
 from otel_fastpath.core.span import unlimited
 
 if TYPE_CHECKING:
@@ -223,6 +224,7 @@ class Planner:
         plan.limits = limits
         plan.max_attributes = unlimited(limits.max_span_attributes)
         plan.max_value = unlimited(limits.max_span_attribute_length)
+        plan.as_is = PLAIN if limits.max_span_attribute_length is None else PLAIN - {str}
         plan.max_events = unlimited(limits.max_events)
         # Where no event is kept, their attributes need no room either.
         plan.max_event_attributes = unlimited(limits.max_event_attributes) if plan.max_events else 0

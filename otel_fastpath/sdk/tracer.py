@@ -65,10 +65,12 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
 
     hot, plans = core.hot("_span", implementation), core.hot("_plan", implementation)
     starting = core.hot("_start", implementation)
+    span_class = span.make_span_class(hot.SpanState)
+    core.hot("_propagation", implementation).OWN_SPANS.add(span_class)
     planner = plan.Planner(
         plans.Plan,
         plans.Batch,
-        span.make_span_class(hot.SpanState),
+        span_class,
         span.make_event_class(hot.EventState),
         lambda tracer: type(tracer).__setattr__ in _watchers,
     )

@@ -8,7 +8,10 @@ import pickle
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.context.context import Context
 from opentelemetry.sdk import trace as sdk_trace
+from opentelemetry.sdk.trace import sampling
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 PLACES = (
     (sdk_trace.Tracer, "start_span"),
@@ -92,3 +95,34 @@ def test_one_process_has_a_switch_for_each_function(instrumented, core, monkeypa
     assert type(span) is sdk_trace._Span
     assert len(calls) == 1
     assert type(scope).__module__.startswith("otel_fastpath.")
+
+
+def _header(context):
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+
+
+@pytest.mark.parametrize("decision", ["RECORD_AND_SAMPLE", "RECORD_ONLY"])
+@pytest.mark.parametrize("parent", ["none", "remote", "with a trace state"])
+def test_the_header_of_a_recording_span(exporting, decision, parent):
+    """It is written from what the span keeps, and is that of its span context."""
+    state = trace.TraceState([("vendor", "1")]) if parent == "with a trace state" else None
+    above = trace.SpanContext(1 << 127, 5, is_remote=True, trace_flags=trace.TraceFlags(3), trace_state=state)
+    context = None if parent == "none" else trace.set_span_in_context(trace.NonRecordingSpan(above), Context())
+    sampler = sampling.StaticSampler(sampling.Decision[decision])
+    with exporting(sampler=sampler) as (provider, _):
+        span = provider.get_tracer("headers").start_span("outgoing", context)
+        carrier = {}
+        TraceContextTextMapPropagator().inject(carrier, trace.set_span_in_context(span, Context()))
+        assert carrier.pop("traceparent") == _header(span.get_span_context())
+        assert carrier == ({"tracestate": "vendor=1"} if state else {})
+
+
+def test_the_header_of_a_span_with_another_context(exporting):
+    """Whoever gives a span another span context is followed."""
+    with exporting() as (provider, _):
+        span = provider.get_tracer("headers").start_span("outgoing")
+        span._context = trace.SpanContext(7, 8, is_remote=False, trace_flags=trace.TraceFlags(1))
+        carrier = {}
+        with trace.use_span(span):
+            TraceContextTextMapPropagator().inject(carrier)
+        assert carrier == {"traceparent": _header(span._context)}

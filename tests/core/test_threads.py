@@ -146,6 +146,29 @@ def test_everything_set_is_kept_or_counted(exporting, amount, watched):
         logging.getLogger("opentelemetry.attributes").disabled = False
 
 
+@pytest.mark.usefixtures("switching")
+def test_setting_all_again_loses_nothing(exporting, amount):
+    """While some threads overwrite all attributes that a span has, what others add or overwrite stays."""
+    rounds = amount(40, 1000)
+    with exporting() as (provider, _):
+        tracer = provider.get_tracer("again")
+        for _ in range(rounds):
+            span = tracer.start_span("again", attributes={"0": -1})
+
+            def work(thread, span=span):
+                for number in range(4):
+                    if thread % 2:
+                        span.set_attributes(dict.fromkeys(map(str, range(8)), number))
+                    else:
+                        span.set_attribute(f"{thread}.{number}", number)
+                        span.set_attributes({f"{thread}.{number}": number, "0": number, f"{thread}.more": number})
+
+            together(work)
+            own = {f"{thread}.{what}" for thread in range(0, THREADS, 2) for what in (*range(4), "more")}
+            assert set(span.attributes) == own | set(map(str, range(8)))
+            span.end()
+
+
 class _Counting(SpanProcessor):
     def __init__(self):
         self.started = Counter()
