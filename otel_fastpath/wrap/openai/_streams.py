@@ -6,7 +6,6 @@ that it reads is asked to tell of its being closed, which every way of leaving a
 
 from __future__ import annotations
 
-import functools
 from contextvars import ContextVar
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -156,8 +155,8 @@ def follow(stream: Any, call: Call) -> bool:
 
     def told() -> bool:
         if getattr(reads, "gi_running", False) or getattr(reads, "ag_running", False):
-            # It came to its end, or it failed: who reads it says so.
-            return False
+            # It came to its end, or it failed: who reads it says so. There is nothing more to hear of the response.
+            return True
         if getattr(inner, "gi_running", False) or getattr(inner, "ag_running", False):
             # Not we and not the caller: the collector, which may come to the client's generator before ours.
             abandon(call)
@@ -178,28 +177,38 @@ def end(call: Call) -> None:
         call.end()
 
 
-def hear(response: Any, told: Callable[[], bool]) -> None:
-    """Have this told of each closing of an HTTP response, until it says that it has heard enough."""
+class _Heard:
+    """The two ways of closing an HTTP response, which it goes with. No closure: those would keep it in a cycle."""
 
-    @functools.wraps(response.close)
-    def close() -> None:
+    __slots__ = ("_response", "_told")
+
+    def __init__(self, response: Any, told: Callable[[], bool]) -> None:
+        self._response = response
+        self._told = told
+
+    def close(self) -> None:
+        """Close the response, as its own method does."""
         try:
-            type(response).close(response)
+            type(self._response).close(self._response)
         finally:
-            deafen()
+            self._tell()
 
-    @functools.wraps(response.aclose)
-    async def aclose() -> None:
+    async def aclose(self) -> None:
+        """Likewise, asynchronously."""
         try:
-            await type(response).aclose(response)
+            await type(self._response).aclose(self._response)
         finally:
-            deafen()
+            self._tell()
 
-    def deafen() -> None:
-        if told():
-            own = vars(response)
-            for name, mine in (("close", close), ("aclose", aclose)):
-                if own.get(name) is mine:
+    def _tell(self) -> None:
+        if self._told():
+            own = vars(self._response)
+            for name in ("close", "aclose"):
+                if getattr(own.get(name), "__self__", None) is self:
                     del own[name]
 
-    response.close, response.aclose = close, aclose
+
+def hear(response: Any, told: Callable[[], bool]) -> None:
+    """Have this told of each closing of an HTTP response, until it says that it has heard enough."""
+    heard = _Heard(response, told)
+    response.close, response.aclose = heard.close, heard.aclose

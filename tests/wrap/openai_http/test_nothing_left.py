@@ -95,7 +95,7 @@ def test_answers_and_streams_are_let_go(kind, settings, instrumented):
 
 
 def test_a_stream_is_let_go_as_without_us(kind, settings, kept):
-    """Whether the client's own stream is a cycle is the client's business: with us it is what it is without."""
+    """And its response. Whether the client's own stream is a cycle is the client's business: it is what it is."""
 
     async def go(client):
         found = []
@@ -104,9 +104,9 @@ def test_a_stream_is_let_go_as_without_us(kind, settings, kept):
             if most:
                 await take(stream, most)
             await wait(stream.close())
-            reference = weakref.ref(stream)
+            references = weakref.ref(stream), weakref.ref(stream.response)
             del stream
-            found.append(reference() is None)
+            found.append([each() is None for each in references])
         return found
 
     gc.disable()
