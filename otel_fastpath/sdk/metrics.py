@@ -7,6 +7,7 @@ Stock: 87,000 instructions for a counter with three attributes, 142,000 for a hi
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any, Final
 
 from otel_fastpath import core
@@ -44,6 +45,8 @@ _RESTS_ON: Final = (
 @functools.cache
 def _hot(implementation: str) -> tuple[Any, Any]:
     """This core's module for recording, and what makes its recorders."""
+    # The core looks at spans. Were it the first to import this, tracers would be patched while the core is half there.
+    importlib.import_module("opentelemetry.sdk.trace")
     from otel_fastpath.core.metrics import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
 
     hot = core.hot("_metrics", implementation)

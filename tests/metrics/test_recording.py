@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 
@@ -96,6 +97,25 @@ def test_many_threads_sum_exactly(provided):  # noqa: C901  # the parts of one r
         "count": THREADS * RECORDS,
         "buckets": THREADS * RECORDS,
     }
+
+
+ORDER = """
+import sys
+import opentelemetry.sdk.metrics
+from otel_fastpath import FastpathInstrumentor
+assert "opentelemetry.sdk.trace" not in sys.modules
+FastpathInstrumentor().instrument(core=sys.argv[1], exceptions="off")
+import opentelemetry.sdk.trace
+rows = {row.name: row.state.value for row in FastpathInstrumentor().status()}
+print(rows["metrics.counter"], rows["tracer.start_span"], rows["tracer.start_as_current_span"])
+"""
+
+
+def test_an_application_that_imports_metrics_first(core):
+    """Tracers are patched all the same."""
+    ran = subprocess.run([sys.executable, "-c", ORDER, core], capture_output=True, text=True, check=False)
+
+    assert (ran.stdout.split(), ran.stderr) == (["applied"] * 3, "")
 
 
 def test_attributes_that_a_view_takes_away_are_not_kept(provided):
