@@ -87,10 +87,13 @@ def _instrument(mode: str, core: str | None = None) -> None:
         AsyncPGInstrumentor().instrument(**_providers(mode))
     elif mode.startswith("ours"):
         from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
+        from otel_fastpath import core as cores  # noqa: PLC0415  # likewise
 
         options = "" if "metrics" in mode else "no-metrics"
         providers = _providers(mode)
         FastpathInstrumentor().instrument(core=core, disabled="exceptions", asyncpg_options=options, **providers)
+        if core and cores.implementation()[0] != core:
+            raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
 
 
 def _given(mode: str, core: str | None = None) -> Given:

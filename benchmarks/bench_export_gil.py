@@ -30,6 +30,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from otel_fastpath import FastpathInstrumentor
+from otel_fastpath import core as cores
 
 BATCH = 512
 BATCHES = 20
@@ -160,7 +161,12 @@ def call(feed: Feed, seconds: float) -> dict[str, float]:
 def work(port: int, core: str, compression: str) -> None:
     """Be a worker: for each line (what, seconds, rate) on standard input, do it and print what came of it."""
     if core != "stock":
-        FastpathInstrumentor().instrument(core=core)
+        instrumentor = FastpathInstrumentor()
+        instrumentor.instrument(core=core)
+        # What is measured under our name is ours.
+        for row in instrumentor.status():
+            if row.name == "otlp.http_spans" and row.state.value != "applied":
+                sys.exit(f"{row.name} is not applied: {row.reason}")
     feed = Feed(port, compression)
     for line in sys.stdin:
         what, seconds, rate = json.loads(line)
@@ -179,7 +185,7 @@ def ask(worker: Any, *request: Any) -> Any:
     """Let a worker do something."""
     worker.stdin.write(json.dumps(request) + "\n")
     worker.stdin.flush()
-    return json.loads(worker.stdout.readline())
+    return json.loads(worker.stdout.readline() or sys.exit("a worker has stopped: see above"))
 
 
 def measure(workers: dict[str, Any], what: str, options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
@@ -274,6 +280,10 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Start the processes, measure, report, stop them."""
+    try:
+        cores.choose(options.core)
+    except ImportError as error:
+        sys.exit(f"the {options.core} core cannot be imported ({error}): nothing is measured")
     again = [sys.executable, __file__, "--compression", options.compression]
     processes = []
     workers = {}

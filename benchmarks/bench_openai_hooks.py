@@ -20,6 +20,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 
 from otel_fastpath import FastpathInstrumentor
+from otel_fastpath import core as cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,8 @@ def _hooked(core: str, content: str = "no_content", *, sampled: bool = True) -> 
     SyncAPIClient.request = _stub  # type: ignore[assignment, method-assign]
     bench_openai.provide(sampled=sampled)
     FastpathInstrumentor().instrument(core=core, exceptions="off")
+    if cores.implementation()[0] != core:
+        raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
     return Given(_stub, SyncAPIClient.request)
 
 
