@@ -30,6 +30,7 @@ TWINS = (
     "_call_c",
     "_collect_c",
     "_exemplars_c",
+    "_identity_c",
     "_metrics_c",
     "_otlp_c",
     "_plan_c",

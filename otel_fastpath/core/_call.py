@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
+    from otel_fastpath.core._identity import *
     from otel_fastpath.core._scope import *
 
 _BEGINNING = "the beginning of a wrapped call"
@@ -300,7 +301,7 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> 
     if span is not None:
         call.span = span
         # What is not sampled needs no end.
-        call._is_ours = type(span) is not NonRecordingSpan
+        call._is_ours = not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
         call.recording = call._is_ours and span.is_recording()
         call._token = attach(span)
     else:

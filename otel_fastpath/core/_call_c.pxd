@@ -2,6 +2,7 @@
 import cython
 
 from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more, c_version
+from otel_fastpath.core._identity_c cimport Dropped
 from otel_fastpath.core._scope_c cimport attach, detach
 
 cdef object _context_api

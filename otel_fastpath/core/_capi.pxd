@@ -191,8 +191,6 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     object c_set "PyContextVar_Set"(object variable, object value)
-    object PyContextVar_Set(object variable, object value)
-    int PyContextVar_Reset(object variable, object token) except -1
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
     int PyDict_SetItem(object mapping, object key, object value) except -1
     dict c_copy "PyDict_Copy"(dict mapping)
@@ -202,6 +200,7 @@ cdef extern from "Python.h":
     unsigned long long c_low_64_bits "PyLong_AsUnsignedLongLongMask"(object value) except? 0xFFFFFFFFFFFFFFFF
     void Py_XDECREF(PyObject *value)
     void Py_INCREF(object value)
+    PyObject *PyTuple_GET_ITEM(object value, Py_ssize_t index)
     void PyTuple_SET_ITEM(object value, Py_ssize_t index, object item)
 
 
@@ -260,22 +259,9 @@ cdef inline object c_value(object context, object key):
     return None if value is NULL else <object>value
 
 
-cdef inline object c_attach(object variable, object kind, object key, object span):
-    """Set the current context's successor that has the span under the key; returns the token."""
-    cdef PyObject *current = NULL
-    PyContextVar_Get(variable, NULL, &current)
-    try:
-        context = c_new_dict(kind)
-        if PyDict_Size(current):
-            PyDict_Update(context, current)
-        PyDict_SetItem(context, key, span)
-        return PyContextVar_Set(variable, context)
-    finally:
-        Py_XDECREF(current)
-
-
-cdef inline int c_detach(object variable, object token) except -1:
-    return PyContextVar_Reset(variable, token)
+cdef inline object c_item(object value, Py_ssize_t index):
+    """An item of what is known to be a tuple, of whatever class."""
+    return <object>PyTuple_GET_ITEM(value, index)
 
 
 cdef inline object c_context_with(object kind, object current, object key, object span):

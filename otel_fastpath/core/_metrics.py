@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._exemplars import *
+    from otel_fastpath.core._identity import *
     from otel_fastpath.core._scope import *
     from otel_fastpath.core._series import *
-    from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
 
 # The current context's variable, read directly where the runtime context is upstream's own.
@@ -231,14 +231,17 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
         else:
             held = _variable.get().get(_SPAN_KEY)
         span = None
-        if held is not None and isinstance(held, SpanState):
+        if held is not None and isinstance(held, Identity):
             span = held  # of the type that the compiled core reads without a look-up
             if span.trace_flags >= REPLACED:
                 span = None
         if span is not None:
-            span_id = span.span_id
-            trace_id = span.trace_id
             sampled = (span.trace_flags & 1) != 0
+            own = span.made_context
+            if own is None:
+                own = Identity.get_span_context(span)
+            span_id = c_item(own, 1) if COMPILED else own[1]
+            trace_id = c_item(own, 0) if COMPILED else own[0]
         elif held is not None:
             found = _span_context(held, context)
             if found is not None:

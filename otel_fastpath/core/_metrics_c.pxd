@@ -7,13 +7,14 @@ from otel_fastpath.core._capi cimport (
     c_bisect,
     c_is_amount,
     c_is_locked,
+    c_item,
     c_read,
     c_value,
 )
 from otel_fastpath.core._exemplars_c cimport keep, measured_at
+from otel_fastpath.core._identity_c cimport REPLACED, Identity
 from otel_fastpath.core._scope_c cimport Switch, is_inert, patching
 from otel_fastpath.core._series_c cimport Cell, Recorder, Series
-from otel_fastpath.core._span_c cimport REPLACED, SpanState
 from otel_fastpath.core._start_c cimport _outer_span
 
 cdef object _context_api
@@ -60,7 +61,7 @@ cdef bint _is_as_planned(tuple filters) except -1
 @cython.locals(recorder=Recorder)
 cdef _record(object instrument, object amount, object attributes, object context)
 
-@cython.locals(cell=Cell, span=SpanState, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
+@cython.locals(cell=Cell, span=Identity, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
 cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1

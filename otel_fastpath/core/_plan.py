@@ -24,10 +24,12 @@ class Plan:
 
     __slots__ = (
         "as_is",
+        "asks",
         "batches",
         "bounds",
         "clean",
         "config",
+        "dropped_class",
         "event_class",
         "generator",
         "info",

@@ -7,10 +7,12 @@ cdef object getpid
 
 cdef class Plan:
     cdef public frozenset as_is
+    cdef public bint asks
     cdef public tuple batches
     cdef public tuple bounds
     cdef public object clean
     cdef public object config
+    cdef public object dropped_class
     cdef public object event_class
     cdef public object generator
     cdef public object info

@@ -112,11 +112,12 @@ def make_inject(original: Any) -> Any:
             if type(self) is not _Propagator:
                 pass
             elif not COMPILED and type(span) in OWN_SPANS:
-                # No span context is made for it.
                 flags = span.trace_flags
                 if flags < _OTHER_FLAGS and span.trace_state is DEFAULT_TRACE_STATE:
-                    span_id = span.span_id.to_bytes(8, "big").hex()
-                    header = f"00-{span.trace_id.to_bytes(16, 'big').hex()}-{span_id}{_ENDS[flags]}"
+                    own = span.made_context
+                    if own is None:
+                        own = span.get_span_context()
+                    header = f"00-{own[0].to_bytes(16, 'big').hex()}-{own[1].to_bytes(8, 'big').hex()}{_ENDS[flags]}"
             elif type(span) in _span_types or _is_span(span):
                 own = span.get_span_context()
                 if type(own) is not SpanContext:

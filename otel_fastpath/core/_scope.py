@@ -26,6 +26,7 @@ from otel_fastpath.core.stack import record_under
 __all__ = ["Manner", "Scope", "Switch", "add_frames", "attach", "decorate", "detach", "filled", "is_inert", "patching"]
 
 if TYPE_CHECKING:
+    from otel_fastpath.core._attach import *
     from otel_fastpath.core._capi import *
 
 # In the compiled twin COMPILED is a constant 1 of the .pxd, which also defines the c_ functions: the C API for what is
@@ -63,7 +64,7 @@ def detach(token: Any) -> None:
         if type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         elif COMPILED:
-            c_detach(_variable, token)
+            c_detach(_variable, Context, _SPAN_KEY, token)
         else:
             _variable.reset(token)
     except Exception:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
-from opentelemetry.trace.span import SpanContext, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
@@ -27,24 +26,18 @@ from otel_fastpath.lazy import Lazy
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
-# What `_start` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["FLAGS", "INVALID", "REPLACED", "SpanState"]
+# What `_start` and others take from here; their compiled twins take it by `cimport`.
+__all__ = ["SpanState"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
+    from otel_fastpath.core._identity import *
     from otel_fastpath.core._plan import *
 
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
-_tuple_new = tuple.__new__
-# Indexed by the flag bits: 1 sampled, 2 random trace id.
-FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
-# Two more bits of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent; it
-# was given another span context.
-INVALID = 4
-REPLACED = 8
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
 _stock_set_attribute: Any = _StockSpan.set_attribute
@@ -69,13 +62,11 @@ class EventState:
     __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
 
 
-class SpanState:
+class SpanState(Identity):
     """The recorded part of a span. Combined with `opentelemetry.sdk.trace._Span` in `core.span`.
 
     A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
     `lock` is None until upstream's own code is called, which holds it from its look at the end time to its change.
-    `made_context` is None until somebody asks for the span context, which is of `trace_id`, `span_id`, `trace_flags`
-    and `trace_state`; unless somebody gave the span another one, which `REPLACED` in its flags says.
     """
 
     __slots__ = (
@@ -96,42 +87,12 @@ class SpanState:
         "bounded_links",
         "event_store",
         "lock",
-        "made_context",
         "plan",
-        "span_id",
-        "trace_flags",
-        "trace_id",
-        "trace_state",
     )
 
     def is_recording(self) -> bool:
         """Whether the span has not ended."""
         return self._end_time is None
-
-    def get_span_context(self) -> Any:
-        """The span's `SpanContext`."""
-        context = self.made_context
-        if context is None and self.trace_flags < INVALID:
-            if COMPILED:
-                context = c_span_context(
-                    SpanContext, self.trace_id, self.span_id, FLAGS[self.trace_flags], self.trace_state
-                )
-            else:
-                context = _tuple_new(
-                    SpanContext,
-                    (self.trace_id, self.span_id, False, FLAGS[self.trace_flags], self.trace_state, True),
-                )
-            self.made_context = context
-        return context
-
-    @property
-    def _context(self) -> Any:
-        return self.get_span_context()
-
-    @_context.setter
-    def _context(self, value: Any) -> None:
-        self.trace_flags |= REPLACED
-        self.made_context = value
 
     def set_attribute(self, key: Any, value: Any) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""

@@ -3,7 +3,8 @@ import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
 
-from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_put_plain, c_read, c_span_context, c_value
+from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_put_plain, c_read, c_value
+from otel_fastpath.core._identity_c cimport Identity, REPLACED
 from otel_fastpath.core._plan_c cimport Plan, enqueue
 
 cdef object _sdk_trace
@@ -12,11 +13,6 @@ cdef dict _sdk_globals
 cdef object Status
 cdef object StatusCode
 cdef object Lazy
-cdef object SpanContext
-cdef object _tuple_new
-cdef tuple FLAGS
-cdef int INVALID
-cdef int REPLACED
 cdef object _OK
 cdef object _UNSET_CODE
 cdef object _stock_set_attribute
@@ -39,7 +35,7 @@ cdef class EventState:
     cdef public object bounded_attributes
     cdef public object limits
 
-cdef class SpanState:
+cdef class SpanState(Identity):
     cdef public object _end_time
     cdef public object _instrumentation_scope
     cdef public object _kind
@@ -57,9 +53,6 @@ cdef class SpanState:
     cdef public object bounded_links
     cdef public list event_store
     cdef public object lock
-    cdef public object made_context
-    cdef public object span_id
-    cpdef get_span_context(self)
     cdef public Plan plan
     @cython.locals(plan=Plan)
     cdef _cleaned(self, object key, object value)
@@ -70,6 +63,4 @@ cdef class SpanState:
     cdef _record(self, object exception, object attributes, object timestamp, object escaped, object frames)
     @cython.locals(plan=Plan, flags=cython.int)
     cpdef end(self, object end_time=*)
-    cdef public int trace_flags
-    cdef public object trace_id
-    cdef public object trace_state
+

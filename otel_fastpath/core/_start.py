@@ -32,6 +32,7 @@ __all__ = ["_outer_span", "start_span"]
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
+    from otel_fastpath.core._identity import *
     from otel_fastpath.core._span import *
 
 # The current context's variable, read directly where the runtime context is upstream's own.
@@ -43,13 +44,12 @@ _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
 _get: Any = dict.get
 _new = object.__new__
-_tuple_new = tuple.__new__
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
-_NO_PARENT = (None, None, 0, None, 0)
 # Indexed by the rules.
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
+_BOTH_IDS = 192
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
 _make_plan: Any = None
@@ -89,40 +89,64 @@ def start_span(
         found_outer = c_current(_variable, _SPAN_KEY)
     else:
         found_outer = _get(_variable.get(), _SPAN_KEY)
-    parent = outer = trace_id = state = None
-    flags = rule = 0
-    if found_outer is not None and isinstance(found_outer, SpanState):
-        outer = found_outer  # of the type that the compiled core reads without a look-up
-        if outer.trace_flags >= REPLACED:
-            outer = None
-    if outer is not None:
-        flags = outer.trace_flags
-        if flags < INVALID:
+    parent = trace_id = None
+    state = DEFAULT_TRACE_STATE
+    flags = plan.random_flag
+    rule = plan.root
+    if found_outer is not None:
+        # Of the type that the compiled core reads without a look-up.
+        outer: Any = found_outer if isinstance(found_outer, Identity) else None
+        bits = REPLACED if outer is None else outer.trace_flags
+        if bits < INVALID:
             parent = outer.made_context
             if parent is None:
-                parent = SpanState.get_span_context(outer)
-        trace_id = outer.trace_id
-        state = outer.trace_state
-        # What is left of the flags is whether the trace id is random.
-        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
-        flags = flags & ~1
-    elif found_outer is not None:
-        found = _foreign_parent(plan, found_outer)
-        if found is None:
-            return None
-        parent, trace_id, flags, state, rule = found
+                parent = Identity.get_span_context(outer)
+            trace_id = outer.trace
+            if trace_id is None:
+                trace_id = c_item(parent, 0) if COMPILED else parent[0]
+            state = outer.trace_state
+            rule = plan.local_sampled if bits & 1 else plan.local_not_sampled
+            # What is left of the flags is whether the trace id is random.
+            flags = bits & ~1
+        elif bits >= REPLACED:
+            found = _foreign_parent(plan, found_outer)
+            if found is None:
+                return None
+            parent, trace_id, flags, state, rule = found
     config = plan.config
     enabled = (
         tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
     )
     if not enabled:
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    return _sampled(
-        plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
-    )
+    if rule == ASK or plan.asks:
+        return _asking(
+            plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
+        )
+    # Zero is invalid; the generator itself knows what to do then.
+    span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
+    if rule >= RATIO:
+        low = _low_64_bits(span_id if trace_id is None else trace_id)
+        rule = SAMPLE if low < plan.bounds[rule - RATIO] else DROP
+    if rule == DROP:
+        dropped = c_new_instance(plan.dropped_class) if COMPILED else _new(plan.dropped_class)
+        dropped.trace = trace_id
+        dropped.drawn = span_id
+        dropped.trace_flags = flags
+        dropped.trace_state = state
+        dropped.made_context = None
+        return dropped
+    span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
+    span.trace = trace_id
+    span.drawn = span_id
+    span.trace_flags = flags + 1 if rule == SAMPLE else flags
+    span.trace_state = state
+    span.made_context = None
+    _begin(span, plan, name, context, kind, attributes, links, start, records, sets, parent, None)
+    return span
 
 
-def _sampled(
+def _asking(
     plan: Any,
     name: Any,
     context: Any,
@@ -138,25 +162,19 @@ def _sampled(
     state: Any,
     rule: Any,
 ) -> Any:
-    """Decide on the span, give it its ids, and make it. The last four are what follows from a parent."""
-    if parent is None:
-        flags = plan.random_flag
+    """Start a span that a sampler or a generator of the user's own is asked about, or that is counted."""
+    if trace_id is None:
         if plan.random_ids:
-            # Zero is invalid; the generator itself knows what to do then.
             trace_id = getrandbits(128) or plan.generator.generate_trace_id()
         else:
             trace_id = plan.generator.generate_trace_id()
             if flags and not plan.generator.is_trace_id_random():
                 flags = 0
-        state = DEFAULT_TRACE_STATE
-        rule = plan.root
     if rule == ASK:
         result = plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
         rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
     elif rule >= RATIO:
         rule = SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
-    if rule != DROP and attributes is not None and type(attributes) is not dict:
-        attributes = _proxied(attributes)
     bits = flags + 1 if rule == SAMPLE else flags
     own: Any = None
     if plan.random_ids:
@@ -165,31 +183,17 @@ def _sampled(
         span_id = plan.generator.generate_span_id()
         own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[bits], trace_state=state)
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
-    if rule == DROP:
-        return _dropped(trace_id, span_id, bits, state, own)
-    span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
-    span.trace_id = trace_id
-    span.span_id = span_id
+    kind_of_span = plan.dropped_class if rule == DROP else plan.span_class
+    made_span = c_new_instance(kind_of_span) if COMPILED else _new(kind_of_span)
+    span: Any = made_span
+    span.trace = trace_id
+    span.drawn = span_id
     span.trace_flags = bits if own is None or own[5] else bits | INVALID
     span.trace_state = state
     span.made_context = own
-    span._name = name
-    span._parent = parent
-    span._record_exception = records
-    span._set_status_on_exception = sets
-    _begin(span, plan, context, kind, attributes, links, start, metrics)
-    return span
-
-
-def _dropped(trace_id: Any, span_id: Any, bits: Any, state: Any, own: Any) -> Any:
-    """The span of a trace that nobody records."""
-    dropped = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
-    if own is None and COMPILED:
-        own = c_span_context(SpanContext, trace_id, span_id, FLAGS[bits], state)
-    elif own is None:
-        own = _tuple_new(SpanContext, (trace_id, span_id, False, FLAGS[bits], state, True))
-    dropped._context = own
-    return dropped
+    if rule != DROP:
+        _begin(made_span, plan, name, context, kind, attributes, links, start, records, sets, parent, metrics)
+    return made_span
 
 
 def drops(tracer: Any) -> Any:
@@ -200,6 +204,9 @@ def drops(tracer: Any) -> Any:
     outer = _outer_span(None)
     if outer is None:
         return plan.root == DROP
+    if isinstance(outer, Identity):
+        flags = outer.trace_flags
+        return flags < INVALID and (plan.local_sampled if flags & 1 else plan.local_not_sampled) == DROP
     if type(outer) is not NonRecordingSpan:
         return False
     found = outer._context
@@ -243,17 +250,17 @@ def _foreign_parent(plan: Any, outer: Any) -> Any:
     """What follows from a span that is not of this core.
 
     Returns:
-        Its span context, trace id, random flag, trace state, and the rule for its children; `_NO_PARENT` where it is
+        Its span context, trace id, random flag, trace state, and the rule for its children, or for a root where it is
         no valid parent. None where upstream must say what is wrong with it.
     """
     parent = outer.get_span_context() if isinstance(outer, Span) else None
     if parent is None:
-        return _NO_PARENT
+        return None, None, plan.random_flag, DEFAULT_TRACE_STATE, plan.root
     if not isinstance(parent, SpanContext):
         return None
     trace_id, _, remote, flags, state, valid = parent
     if not valid:
-        return _NO_PARENT
+        return None, None, plan.random_flag, DEFAULT_TRACE_STATE, plan.root
     if remote:
         rule = plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     else:
@@ -273,10 +280,25 @@ def _low_64_bits(trace_id: Any) -> Any:
 
 
 def _begin(
-    made_span: Any, plan: Any, context: Any, kind: Any, attributes: Any, links: Any, start_time: Any, metrics: Any
+    made_span: Any,
+    plan: Any,
+    name: Any,
+    context: Any,
+    kind: Any,
+    attributes: Any,
+    links: Any,
+    start_time: Any,
+    records: Any,
+    sets: Any,
+    parent: Any,
+    metrics: Any,
 ) -> None:
-    """Give a new span what is empty or its tracer's, its kind, attributes and links, and its start."""
+    """Give a new span what is empty or its tracer's, what it was asked for with, and its start."""
     span = made_span
+    span._name = name
+    span._parent = parent
+    span._record_exception = records
+    span._set_status_on_exception = sets
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served
     span.plan = plan
@@ -294,6 +316,8 @@ def _begin(
     if attributes is None:
         span.attribute_store = {}
     else:
+        if type(attributes) is not dict:
+            attributes = _proxied(attributes)
         kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
         if kept is LEAVE:
             span.attribute_store = {}

@@ -5,15 +5,16 @@ from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport (
     COMPILED,
     c_current,
+    c_item,
     c_low_64_bits,
     c_new_instance,
     c_now,
     c_read,
-    c_span_context,
     c_value,
 )
 from otel_fastpath.core._plan_c cimport Plan
-from otel_fastpath.core._span_c cimport FLAGS, INVALID, REPLACED, SpanState
+from otel_fastpath.core._identity_c cimport FLAGS, INVALID, REPLACED, Identity
+from otel_fastpath.core._span_c cimport SpanState
 
 cdef object getrandbits
 cdef object Context
@@ -39,7 +40,7 @@ cdef int DROP
 cdef int RECORD_ONLY
 cdef int SAMPLE
 cdef int RATIO
-cdef tuple _NO_PARENT
+cdef object _BOTH_IDS
 cdef tuple _DECISIONS
 cdef dict _RULES
 cdef object _make_plan
@@ -49,7 +50,7 @@ cdef _outer_span(object context)
 @cython.locals(plan=Plan)
 cdef _plan_of(object tracer)
 
-@cython.locals(plan=Plan, found=tuple)
+@cython.locals(plan=Plan, found=tuple, flags=cython.int)
 cpdef drops(object tracer)
 
 cdef _foreign_parent(Plan plan, object outer)
@@ -62,18 +63,20 @@ cdef unsigned long long _low_64_bits(object trace_id) except? 0xFFFFFFFFFFFFFFFF
 cdef _begin(
     object made_span,
     Plan plan,
+    object name,
     object context,
     object kind,
     object attributes,
     object links,
     object start_time,
+    object records,
+    object sets,
+    object parent,
     object metrics,
 )
 
-cdef _dropped(object trace_id, object span_id, int bits, object state, object own)
-
-@cython.locals(bits=cython.int, span=SpanState)
-cdef _sampled(
+@cython.locals(bits=cython.int, span=Identity)
+cdef _asking(
     Plan plan,
     object name,
     object context,
@@ -90,7 +93,17 @@ cdef _sampled(
     int rule,
 )
 
-@cython.locals(plan=Plan, found=tuple, flags=cython.int, rule=cython.int, outer=SpanState)
+@cython.locals(
+    plan=Plan,
+    found=tuple,
+    bits=cython.int,
+    flags=cython.int,
+    rule=cython.int,
+    low=cython.ulonglong,
+    outer=Identity,
+    dropped=Identity,
+    span=SpanState,
+)
 cpdef start_span(
     object tracer,
     object name,

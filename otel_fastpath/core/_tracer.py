@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import context as _context_api
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.trace import NonRecordingSpan, SpanKind
+from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
+    from otel_fastpath.core._identity import *
     from otel_fastpath.core._scope import *
     from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
@@ -53,6 +54,8 @@ class TracerScope(Scope):
                 span = start_span(*start)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)
+            # Not by way of the tracer's method, which is ours and would fail once more.
+            span = manner.ours.__wrapped__(*start)
         if span is None:
             span = manner.instead(*start)
         self._span = span
@@ -88,7 +91,7 @@ class TracerScope(Scope):
             span = self._span
             if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
                 SpanState.end(span)
-            elif type(span) is not NonRecordingSpan:
+            elif not isinstance(span, Dropped):
                 span.end()
         return False
 

@@ -2,11 +2,11 @@
 import cython
 
 from otel_fastpath.core._capi cimport COMPILED, c_is_bare, c_version
+from otel_fastpath.core._identity_c cimport Dropped
 from otel_fastpath.core._scope_c cimport Manner, Scope, Switch, attach, detach, filled, is_inert, patching
 from otel_fastpath.core._span_c cimport SpanState
 from otel_fastpath.core._start_c cimport start_span
 
-cdef object NonRecordingSpan
 cdef object faults
 cdef object _INTERNAL
 
@@ -14,7 +14,7 @@ cdef class TracerScope(Scope):
     pass
 
 cdef class TracerManner(Manner):
-    cdef object ours
+    cdef public object ours
     cdef object tracer_class
     cdef unsigned int version
     cpdef with_frames(self, tuple frames)

@@ -23,6 +23,7 @@ EXTENSIONS = {
     "otel_fastpath.core._call_c": "otel_fastpath/core/_call.py",
     "otel_fastpath.core._collect_c": "otel_fastpath/core/_collect.py",
     "otel_fastpath.core._exemplars_c": "otel_fastpath/core/_exemplars.py",
+    "otel_fastpath.core._identity_c": "otel_fastpath/core/_identity.py",
     "otel_fastpath.core._metrics_c": "otel_fastpath/core/_metrics.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
     "otel_fastpath.core._plan_c": "otel_fastpath/core/_plan.py",

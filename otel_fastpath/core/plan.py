@@ -109,17 +109,25 @@ class Planner:
         plan: The class of the plans.
         batch: The class of what queueing needs.
         span_class: The class of the spans to create.
+        dropped_class: The class of those that are not recorded.
         event_class: The class of their events.
         is_watched: Whether a plan of this tracer will be dropped when one of the tracer's attributes is set.
     """
 
     def __init__(
-        self, plan: type, batch: type, span_class: type, event_class: type, is_watched: Callable[[Any], bool]
+        self,
+        plan: type,
+        batch: type,
+        span_class: type,
+        dropped_class: type,
+        event_class: type,
+        is_watched: Callable[[Any], bool],
     ) -> None:
         self._plan = plan
         self._batch = batch
         self._is_watched = is_watched
         self._span_class = span_class
+        self._dropped_class = dropped_class
         self._event_class = event_class
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
         self._refused: weakref.WeakSet[Tracer] = weakref.WeakSet()
@@ -175,6 +183,7 @@ class Planner:
         plan = self._plan()
         plan.span_class = self._span_class
         plan.event_class = self._event_class
+        plan.dropped_class = self._dropped_class
         plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
         plan.resource = tracer.resource
         plan.scope = tracer._instrumentation_scope
@@ -184,6 +193,7 @@ class Planner:
         plan.generator = tracer.id_generator
         plan.random_ids = _is_upstream(plan.generator, RandomIdGenerator)
         plan.random_flag = _RANDOM_FLAG
+        plan.asks = not plan.random_ids or plan.metrics is not None
         self._plan_sampling(plan, tracer.sampler)
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = processor

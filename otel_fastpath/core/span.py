@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import Event, ReadableSpan, _Span
 from opentelemetry.sdk.util import BoundedList
+from opentelemetry.trace import NonRecordingSpan
 
 from otel_fastpath.lazy import Lazy
 
@@ -236,6 +237,20 @@ def make_span_class(state: type) -> type:
     # Shown by repr(), and what others look for in a span's class.
     FastSpan.__name__ = FastSpan.__qualname__ = _Span.__name__
     return FastSpan
+
+
+def make_dropped_class(identity: type) -> type:
+    """The span of a trace that nobody records: its span context is made once somebody asks."""
+
+    class DroppedSpan(identity, NonRecordingSpan):
+        """An `opentelemetry.trace.NonRecordingSpan` as the fast path creates it."""
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            """Copies and pickles are upstream's own."""
+            return NonRecordingSpan(self._context).__reduce_ex__(protocol)
+
+    DroppedSpan.__name__ = DroppedSpan.__qualname__ = NonRecordingSpan.__name__
+    return DroppedSpan
 
 
 def unlimited(limit: int | None) -> int:

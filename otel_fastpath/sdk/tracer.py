@@ -71,6 +71,7 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
         plans.Plan,
         plans.Batch,
         span_class,
+        span.make_dropped_class(core.hot("_identity", implementation).Dropped),
         span.make_event_class(hot.EventState),
         lambda tracer: type(tracer).__setattr__ in _watchers,
     )

@@ -1,0 +1,67 @@
+# The current context exchanged in C; used by the compiled twin of _scope.py.
+
+cdef extern from *:
+    """
+    /* A Context is made and freed for every span that becomes current, at 1,000 instructions. These were about to be
+       freed, with nobody else holding them: they are given their next span instead. Emptied, they hold none. */
+    #define OTEL_FASTPATH_SPARES 8
+    static PyObject *otel_fastpath_spares[OTEL_FASTPATH_SPARES];
+    static int otel_fastpath_spare;
+
+    /* Whether the reference to it is the only way to the context, and there is nothing to it but one key. */
+    static int otel_fastpath_is_done(PyObject *context, PyObject *type) {
+    #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_GIL_DISABLED)
+        PyObject **attributes;
+        if (Py_REFCNT(context) != 1 || Py_TYPE(context) != (PyTypeObject *)type || PyDict_GET_SIZE(context) != 1) return 0;
+        attributes = _PyObject_GetDictPtr(context);
+        return attributes != NULL && *attributes == NULL
+            && *(PyObject **)((char *)context + Py_TYPE(context)->tp_weaklistoffset) == NULL;
+    #else
+        return 0; /* to ask for its attributes would make them */
+    #endif
+    }
+    static void otel_fastpath_put_aside(PyObject *context, PyObject *type, PyObject *key) {
+        if (otel_fastpath_is_done(context, type)) {
+            /* This may free the span, and whatever is called then can use the spare contexts. */
+            if (PyDict_SetItem(context, key, Py_None)) {
+                PyErr_Clear();
+            } else if (otel_fastpath_is_done(context, type) && otel_fastpath_spare < OTEL_FASTPATH_SPARES) {
+                otel_fastpath_spares[otel_fastpath_spare++] = context;
+                return;
+            }
+        }
+        Py_DECREF(context);
+    }
+    /* Set the current context's successor that has the span under the key; returns the token. */
+    static PyObject *otel_fastpath_attach(PyObject *variable, PyObject *type, PyObject *key, PyObject *span) {
+        PyObject *current = NULL, *context, *token = NULL;
+        int others;
+        if (PyContextVar_Get(variable, NULL, &current)) return NULL;
+        others = (int)(PyDict_Size(current) > 1);
+        if (PyDict_Size(current) == 1 && (others = PyDict_Contains(current, key)) >= 0) others = !others;
+        if (others == 0 && otel_fastpath_spare) {
+            context = otel_fastpath_spares[--otel_fastpath_spare];
+        } else {
+            context = PyDict_Type.tp_new((PyTypeObject *)type, NULL, NULL);
+        }
+        if (context != NULL && !PyErr_Occurred() && !(others && PyDict_Update(context, current))
+            && !PyDict_SetItem(context, key, span)) {
+            token = PyContextVar_Set(variable, context);
+        }
+        Py_XDECREF(context);
+        Py_DECREF(current);
+        return token;
+    }
+    /* Reset the variable to what was before the token. */
+    static int otel_fastpath_detach(PyObject *variable, PyObject *type, PyObject *key, PyObject *token) {
+        PyObject *context = NULL;
+        int failed;
+        if (PyContextVar_Get(variable, NULL, &context)) return -1;
+        failed = PyContextVar_Reset(variable, token);
+        if (failed) Py_DECREF(context);
+        else otel_fastpath_put_aside(context, type, key);
+        return failed;
+    }
+    """
+    object c_attach "otel_fastpath_attach"(object variable, object kind, object key, object span)
+    int c_detach "otel_fastpath_detach"(object variable, object kind, object key, object token) except -1

@@ -1,0 +1,90 @@
+"""What a span is known by: its ids and flags, as a `SpanContext` once somebody asks. Compiled as `_identity_c`."""
+
+from __future__ import annotations
+
+from random import getrandbits
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.trace.span import SpanContext, TraceFlags
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# What `_span`, `_start` and others take from here; their compiled twins take it by `cimport`.
+__all__ = ["FLAGS", "INVALID", "REPLACED", "Dropped", "Identity"]
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+_tuple_new = tuple.__new__
+_128_BITS = (1 << 128) - 1
+# Indexed by the flag bits: 1 sampled, 2 random trace id.
+FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
+# Two more bits of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent; it
+# was given another span context.
+INVALID = 4
+REPLACED = 8
+
+
+class Identity:
+    """What a span of ours is known by. Combined with upstream's classes in `core.span`.
+
+    `made_context` is None until somebody asks for the span context, which is of the two ids, `trace_flags` and
+    `trace_state`; unless somebody gave the span another one, which `REPLACED` in its flags says. `trace` is the trace
+    id and `drawn` the span id; for a root, whose ids are drawn at once, `trace` is None and `drawn` has the trace's 128
+    bits below the span's 64. That takes the same numbers out of `random` as one after the other. What was drawn stays:
+    only `made_context` is added.
+    """
+
+    __slots__ = ("drawn", "made_context", "trace", "trace_flags", "trace_state")
+
+    def get_span_context(self) -> Any:
+        """The span's `SpanContext`."""
+        context = self.made_context
+        if context is None and self.trace_flags < INVALID:
+            trace_id = self.trace
+            span_id = self.drawn
+            if trace_id is None:
+                trace_id = span_id & _128_BITS or _drawn_again(128)
+                span_id = span_id >> 128 or _drawn_again(64)
+            if COMPILED:
+                context = c_span_context(SpanContext, trace_id, span_id, FLAGS[self.trace_flags], self.trace_state)
+            else:
+                context = _tuple_new(
+                    SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
+                )
+            self.made_context = context
+        return context
+
+    @property
+    def _context(self) -> Any:
+        return self.get_span_context()
+
+    @_context.setter
+    def _context(self, value: Any) -> None:
+        self.trace_flags |= REPLACED
+        self.made_context = value
+
+    @property
+    def trace_id(self) -> Any:
+        """The trace id, as its span context has it."""
+        return self.get_span_context()[0]
+
+    @property
+    def span_id(self) -> Any:
+        """The span id, as its span context has it."""
+        return self.get_span_context()[1]
+
+
+class Dropped(Identity):
+    """All that there is to a span of a trace that nobody records."""
+
+    __slots__ = ()
+
+
+def _drawn_again(bits: Any) -> Any:
+    """An id in the place of zero, which is invalid."""
+    drawn = 0
+    while not drawn:
+        drawn = getrandbits(bits)
+    return drawn

@@ -1,0 +1,20 @@
+# C types for the compiled twin of _identity.py.
+from otel_fastpath.core._capi cimport COMPILED, c_span_context
+
+cdef object SpanContext
+cdef object getrandbits
+cdef object _128_BITS
+cdef tuple FLAGS
+cdef int INVALID
+cdef int REPLACED
+
+cdef class Identity:
+    cdef public object drawn
+    cdef public object made_context
+    cpdef get_span_context(self)
+    cdef public int trace_flags
+    cdef public object trace
+    cdef public object trace_state
+
+cdef class Dropped(Identity):
+    pass
