@@ -119,7 +119,7 @@ def start_span(
     )
     if not enabled:
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    if rule == ASK or plan.asks:
+    if rule == ASK or plan.asks or (attributes is not None and type(attributes) is not dict):
         return _asking(
             plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
         )
@@ -162,7 +162,7 @@ def _asking(
     state: Any,
     rule: Any,
 ) -> Any:
-    """Start a span that a sampler or a generator of the user's own is asked about, or that is counted."""
+    """Start a span that a sampler or a generator of the user's own is asked about, or that upstream may refuse."""
     if trace_id is None:
         if plan.random_ids:
             trace_id = getrandbits(128) or plan.generator.generate_trace_id()
@@ -175,6 +175,8 @@ def _asking(
         rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
     elif rule >= RATIO:
         rule = SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
+    if rule != DROP and attributes is not None and type(attributes) is not dict:
+        attributes = _proxied(attributes)
     bits = flags + 1 if rule == SAMPLE else flags
     own: Any = None
     if plan.random_ids:
@@ -316,8 +318,6 @@ def _begin(
     if attributes is None:
         span.attribute_store = {}
     else:
-        if type(attributes) is not dict:
-            attributes = _proxied(attributes)
         kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
         if kept is LEAVE:
             span.attribute_store = {}
