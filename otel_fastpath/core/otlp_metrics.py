@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
+from opentelemetry.sdk.metrics.export import (
+    ExponentialHistogram,
+    Gauge,
+    Histogram,
+    MetricsData,
+    ResourceMetrics,
+    ScopeMetrics,
+    Sum,
+)
 
 from otel_fastpath.core import faults
 from otel_fastpath.core.otlp import Encoder, _Batch, _RefusedError, _theirs
@@ -14,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.core.otlp import Upstream
+
+# What upstream encodes, a message for each point.
+_KINDS: Final = frozenset({ExponentialHistogram, Gauge, Histogram, Sum})
 
 
 class MetricsEncoder(Encoder):
@@ -29,8 +40,11 @@ class MetricsEncoder(Encoder):
         super().__init__(hot, upstream)
         self._encode_metric = encode_metric
 
-    def encode_data(self, data: Any) -> bytes | None:
-        """The request's bytes, or None where upstream must encode it, or say why it cannot be."""
+    def encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
+        """The request's bytes, and how many points are in it where that is known.
+
+        None where upstream must encode it, or say why it cannot be.
+        """
         try:
             return self._encode_data(data)
         except _RefusedError:
@@ -39,7 +53,7 @@ class MetricsEncoder(Encoder):
             faults.absorb("OTLP metrics encoder", error)
             return None
 
-    def _encode_data(self, data: Any) -> bytes | None:
+    def _encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
         if type(data) is not MetricsData or len(data.resource_metrics) != 1:
             return None
         of_resource = data.resource_metrics[0]
@@ -48,6 +62,7 @@ class MetricsEncoder(Encoder):
         pace = Pace(self._stretch)
         batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
         scopes = set()
+        points: int | None = 0
         for of_scope in of_resource.scope_metrics:
             if type(of_scope) is not ScopeMetrics or of_scope.scope in scopes:
                 return None
@@ -56,5 +71,13 @@ class MetricsEncoder(Encoder):
             for metric in of_scope.metrics:
                 if not self._encode_metric(encoded, metric):
                     encoded.add(_theirs(self._upstream.span, metric))
+                of_metric = _points_of(metric.data)
+                points = None if points is None or of_metric is None else points + of_metric
                 pace.turn()
-        return self._assemble(batch)
+        return self._assemble(batch), points
+
+
+def _points_of(data: Any) -> int | None:
+    if type(data) not in _KINDS or type(data.data_points) not in {list, tuple}:
+        return None
+    return len(data.data_points)

@@ -32,14 +32,16 @@ class Request:
     Args:
         kind: The message's class.
         content: Its bytes.
+        points: How many data points are in it, where that is known.
     """
 
-    __slots__ = ("_content", "_kind", "_message")
+    __slots__ = ("_content", "_kind", "_message", "_points")
 
-    def __init__(self, kind: Any, content: bytes) -> None:
+    def __init__(self, kind: Any, content: bytes, points: int | None = None) -> None:
         self._kind = kind
         self._content = content
         self._message: Any = None
+        self._points = points
 
     def SerializePartialToString(self, **kwargs: Any) -> bytes:  # noqa: N802  # protobuf's name
         """The request's bytes."""
@@ -52,6 +54,10 @@ class Request:
     def ByteSize(self) -> int:  # noqa: N802  # protobuf's name
         """How many bytes these are."""
         return len(self.SerializePartialToString())
+
+    def points(self) -> int | None:
+        """How many data points are in the request, or None where only its message tells."""
+        return self._points if self._message is None else None
 
     def _parsed(self) -> Any:
         if self._message is None:
