@@ -120,6 +120,11 @@ bench-peers: peers
 bench-openai: peers
 	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)
 
+# A query of asyncpg on a PostgreSQL of its own, or DATABASE_URL's: bare, with the official instrumentation and with ours.
+.PHONY: bench-asyncpg
+bench-asyncpg: setup
+	$(PY) benchmarks/asyncpg_table.py $(ARGS)
+
 # What the official OpenAI instrumentation's own tests recorded, replayed with it and with ours.
 .PHONY: openai-cassettes
 openai-cassettes: peers

@@ -1,66 +1,155 @@
-"""Our hook around asyncpg's `fetchrow`: the budgets, with the driver stubbed, and the table, on a real PostgreSQL.
+"""Our hooks around asyncpg, with the driver stubbed: the budgets. `asyncpg_table.py` has the real driver and server.
 
-    DATABASE_URL=postgresql://... python benchmarks/bench_asyncpg.py    CPU per query: bare, official, ours, interleaved
-    otel-fastpath budget check --file benchmarks/budgets.toml
+    otel-fastpath budget check --file benchmarks/budgets.toml --only 'asyncpg*'
 
-The stub is a coroutine function in the place of asyncpg's, so that what is counted is the hook.
+A stub is a function in the place of asyncpg's, so that what is counted is the hook. `official`, `pure` and the
+`compiled` ones are the set-ups.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import os
-import random
-import statistics
-import subprocess
 import sys
-import time
+from asyncio import LifoQueue
 from types import SimpleNamespace
 from typing import Any
 
 QUERY = "SELECT id, v FROM bench_t WHERE id = $1"
-MODES = ("bare", "official", "ours", "ours, metrics", "official, not sampled", "ours, not sampled")
-ROUNDS, QUERIES = 80, 200
+SETS = [(1,), (2,)]
+ROWS = [(1, "x")] * 50
+ADDRESS = ("127.0.0.1", 5433)
+PARAMS = SimpleNamespace(database="bench", user="bench")
+
+
+async def _execute(_connection: Any, _query: Any, *_args: Any) -> str:
+    return "SELECT 1"
+
+
+async def _fetch(_connection: Any, _query: Any, *_args: Any) -> Any:
+    return ROWS
+
+
+async def _nothing(_connection: Any, _query: Any, *_args: Any) -> None:
+    pass
+
+
+async def _copy(_connection: Any, _table_name: Any, *, output: Any) -> str:  # noqa: ARG001  # asyncpg's name
+    return "COPY 3"
+
+
+def _statement_fetch(statement: Any, *args: Any) -> Any:
+    # Asyncpg's raises at once or gives a coroutine.
+    return _fetch(statement, *args)
+
+
+async def _round_trip(_cursor: Any, _most: Any, _timeout: Any) -> Any:
+    return ROWS
+
+
+async def _acquire(pool: Any, _timeout: Any) -> Any:
+    return SimpleNamespace(_holder=pool._holders[0])
+
+
+def _release(_holder: Any) -> None:
+    pass
+
+
+def _parse() -> Any:
+    return [ADDRESS], PARAMS, None
+
+
+async def _connect() -> None:
+    from asyncpg import connect_utils  # noqa: PLC0415  # only where it is measured
+
+    connect_utils._parse_connect_arguments()
+
+
+def _stub() -> None:
+    import asyncpg  # noqa: PLC0415  # only where it is measured
+    from asyncpg import connect_utils, cursor, pool, prepared_stmt  # noqa: PLC0415  # likewise
+
+    connection = asyncpg.Connection
+    connection.execute, connection.fetch, connection.copy_from_table = _execute, _fetch, _copy
+    connection.fetchrow = connection.executemany = connection.prepare = _nothing
+    prepared_stmt.PreparedStatement.fetch = _statement_fetch
+    cursor.BaseCursor._exec = _round_trip
+    pool.Pool._acquire = _acquire
+    pool.PoolConnectionHolder._release = _release
+    connect_utils._parse_connect_arguments = _parse
+    asyncpg.connect = _connect
 
 
 class Given:
     """What the callables of this file work with.
 
     Attributes:
-        connection: One whose `fetchrow` is the hook around the stub.
-        stub: The stub alone.
+        connection: One whose methods are the hooks around the stubs.
+        statement: A prepared statement of it.
+        cursor: One that is open.
+        bare_cursor: The same without a hook.
+        pool: One with one connection.
+        holder: Of that connection.
+        connect: The hook around `connect`.
+        suppressing: Suppresses telemetry.
     """
 
-    def __init__(self, stub: Any) -> None:
-        from asyncpg.connection import Connection  # noqa: PLC0415  # only where it is measured
+    def __init__(self) -> None:
+        import asyncpg  # noqa: PLC0415  # only where it is measured
+        from asyncpg.pool import Pool, PoolConnectionHolder  # noqa: PLC0415  # likewise
+        from opentelemetry.instrumentation.utils import suppress_instrumentation  # noqa: PLC0415  # likewise
 
-        self.stub = stub
-        self.connection = Connection.__new__(Connection)
+        self.connection = asyncpg.Connection.__new__(asyncpg.Connection)
         self.connection._aborted = True
+        self.connection._pool_release_ctr = 0
         self.connection._protocol = type("Protocol", (), {"is_connected": lambda _: True})()
-        self.connection._addr = ("127.0.0.1", 5433)
-        self.connection._params = SimpleNamespace(database="bench", user="bench")
+        self.connection._addr = ADDRESS
+        self.connection._params = PARAMS
         self.connection._reset_query = "RESET"
+        self.statement = _statement(self.connection)
+        self.cursor, self.bare_cursor = _cursors(self.connection)
+        self.pool = Pool.__new__(Pool)
+        self.pool._queue = LifoQueue()
+        self.holder = PoolConnectionHolder.__new__(PoolConnectionHolder)
+        self.holder._pool, self.holder._con = self.pool, self.connection
+        self.pool._holders = [self.holder]
+        self.connect = asyncpg.connect
+        self.suppressing = suppress_instrumentation
 
 
-def _stubbed() -> Any:
-    from asyncpg.connection import Connection  # noqa: PLC0415  # only where it is measured
+def _statement(connection: Any) -> Any:
+    from asyncpg.prepared_stmt import PreparedStatement  # noqa: PLC0415  # only where it is measured
 
-    async def fetchrow(
-        self: Any,
-        query: Any,
-        *args: Any,
-        timeout: Any = None,
-        record_class: Any = None,
-    ) -> None:
-        pass
+    class Statement(PreparedStatement):
+        def __del__(self) -> None:
+            """There is nothing on a server."""
 
-    Connection.fetchrow = fetchrow
-    return fetchrow
+    made = Statement.__new__(Statement)
+    made._connection, made._query = connection, QUERY
+    return made
+
+
+def _cursors(connection: Any) -> list[Any]:
+    from asyncpg.cursor import CursorIterator  # noqa: PLC0415  # only where it is measured
+
+    class Hooked(CursorIterator):
+        def _check_conn_validity(self, _name: str) -> None:
+            """There is no connection."""
+
+        def __del__(self) -> None:
+            """There is nothing on a server."""
+
+    class Bare(Hooked):
+        _exec = _round_trip
+
+    made = [kind(connection, QUERY, None, (), None, len(ROWS), None) for kind in (Hooked, Bare)]
+    for cursor in made:
+        cursor._state, cursor._portal_name = object(), "portal"
+    return made
 
 
 def _providers(mode: str) -> dict[str, Any]:
+    if "no SDK" in mode:
+        return {}
     import bench_span  # noqa: PLC0415  # it imports the SDK
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
@@ -80,7 +169,8 @@ def _providers(mode: str) -> dict[str, Any]:
     return found
 
 
-def _instrument(mode: str, core: str | None = None) -> None:
+def instrument(mode: str, core: str | None = None) -> None:
+    """Instrument asyncpg in this mode: "bare", or "official" or "ours" with what else it says after a comma."""
     if mode.startswith("official"):
         from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor  # noqa: PLC0415  # only where measured
 
@@ -89,7 +179,7 @@ def _instrument(mode: str, core: str | None = None) -> None:
         from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
         from otel_fastpath import core as cores  # noqa: PLC0415  # likewise
 
-        options = "" if "metrics" in mode else "no-metrics"
+        options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
         providers = _providers(mode)
         FastpathInstrumentor().instrument(core=core, disabled="exceptions", asyncpg_options=options, **providers)
         if core and cores.implementation()[0] != core:
@@ -97,9 +187,9 @@ def _instrument(mode: str, core: str | None = None) -> None:
 
 
 def _given(mode: str, core: str | None = None) -> Given:
-    stub = _stubbed()
-    _instrument(mode, core)
-    return Given(stub)
+    _stub()
+    instrument(mode, core)
+    return Given()
 
 
 def compiled() -> Given:
@@ -122,19 +212,14 @@ def compiled_dropped() -> Given:
     return _given("ours, not sampled", "c")
 
 
+def compiled_no_sdk() -> Given:
+    """Ours, without an SDK."""
+    return _given("ours, no SDK", "c")
+
+
 def official() -> Given:
     """The official instrumentation, traces."""
     return _given("official")
-
-
-def fetchrow_bare(given: Given) -> None:
-    """The stub."""
-    _finish(given.stub(given.connection, QUERY, 1))
-
-
-def fetchrow(given: Given) -> None:
-    """The hook around it."""
-    _finish(given.connection.fetchrow(QUERY, 1))
 
 
 def _finish(coroutine: Any) -> None:
@@ -142,65 +227,128 @@ def _finish(coroutine: Any) -> None:
         coroutine.send(None)
 
 
-async def _queries(connection: Any, rounds: int) -> list[float]:
-    found = []
-    for _ in range(rounds):
-        # A line from the parent starts each round: one worker runs at a time.
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
-        started = time.thread_time()
-        for _ in range(QUERIES):
-            await connection.fetchrow(QUERY, 1)
-        found.append((time.thread_time() - started) / QUERIES * 1e6)
-        print(found[-1], flush=True)
-    return found
+def fetchrow_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_nothing(given.connection, QUERY, 1))
 
 
-async def _work(mode: str) -> None:
-    import asyncpg  # noqa: PLC0415  # only where it is measured
-
-    _instrument(mode)
-    connection = await asyncpg.connect(os.environ["DATABASE_URL"])
-    await connection.execute(
-        "CREATE TEMP TABLE bench_t (id int PRIMARY KEY, v text); INSERT INTO bench_t VALUES (1, 'x')"
-    )
-    await connection.fetchrow(QUERY, 1)
-    print("ready", flush=True)
-    await _queries(connection, ROUNDS)
-    await connection.close()
+def fetchrow(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connection.fetchrow(QUERY, 1))
 
 
-def main() -> None:
-    """Print CPU per query of each mode, and what it adds to bare: medians of paired rounds."""
-    workers = {
-        mode: subprocess.Popen(
-            [sys.executable, __file__, mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for mode in MODES
-    }
-    found: dict[str, list[float]] = {mode: [] for mode in MODES}
-    for worker in workers.values():
-        worker.stdout.readline()
-    for _ in range(ROUNDS):
-        for mode in random.sample(MODES, len(MODES)):
-            worker = workers[mode]
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-            found[mode].append(float(worker.stdout.readline()))
-    for worker in workers.values():
-        worker.wait()
-    added = {
-        mode: statistics.median(one - bare for one, bare in zip(found[mode], found["bare"], strict=True))
-        for mode in MODES
-    }
-    for mode in MODES:
-        stock = added["official, not sampled" if "not sampled" in mode else "official"]
-        ratio = f"1/{stock / added[mode]:.1f}" if mode.startswith("ours") else ""
-        print(f"{mode:22} {statistics.median(found[mode]):8.1f} us  added {added[mode]:7.2f} us  {ratio}")
-    print(f"{ROUNDS} rounds of {QUERIES} queries each, in random order")
+def fetchrow_suppressed_bare(given: Given) -> None:
+    """The stub, where telemetry is suppressed."""
+    with given.suppressing():
+        _finish(_nothing(given.connection, QUERY, 1))
+
+
+def fetchrow_suppressed(given: Given) -> None:
+    """The hook around it."""
+    with given.suppressing():
+        _finish(given.connection.fetchrow(QUERY, 1))
+
+
+def fetch_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_fetch(given.connection, QUERY, 1))
+
+
+def fetch(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connection.fetch(QUERY, 1))
+
+
+def transaction_bare(given: Given) -> None:
+    """The stubs of the two queries of a transaction."""
+    _finish(_execute(given.connection, "BEGIN;"))
+    _finish(_execute(given.connection, "COMMIT;"))
+
+
+def transaction(given: Given) -> None:
+    """The hooks around them."""
+    _finish(given.connection.execute("BEGIN;"))
+    _finish(given.connection.execute("COMMIT;"))
+
+
+def executemany_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_nothing(given.connection, QUERY, SETS))
+
+
+def executemany(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connection.executemany(QUERY, SETS))
+
+
+def prepare_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_nothing(given.connection, QUERY))
+
+
+def prepare(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connection.prepare(QUERY))
+
+
+def statement_fetch_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_statement_fetch(given.statement, 1))
+
+
+def statement_fetch(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.statement.fetch(1))
+
+
+def _iterate(cursor: Any) -> None:
+    for _ in ROWS:
+        _finish(cursor.__anext__())
+
+
+def cursor_bare(given: Given) -> None:
+    """A round trip and its rows without a hook."""
+    _iterate(given.bare_cursor)
+
+
+def cursor(given: Given) -> None:
+    """The same with the hook around the round trip."""
+    _iterate(given.cursor)
+
+
+def copy_bare(given: Given) -> None:
+    """The stub."""
+    _finish(_copy(given.connection, "bench_t", output=None))
+
+
+def copy(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connection.copy_from_table("bench_t", output=None))
+
+
+def pool_bare(given: Given) -> None:
+    """The stubs of acquiring and releasing."""
+    _finish(_acquire(given.pool, None))
+    _release(given.holder)
+
+
+def pool(given: Given) -> None:
+    """The hooks around them."""
+    _finish(given.pool._acquire(None))
+    given.holder._release()
+
+
+def connect_bare(given: Given) -> None:  # noqa: ARG001  # as the others
+    """The stub, and what it calls."""
+    _finish(_connect())
+
+
+def connect(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.connect())
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        asyncio.run(_work(sys.argv[1]))
-    else:
-        main()
+    from asyncpg_table import main
+
+    sys.exit(main())
