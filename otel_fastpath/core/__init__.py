@@ -32,13 +32,17 @@ TWINS = (
     "_exemplars_c",
     "_identity_c",
     "_metrics_c",
+    "_models_c",
+    "_openai_c",
     "_otlp_c",
     "_plan_c",
     "_propagation_c",
+    "_reads_c",
     "_scope_c",
     "_series_c",
     "_span_c",
     "_start_c",
+    "_targets_c",
     "_tracer_c",
 )
 

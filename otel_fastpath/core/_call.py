@@ -22,6 +22,9 @@ from otel_fastpath.core import faults
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
+# What `_openai` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["_start", "is_suppressed"]
+
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:

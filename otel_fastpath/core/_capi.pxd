@@ -229,6 +229,12 @@ cdef inline dict c_state(object instance):
     return instance.__dict__ if attributes is NULL else <dict>attributes
 
 
+cdef inline dict c_own(object instance):
+    """The instance's dict where it has one yet, or None."""
+    cdef PyObject *attributes = c_dict(instance)
+    return None if attributes is NULL else <dict>attributes
+
+
 cdef inline object c_current(object variable, object key):
     """The current context's value for the key, or None."""
     cdef PyObject *context = NULL

@@ -25,13 +25,17 @@ EXTENSIONS = {
     "otel_fastpath.core._exemplars_c": "otel_fastpath/core/_exemplars.py",
     "otel_fastpath.core._identity_c": "otel_fastpath/core/_identity.py",
     "otel_fastpath.core._metrics_c": "otel_fastpath/core/_metrics.py",
+    "otel_fastpath.core._models_c": "otel_fastpath/core/_models.py",
+    "otel_fastpath.core._openai_c": "otel_fastpath/core/_openai.py",
     "otel_fastpath.core._otlp_c": "otel_fastpath/core/_otlp_c.pyx",
     "otel_fastpath.core._plan_c": "otel_fastpath/core/_plan.py",
     "otel_fastpath.core._propagation_c": "otel_fastpath/core/_propagation.py",
+    "otel_fastpath.core._reads_c": "otel_fastpath/core/_reads.py",
     "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",
     "otel_fastpath.core._series_c": "otel_fastpath/core/_series.py",
     "otel_fastpath.core._span_c": "otel_fastpath/core/_span.py",
     "otel_fastpath.core._start_c": "otel_fastpath/core/_start.py",
+    "otel_fastpath.core._targets_c": "otel_fastpath/core/_targets.py",
     "otel_fastpath.core._tracer_c": "otel_fastpath/core/_tracer.py",
 }
 # They take from one another: all or none. What is named here stands alone.

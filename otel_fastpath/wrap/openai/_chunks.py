@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from otel_fastpath.core.genai import CHAT, CHAT_WITH_TIER, EVENTS, NONE
 from otel_fastpath.wrap.openai import _messages as messages
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai import _parts as parts
@@ -28,13 +29,19 @@ class Chunks:
     Args:
         attributes: Of the span.
         captured: What keeps the content, or None.
+
+    Attributes:
+        skips: Which further chunks say nothing that is put, see `core._models.is_text`.
+        events: The types of the events that do, where that is `EVENTS`.
     """
 
-    __slots__ = ("attributes", "captured")
+    __slots__ = ("attributes", "captured", "events", "skips")
 
     def __init__(self, attributes: dict[str, Any], captured: Any) -> None:
         self.attributes = attributes
         self.captured = captured
+        self.events: frozenset[str] = frozenset()
+        self.skips = NONE
 
     def add(self, chunk: Any) -> Outcome | None:
         """Read one chunk; what it returns ends the call."""
@@ -126,6 +133,8 @@ class ChatChunks(Chunks):
                 self._usage = chunk.usage
             if self._tier is None:
                 self._tier = chunk.service_tier
+            if self._has_identity and self.captured is None:
+                self.skips = CHAT if self._tier is None else CHAT_WITH_TIER
         except (AttributeError, TypeError):
             self._add_odd(chunk)
         return None
@@ -161,7 +170,7 @@ class ChatChunks(Chunks):
     def finish(self) -> None:
         attributes = self.attributes
         if self._usage is not None:
-            results.chat_usage(self._usage, attributes)
+            results.put(self._usage, results.CHAT_USAGE, attributes)
             self._usage = None
         if self._reasons:
             attributes[names.FINISH_REASONS] = [self._reasons[index] for index in _in_order(self._reasons)]
@@ -197,7 +206,7 @@ _ON_THE_WAY: Final = frozenset({"response.created", "response.queued", "response
 _AT_THE_END: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _ITEMS: Final = frozenset({"response.output_item.added", "response.output_item.done"})
 _DELTAS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
-_TOLD: Final = _ON_THE_WAY | _AT_THE_END | _ITEMS | _DELTAS | {"error"}
+_TOLD: Final = _ON_THE_WAY | _AT_THE_END | _ITEMS | {"error"}
 
 
 class ResponseChunks(Chunks):
@@ -210,15 +219,16 @@ class ResponseChunks(Chunks):
         self._has_model = False
         self._is_whole = False
         self._texts: dict[Any, list[str]] = {}
+        self.skips = EVENTS
+        self.events = _TOLD if captured is None else _TOLD | _DELTAS
 
     def add(self, chunk: Any) -> Outcome | None:
         kind = getattr(chunk, "type", None)
-        if kind not in _TOLD:
+        if kind not in self.events:
             return None
         if kind in _DELTAS:
-            if self.captured is not None:
-                place = field(chunk, "output_index"), field(chunk, "content_index")
-                self._texts.setdefault(place, []).append(text(chunk.delta) or "")
+            place = field(chunk, "output_index"), field(chunk, "content_index")
+            self._texts.setdefault(place, []).append(text(chunk.delta) or "")
             return None
         if kind in _ITEMS:
             self.item(field(chunk, "item"))
@@ -254,6 +264,7 @@ class ResponseChunks(Chunks):
 
     def read(self, answer: Any) -> None:
         """Put what the final response says."""
+        results.put(answer, results.RESPONSE, self.attributes)
         results.response(answer, self.attributes)
         self._keep(answer)
 

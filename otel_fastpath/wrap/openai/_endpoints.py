@@ -26,10 +26,13 @@ class Endpoint:
     Attributes:
         operation: `gen_ai.operation.name`; with the model after it, the span's name.
         request: Body key -> attribute, see `_requests`.
-        result: Puts the attributes that follow from an answer in one piece.
+        result: What follows from an answer in one piece, see `core._models.read`.
+        more: Puts the attributes that follow from it otherwise.
         chunks: Makes what gathers the attributes from a stream's chunks.
         fixed: Attributes that every call has, besides those it starts with.
         series: Attributes of the finished call that its metrics have as well.
+        started: Given what the span starts with and the request's options, what it does start with.
+        is_fetched: The answer was generated earlier.
         content: What is captured of its content, where that is asked for.
         is_inference: A model is run and makes content: there is an event.
         has_result: The answer is JSON that is worth reading where the caller asked for the raw response.
@@ -40,10 +43,13 @@ class Endpoint:
 
     operation: str
     request: requests.Rules = field(default_factory=dict)
-    result: Callable[[Any, dict[str, Any]], None] = results.nothing
+    result: results.Rules = ()
+    more: Callable[[Any, dict[str, Any]], None] | None = None
     chunks: Callable[[dict[str, Any], Any], chunks.Chunks] = chunks.AnyChunks
     fixed: Mapping[str, Any] = field(default_factory=dict)
     series: tuple[str, ...] = ERROR_AND_MODEL
+    started: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
+    is_fetched: bool = False
     content: content.Shape | None = None
     is_inference: bool = False
     has_result: bool = True
@@ -57,6 +63,11 @@ def _cursor(options: Any, attributes: dict[str, Any]) -> None:
     after = options.params.get("starting_after") if isinstance(options.params, dict) else None
     if after is not None:
         attributes[names.STREAM_CURSOR] = str(after)
+
+
+def _of_one(start: dict[str, Any], options: Any) -> dict[str, Any]:
+    """The response that is asked for is known before."""
+    return {**start, names.RESPONSE_ID: options.url.partition("?")[0].rsplit("/", 1)[-1]}
 
 
 def _encoding(options: Any, attributes: dict[str, Any]) -> None:
@@ -78,8 +89,8 @@ _RESPONSES: Final = {names.API_TYPE: "responses"}
 CHAT: Final = Endpoint(
     "chat",
     requests.CHAT,
-    results.chat,
-    chunks.ChatChunks,
+    results.CHAT,
+    chunks=chunks.ChatChunks,
     series=(*ERROR_AND_MODEL, names.RESPONSE_TIER, names.FINGERPRINT),
     content=content.CHAT,
     is_inference=True,
@@ -88,6 +99,7 @@ CHAT: Final = Endpoint(
 RESPONSES: Final = Endpoint(
     "chat",
     requests.RESPONSES,
+    results.RESPONSE,
     results.response,
     chunks.ResponseChunks,
     fixed=_RESPONSES,
@@ -98,8 +110,10 @@ RESPONSES: Final = Endpoint(
 )
 FETCH_RESPONSE: Final = Endpoint(
     FETCH,
-    result=results.fetched,
+    more=results.fetched,
     chunks=chunks.FetchedChunks,
+    started=_of_one,
+    is_fetched=True,
     fixed=_RESPONSES,
     content=content.FETCHED,
     options=_cursor,
@@ -108,7 +122,7 @@ FETCH_RESPONSE: Final = Endpoint(
 
 
 def _any(operation: str, rules: requests.Rules = requests.ANY) -> Endpoint:
-    return Endpoint(operation, rules, results.anything)
+    return Endpoint(operation, rules, more=results.anything)
 
 
 # (method, path) -> what it is.
@@ -116,12 +130,17 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/chat/completions"): CHAT,
     ("post", "/responses"): RESPONSES,
     ("get", "/responses/{id}"): FETCH_RESPONSE,
-    ("post", "/responses/{id}/cancel"): Endpoint("responses.cancel", result=results.fetched, fixed=_RESPONSES),
-    ("post", "/responses/compact"): Endpoint("responses.compact", requests.RESPONSES, results.response),
-    ("post", "/responses/input_tokens"): Endpoint("responses.input_tokens", requests.RESPONSES, results.response),
+    ("post", "/responses/{id}/cancel"): Endpoint("responses.cancel", more=results.fetched, fixed=_RESPONSES),
+    ("post", "/responses/compact"): Endpoint(
+        "responses.compact", requests.RESPONSES, results.RESPONSE, results.response
+    ),
+    ("post", "/responses/input_tokens"): Endpoint(
+        "responses.input_tokens", requests.RESPONSES, results.RESPONSE, results.response
+    ),
     ("post", "/embeddings"): Endpoint(
         "embeddings",
         requests.EMBEDDINGS,
+        results.EMBEDDINGS,
         results.embeddings,
         options=_encoding,
         nests="opentelemetry.genai.client.embedding.context",

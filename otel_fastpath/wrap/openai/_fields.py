@@ -5,26 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.core._models import field
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-def field(holder: Any, name: str) -> Any:
-    """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none.
-
-    A model is not asked for what it lacks: pydantic makes an error of that first, which costs more than all the rest.
-    """
-    if type(holder) is dict:
-        return holder.get(name)
-    own = getattr(holder, "__dict__", None)
-    if own is None:
-        return getattr(holder, name, None)
-    if name in own:
-        return own[name]
-    extra = getattr(holder, "__pydantic_extra__", own)
-    if extra is own:
-        return getattr(holder, name, None)
-    return extra.get(name) if extra else None
+__all__ = ["Loose", "field", "items", "text", "tolerant", "whole"]
 
 
 class Loose:
@@ -79,8 +65,3 @@ def text(value: Any) -> str | None:
 def whole(value: Any) -> int | None:
     """The value where it is a whole number, and not a boolean."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def number(value: Any) -> float | None:
-    """The value as a float where it is a number, and not a boolean."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

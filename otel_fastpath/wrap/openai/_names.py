@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+# Those that decide what is done, not only what is told, are known below.
+from otel_fastpath.core.genai import *  # noqa: F403  # all that it lists
+
 SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.37.0"
 
 OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
 SERVER_ADDRESS: Final = "server.address"
 SERVER_PORT: Final = "server.port"
-ERROR_TYPE: Final = "error.type"
-CONVERSATION: Final = "gen_ai.conversation.id"
 COMPACTED: Final = "gen_ai.conversation.compacted"
 OUTPUT_TYPE: Final = "gen_ai.output.type"
 API_TYPE: Final = "openai.api.type"
@@ -28,7 +29,6 @@ FREQUENCY_PENALTY: Final = "gen_ai.request.frequency_penalty"
 SEED: Final = "gen_ai.request.seed"
 STOP: Final = "gen_ai.request.stop_sequences"
 CHOICES: Final = "gen_ai.request.choice.count"
-STREAM: Final = "gen_ai.request.stream"
 STREAM_CURSOR: Final = "gen_ai.request.stream_cursor"
 ENCODING: Final = "gen_ai.request.encoding_formats"
 REASONING: Final = "gen_ai.request.reasoning.level"
@@ -36,16 +36,12 @@ PREVIOUS_RESPONSE: Final = "gen_ai.request.previous_response.id"
 REQUEST_TIER: Final = "openai.request.service_tier"
 
 RESPONSE_ID: Final = "gen_ai.response.id"
-RESPONSE_MODEL: Final = "gen_ai.response.model"
 RESPONSE_STATUS: Final = "gen_ai.response.status"
 FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
-TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
 RESPONSE_TIER: Final = "openai.response.service_tier"
 FINGERPRINT: Final = "openai.response.system_fingerprint"
 DIMENSIONS: Final = "gen_ai.embeddings.dimension.count"
 
-INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
-OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
 CACHE_READ: Final = "gen_ai.usage.cache_read.input_tokens"
 CACHE_WRITE: Final = "gen_ai.usage.cache_write.input_tokens"
 REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
@@ -55,7 +51,6 @@ TEXT_INPUT: Final = "gen_ai.usage.text.input_tokens"
 TEXT_OUTPUT: Final = "gen_ai.usage.text.output_tokens"
 IMAGE_INPUT: Final = "gen_ai.usage.image.input_tokens"
 IMAGE_OUTPUT: Final = "gen_ai.usage.image.output_tokens"
-TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105  # tokens of a text
 
 INPUT_MESSAGES: Final = "gen_ai.input.messages"
 OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
@@ -63,4 +58,3 @@ INSTRUCTIONS: Final = "gen_ai.system_instructions"
 TOOLS: Final = "gen_ai.tool.definitions"
 
 EVENT: Final = "gen_ai.client.inference.operation.details"
-OTHER_ERROR: Final = "_OTHER"

@@ -10,10 +10,10 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import core
 from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch
-from otel_fastpath.wrap.openai._calls import Call, Quiet, begin
-from otel_fastpath.wrap.openai._streams import CALL, STAYING, Pending, end, follow, hear, leaving
+from otel_fastpath.wrap.openai._streams import CALL, STAYING, Pending, end, follow, headers, hear, leaving
 
 if TYPE_CHECKING:
     from otel_fastpath.wrap.openai._telemetry import Telemetry
@@ -31,6 +31,8 @@ def use(telemetry: Telemetry | None) -> None:
 
 
 def _make_request(original: Any) -> Any:
+    begin = core.hot("_openai").begin
+
     @functools.wraps(original)
     def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
         call = None if _telemetry is None else begin(_telemetry, self, options)
@@ -41,16 +43,15 @@ def _make_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        if isinstance(call, Quiet):
-            call.end()
-        else:
-            received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        received(call, result, options, is_stream=bool(kwargs.get("stream")))
         return result
 
     return request
 
 
 def _make_async_request(original: Any) -> Any:
+    begin = core.hot("_openai").begin
+
     @functools.wraps(original)
     async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
         call = None if _telemetry is None else begin(_telemetry, self, options)
@@ -61,19 +62,17 @@ def _make_async_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        if isinstance(call, Quiet):
-            call.end()
-        else:
-            received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        received(call, result, options, is_stream=bool(kwargs.get("stream")))
         return result
 
     return request
 
 
-def received(call: Call, result: Any, options: Any, *, is_stream: bool) -> None:
+def received(call: Any, result: Any, options: Any, *, is_stream: bool) -> None:
     """End a call with what it gave, or follow what goes on. Never raises."""
     try:
-        call.leave()
+        if call.received(result, options, is_stream):
+            return
         raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
         if raw is None:
             if not is_stream:
@@ -91,10 +90,10 @@ def received(call: Call, result: Any, options: Any, *, is_stream: bool) -> None:
         call.end()
 
 
-def _raw_body(call: Call, response: Any) -> None:
+def _raw_body(call: Any, response: Any) -> None:
     """A raw response whose body was read."""
-    call.headers(response.headers)
-    if not call.endpoint.has_result:
+    headers(call, response.headers)
+    if not call.target.has_result:
         call.end()
         return
     try:
@@ -104,10 +103,10 @@ def _raw_body(call: Call, response: Any) -> None:
     call.answer(body, is_raw=True)
 
 
-def _raw_stream(call: Call, raw: Any) -> None:
+def _raw_stream(call: Any, raw: Any) -> None:
     """A raw response whose body is a stream: followed once the caller has it parsed, ended when it is closed."""
     response = raw.http_response
-    call.headers(response.headers)
+    headers(call, response.headers)
     pending = Pending(call)
     vars(response)[CALL] = pending
 
@@ -120,7 +119,7 @@ def _raw_stream(call: Call, raw: Any) -> None:
     hear(response, told)
 
 
-def _raw_answer(call: Call, raw: Any) -> None:
+def _raw_answer(call: Any, raw: Any) -> None:
     """A raw response whose body the caller may read, or not, until it leaves its `with`."""
     response = raw.http_response
     pending = Pending(call)

@@ -1,42 +1,25 @@
-"""Request body -> span attributes: for each endpoint a table of body keys.
-
-An entry is the name of the attribute, which takes the value as it is, or a function that puts what follows from it.
-"""
+"""Request body -> span attributes: for each endpoint a table of body keys, see `core._models.read_body`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.core.genai import CALL, FIRST, GIVEN, ITEMS, NUMBER
 from otel_fastpath.wrap.openai import _names as names
-from otel_fastpath.wrap.openai._fields import field, items, number, text, whole
+from otel_fastpath.wrap.openai._fields import field, items, text, whole
 
-Put = Callable[[dict[str, Any], Any], None]
-Rules = Mapping[str, "str | Put"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-
-def read(body: Any, rules: Rules, attributes: dict[str, Any]) -> None:
-    """Put the attributes that follow from a request body."""
-    for key, value in body.items():
-        rule = rules.get(key)
-        if rule is None or value is None:
-            continue
-        if type(rule) is str:
-            attributes[rule] = value
-        else:
-            rule(attributes, value)  # type: ignore[operator]  # what is no name is a function
+Rules = dict[str, tuple[Any, int]]
 
 
 def _put(name: str, check: Callable[[Any], Any], attributes: dict[str, Any], value: Any) -> None:
     checked = check(value)
     if checked is not None:
         attributes[name] = checked
-
-
-def _max_tokens(attributes: dict[str, Any], value: Any) -> None:
-    """The older name gives way to `max_completion_tokens`, in whatever order they come."""
-    attributes.setdefault(names.MAX_TOKENS, value)
 
 
 def _stop(value: Any) -> Any:
@@ -74,8 +57,9 @@ def _effort(value: Any) -> Any:
     return text(field(value, "effort"))
 
 
-def _compacted(value: Any) -> Any:
-    return True if is_compacted(value) else None
+def _compacted(attributes: dict[str, Any], value: Any) -> None:
+    if is_compacted(value):
+        attributes[names.COMPACTED] = True
 
 
 def _prompt(attributes: dict[str, Any], value: Any) -> None:
@@ -89,42 +73,43 @@ def is_compacted(value: Any) -> bool:
 
 
 SAMPLING: Final[Rules] = {
-    "temperature": names.TEMPERATURE,
-    "top_p": names.TOP_P,
-    "top_k": names.TOP_K,
-    "presence_penalty": names.PRESENCE_PENALTY,
-    "frequency_penalty": names.FREQUENCY_PENALTY,
-    "seed": names.SEED,
-    "max_tokens": _max_tokens,
-    "max_completion_tokens": names.MAX_TOKENS,
-    "stop": partial(_put, names.STOP, _stop),
-    "n": partial(_put, names.CHOICES, _choices),
-    "service_tier": partial(_put, names.REQUEST_TIER, _tier),
+    "temperature": (names.TEMPERATURE, GIVEN),
+    "top_p": (names.TOP_P, GIVEN),
+    "top_k": (names.TOP_K, GIVEN),
+    "presence_penalty": (names.PRESENCE_PENALTY, GIVEN),
+    "frequency_penalty": (names.FREQUENCY_PENALTY, GIVEN),
+    "seed": (names.SEED, GIVEN),
+    # The older name gives way, in whatever order they come.
+    "max_tokens": (names.MAX_TOKENS, FIRST),
+    "max_completion_tokens": (names.MAX_TOKENS, GIVEN),
+    "stop": (partial(_put, names.STOP, _stop), CALL),
+    "n": (partial(_put, names.CHOICES, _choices), CALL),
+    "service_tier": (partial(_put, names.REQUEST_TIER, _tier), CALL),
 }
 CHAT: Final[Rules] = {
     **SAMPLING,
-    "response_format": partial(_put, names.OUTPUT_TYPE, _format),
-    "reasoning_effort": partial(_put, names.REASONING, text),
+    "response_format": (partial(_put, names.OUTPUT_TYPE, _format), CALL),
+    "reasoning_effort": (partial(_put, names.REASONING, text), CALL),
 }
 RESPONSES: Final[Rules] = {
-    "temperature": partial(_put, names.TEMPERATURE, number),
-    "top_p": partial(_put, names.TOP_P, number),
-    "max_output_tokens": partial(_put, names.MAX_TOKENS, whole),
-    "service_tier": partial(_put, names.REQUEST_TIER, _text_tier),
-    "text": partial(_put, names.OUTPUT_TYPE, _text_format),
-    "conversation": partial(_put, names.CONVERSATION, _name_or_id),
-    "reasoning": partial(_put, names.REASONING, _effort),
-    "previous_response_id": partial(_put, names.PREVIOUS_RESPONSE, text),
-    "prompt": _prompt,
-    "input": partial(_put, names.COMPACTED, _compacted),
+    "temperature": (names.TEMPERATURE, NUMBER),
+    "top_p": (names.TOP_P, NUMBER),
+    "max_output_tokens": (partial(_put, names.MAX_TOKENS, whole), CALL),
+    "service_tier": (partial(_put, names.REQUEST_TIER, _text_tier), CALL),
+    "text": (partial(_put, names.OUTPUT_TYPE, _text_format), CALL),
+    "conversation": (partial(_put, names.CONVERSATION, _name_or_id), CALL),
+    "reasoning": (partial(_put, names.REASONING, _effort), CALL),
+    "previous_response_id": (partial(_put, names.PREVIOUS_RESPONSE, text), CALL),
+    "prompt": (_prompt, CALL),
+    "input": (_compacted, ITEMS),
 }
-EMBEDDINGS: Final[Rules] = {"dimensions": names.DIMENSIONS}
+EMBEDDINGS: Final[Rules] = {"dimensions": (names.DIMENSIONS, GIVEN)}
 # For whatever is asked of a model besides.
 ANY: Final[Rules] = {
-    "temperature": partial(_put, names.TEMPERATURE, number),
-    "n": partial(_put, names.CHOICES, _choices),
-    "response_format": partial(_put, names.OUTPUT_TYPE, text),
-    "previous_response_id": partial(_put, names.PREVIOUS_RESPONSE, text),
-    "service_tier": partial(_put, names.REQUEST_TIER, _text_tier),
+    "temperature": (names.TEMPERATURE, NUMBER),
+    "n": (partial(_put, names.CHOICES, _choices), CALL),
+    "response_format": (partial(_put, names.OUTPUT_TYPE, text), CALL),
+    "previous_response_id": (partial(_put, names.PREVIOUS_RESPONSE, text), CALL),
+    "service_tier": (partial(_put, names.REQUEST_TIER, _text_tier), CALL),
 }
 NOTHING: Final[Rules] = {}

@@ -1,12 +1,15 @@
 """Response -> span attributes: models read field by field, never dumped.
 
-Each reader takes a model of the client's or, where the caller asked for the raw response, the decoded JSON.
+Most of it by tables of rules, see `core._models.read`; the rest by readers. Both take a model of the client's or, where
+the caller asked for the raw response, the decoded JSON.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from otel_fastpath import core
+from otel_fastpath.core.genai import GIVEN, INTO, OTHERWISE, REASONS, TEXT, TRUE, WHOLE
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai._fields import Loose, field, items, text, tolerant, whole
 from otel_fastpath.wrap.openai._requests import is_compacted
@@ -18,73 +21,80 @@ _ENDED: Final = frozenset({None, "completed", "incomplete"})
 _BYTES_OF_A_FLOAT: Final = 4
 
 
-@tolerant
-def chat(result: Any, attributes: dict[str, Any]) -> None:
-    """A chat completion."""
-    _identity(result, attributes)
-    if choices := result.choices:
-        attributes[names.FINISH_REASONS] = [choice.finish_reason or "error" for choice in choices]
-    if tier := result.service_tier:
-        attributes[names.RESPONSE_TIER] = tier
-    if fingerprint := result.system_fingerprint:
-        attributes[names.FINGERPRINT] = fingerprint
-    if usage := result.usage:
-        chat_usage(usage, attributes)
+Rules = tuple[tuple[str, Any, int], ...]
+
+# What a chat completion, or the last chunk of a streamed one, says of tokens. Of some of the tokens: that there are
+# none is not worth an attribute.
+CHAT_USAGE: Final[Rules] = (
+    ("prompt_tokens", names.INPUT_TOKENS, GIVEN),
+    ("completion_tokens", names.OUTPUT_TOKENS, GIVEN),
+    (
+        "prompt_tokens_details",
+        (
+            ("cached_tokens", names.CACHE_READ, TRUE),
+            ("cache_write_tokens", names.CACHE_WRITE, TRUE),
+            ("audio_tokens", names.AUDIO_INPUT, WHOLE),
+        ),
+        INTO,
+    ),
+    (
+        "completion_tokens_details",
+        (
+            ("reasoning_tokens", names.REASONING_TOKENS, TRUE),
+            ("audio_tokens", names.AUDIO_OUTPUT, WHOLE),
+        ),
+        INTO,
+    ),
+)
+CHAT: Final[Rules] = (
+    ("model", names.RESPONSE_MODEL, TEXT),
+    ("id", names.RESPONSE_ID, TEXT),
+    ("choices", names.FINISH_REASONS, REASONS),
+    ("service_tier", names.RESPONSE_TIER, TRUE),
+    ("system_fingerprint", names.FINGERPRINT, TRUE),
+    ("usage", CHAT_USAGE, INTO),
+)
+# What a response says of tokens.
+RESPONSE_USAGE: Final[Rules] = (
+    ("input_tokens", names.INPUT_TOKENS, GIVEN),
+    ("output_tokens", names.OUTPUT_TOKENS, GIVEN),
+    (
+        "input_tokens_details",
+        (
+            ("cache_write_tokens", names.CACHE_WRITE, TRUE),
+            ("cache_creation_input_tokens", names.CACHE_WRITE, OTHERWISE),
+            ("cached_tokens", names.CACHE_READ, TRUE),
+        ),
+        INTO,
+    ),
+    ("output_tokens_details", (("reasoning_tokens", names.REASONING_TOKENS, TRUE),), INTO),
+)
+# A response of the Responses API, in its final state or on the way to it; `response` has the rest.
+RESPONSE: Final[Rules] = (
+    ("model", names.RESPONSE_MODEL, TEXT),
+    ("id", names.RESPONSE_ID, TEXT),
+    ("service_tier", names.RESPONSE_TIER, GIVEN),
+    ("usage", RESPONSE_USAGE, INTO),
+)
+# Embedding vectors; `embeddings` has the rest.
+EMBEDDINGS: Final[Rules] = (
+    ("model", names.RESPONSE_MODEL, TRUE),
+    ("usage", (("prompt_tokens", names.INPUT_TOKENS, GIVEN),), INTO),
+)
 
 
-@tolerant
-def chat_usage(usage: Any, attributes: dict[str, Any]) -> None:
-    """What a chat completion, or the last chunk of a streamed one, says of tokens."""
-    if (count := usage.prompt_tokens) is not None:
-        attributes[names.INPUT_TOKENS] = count
-    if (count := usage.completion_tokens) is not None:
-        attributes[names.OUTPUT_TOKENS] = count
-    # Of some of the tokens: that there are none is not worth an attribute.
-    if details := usage.prompt_tokens_details:
-        if count := details.cached_tokens:
-            attributes[names.CACHE_READ] = count
-        if count := field(details, "cache_write_tokens"):
-            attributes[names.CACHE_WRITE] = count
-        if (count := details.audio_tokens) and whole(count):
-            attributes[names.AUDIO_INPUT] = count
-    if details := usage.completion_tokens_details:
-        if count := details.reasoning_tokens:
-            attributes[names.REASONING_TOKENS] = count
-        if (count := details.audio_tokens) and whole(count):
-            attributes[names.AUDIO_OUTPUT] = count
+def put(holder: Any, rules: Rules, attributes: dict[str, Any]) -> None:
+    """Put the attributes that follow from a model or from decoded JSON by these rules."""
+    core.hot("_models").read(holder, rules, attributes)
 
 
 @tolerant
 def response(result: Any, attributes: dict[str, Any]) -> None:
-    """A response of the Responses API, in its final state or on the way to it."""
-    _identity(result, attributes)
-    if (tier := result.service_tier) is not None:
-        attributes[names.RESPONSE_TIER] = tier
-    if usage := result.usage:
-        response_usage(usage, attributes)
+    """How a response ended, and whether the conversation was compacted."""
     if reasons := finish_reasons(result):
         attributes[names.FINISH_REASONS] = reasons
     if is_compacted(result.output):
         attributes[names.COMPACTED] = True
-
-
-@tolerant
-def response_usage(usage: Any, attributes: dict[str, Any]) -> None:
-    """What a response says of tokens."""
-    if (count := usage.input_tokens) is not None:
-        attributes[names.INPUT_TOKENS] = count
-    if (count := usage.output_tokens) is not None:
-        attributes[names.OUTPUT_TOKENS] = count
-    if details := usage.input_tokens_details:
-        count = field(details, "cache_write_tokens")
-        if count is None:
-            count = field(details, "cache_creation_input_tokens")
-        if count:
-            attributes[names.CACHE_WRITE] = count
-        if count := details.cached_tokens:
-            attributes[names.CACHE_READ] = count
-    if (details := usage.output_tokens_details) and (count := details.reasoning_tokens):
-        attributes[names.REASONING_TOKENS] = count
 
 
 def response_error(result: Any) -> tuple[str, str | None] | None:
@@ -143,13 +153,9 @@ def fetched(result: Any, attributes: dict[str, Any]) -> None:
 @tolerant
 def embeddings(result: Any, attributes: dict[str, Any]) -> None:
     """Embedding vectors, of which only the length is looked at."""
-    if model := result.model:
-        attributes[names.RESPONSE_MODEL] = model
     vector = field(result.data[0], "embedding") if result.data else None
     if vector:
         attributes[names.DIMENSIONS] = _dimensions(vector) if isinstance(vector, str) else len(vector)
-    if (usage := result.usage) and (count := usage.prompt_tokens) is not None:
-        attributes[names.INPUT_TOKENS] = count
 
 
 def _dimensions(vector: str) -> int:
@@ -160,7 +166,7 @@ def _dimensions(vector: str) -> int:
 def anything(result: Any, attributes: dict[str, Any]) -> None:
     """Whatever else a model answers with: completions, images, transcripts, moderations, decisions."""
     read = Loose(result)
-    _identity(read, attributes)
+    put(result, RESPONSE[:2], attributes)
     reasons = [choice.finish_reason for choice in items(read.choices) if choice.finish_reason]
     if reasons:
         attributes[names.FINISH_REASONS] = reasons
@@ -174,8 +180,8 @@ def any_usage(usage: Any, attributes: dict[str, Any]) -> None:
     """What an answer says of tokens, in the words of either API, with their kinds."""
     if not usage:
         return
-    chat_usage(usage, attributes)
-    response_usage(usage, attributes)
+    put(usage, CHAT_USAGE, attributes)
+    put(usage, RESPONSE_USAGE, attributes)
     for name, text_tokens, image_tokens, audio_tokens in (
         ("input_tokens_details", names.TEXT_INPUT, names.IMAGE_INPUT, names.AUDIO_INPUT),
         ("output_tokens_details", names.TEXT_OUTPUT, names.IMAGE_OUTPUT, names.AUDIO_OUTPUT),
@@ -185,17 +191,6 @@ def any_usage(usage: Any, attributes: dict[str, Any]) -> None:
             _part(attributes, text_tokens, whole(field(details, "text_tokens")))
             _part(attributes, image_tokens, whole(field(details, "image_tokens")))
             _part(attributes, audio_tokens, whole(field(details, "audio_tokens")))
-
-
-def nothing(result: Any, attributes: dict[str, Any]) -> None:
-    """An answer that is not looked at."""
-
-
-def _identity(result: Any, attributes: dict[str, Any]) -> None:
-    if (model := result.model) and isinstance(model, str):
-        attributes[names.RESPONSE_MODEL] = model
-    if (own := result.id) and isinstance(own, str):
-        attributes[names.RESPONSE_ID] = own
 
 
 def _part(attributes: dict[str, Any], name: str, value: Any) -> None:

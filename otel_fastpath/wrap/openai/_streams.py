@@ -7,23 +7,17 @@ that it reads is asked to tell of its being closed, which every way of leaving a
 from __future__ import annotations
 
 from contextvars import ContextVar
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.core import faults
-from otel_fastpath.wrap.openai import _names as names
-from otel_fastpath.wrap.openai._calls import ABANDONED
-from otel_fastpath.wrap.openai._context import attach, detach, switches
+from otel_fastpath import core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.wrap.openai._calls import Call
-
 # What `with` was left with, while its `__exit__` runs; nothing where none does.
 STAYING: Final = object()
 leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=STAYING)
-_PLACE: Final = "a chunk of an OpenAI stream"
+_SERVED_MODEL: Final = "x-ms-served-model"
 CALL: Final = "_otel_fastpath_call"
 
 
@@ -32,134 +26,45 @@ class Pending:
 
     __slots__ = ("_call",)
 
-    def __init__(self, call: Call) -> None:
-        self._call: Call | None = call
+    def __init__(self, call: Any) -> None:
+        self._call = call
 
-    def take(self) -> Call | None:
+    def take(self) -> Any:
         """The call, for whoever goes on with it; None where somebody did."""
         call, self._call = self._call, None
         return call
 
     def __del__(self) -> None:
-        abandon(getattr(self, "_call", None))
+        if self._call is not None and not self._call.is_over:
+            self._call.abandon()
 
 
-def abandon(call: Call | None) -> None:
-    """End a call that nobody can go on with any more."""
-    if call is not None and not call.is_over:
-        call.end(names.OTHER_ERROR, ABANDONED)
+def headers(call: Any, found: Any) -> None:
+    """Read what the headers of a response tell: the model that did answer."""
+    served = found.get(_SERVED_MODEL)
+    if served and served.strip():
+        call.served(served)
 
 
-def read(inner: Any, call: Call, add: Callable[[Any], Any], pending: Pending) -> Any:  # noqa: ARG001  # it is kept
-    """The chunks of a `Stream`, whose own generator this stands before. Flat: this is what a chunk costs."""
-    attach, detach = switches()
-    context = call.context
-    last = call.started
-    # What records the time of a chunk, once everything is known that the metric names.
-    record: Any = None
-    follow_up = inner.__next__
-    while not call.is_over:
-        token = attach(context)
-        try:
-            chunk = follow_up()
-        except StopIteration:
-            call.end()
-            return
-        except BaseException as error:
-            call.fail(error)
-            raise
-        finally:
-            detach(token)
-        now = perf_counter()
-        try:
-            outcome = add(chunk)
-            if record is None:
-                record = call.early_chunk(now - last)
-            else:
-                record(now - last, context)
-            last = now
-            if outcome is not None:
-                call.end(*outcome)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
-        yield chunk
-    yield from inner
-
-
-class AsyncReads:
-    """The iterator of an `AsyncStream`: no generator, whose end asyncio would put off when nobody reads it any more."""
-
-    __slots__ = ("_add", "_call", "_inner", "_last", "_record", "ag_running")
-
-    def __init__(self, inner: Any, call: Call, add: Callable[[Any], Any]) -> None:
-        self._inner = inner
-        self._call = call
-        self._add = add
-        self._last = call.started
-        self._record: Any = None
-        self.ag_running = False
-
-    def __getattr__(self, name: str) -> Any:
-        # Whoever reaches for the generator itself finds what it has.
-        return getattr(self._inner, name)
-
-    def __del__(self) -> None:
-        abandon(getattr(self, "_call", None))
-
-    def __aiter__(self) -> AsyncReads:
-        return self
-
-    async def __anext__(self) -> Any:
-        call = self._call
-        if call.is_over:
-            return await self._inner.__anext__()
-        token = attach(call.context)
-        self.ag_running = True
-        try:
-            chunk = await self._inner.__anext__()
-        except StopAsyncIteration:
-            call.end()
-            raise
-        except BaseException as error:
-            call.fail(error)
-            raise
-        finally:
-            self.ag_running = False
-            detach(token)
-        now = perf_counter()
-        try:
-            outcome = self._add(chunk)
-            if self._record is None:
-                self._record = call.early_chunk(now - self._last)
-            else:
-                self._record(now - self._last, call.context)
-            self._last = now
-            if outcome is not None:
-                call.end(*outcome)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
-        return chunk
-
-
-def follow(stream: Any, call: Call) -> bool:
+def follow(stream: Any, call: Any) -> bool:
     """Follow the reading of a client's stream; gives whether it can be."""
     inner = getattr(stream, "_iterator", None)
     is_async = hasattr(inner, "__anext__")
     if not is_async and not hasattr(inner, "__next__"):
         return False
     response = stream.response
-    call.headers(response.headers)
-    add = call.stream()
-    reads = AsyncReads(inner, call, add) if is_async else read(inner, call, add, Pending(call))
+    headers(call, response.headers)
+    hot = core.hot("_reads")
+    reads = (hot.AsyncReads if is_async else hot.Reads)(inner, call, call.stream())
     stream._iterator = reads
 
     def told() -> bool:
-        if getattr(reads, "gi_running", False) or getattr(reads, "ag_running", False):
+        if reads.is_reading:
             # It came to its end, or it failed: who reads it says so. There is nothing more to hear of the response.
             return True
         if getattr(inner, "gi_running", False) or getattr(inner, "ag_running", False):
             # Not we and not the caller: the collector, which may come to the client's generator before ours.
-            abandon(call)
+            call.abandon()
         else:
             end(call)
         return True
@@ -168,7 +73,7 @@ def follow(stream: Any, call: Call) -> bool:
     return True
 
 
-def end(call: Call) -> None:
+def end(call: Any) -> None:
     """End a call that the caller has left."""
     error = leaving.get()
     if isinstance(error, BaseException):

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import _logs, metrics, trace
-from opentelemetry.metrics import _internal as _metrics_internal
+from opentelemetry._logs import LogRecord
 
-from otel_fastpath.core.bound import bind
+from otel_fastpath import core
+from otel_fastpath.wrap.openai import _hooks as hooks
 from otel_fastpath.wrap.openai import _names as names
+from otel_fastpath.wrap.openai._content import Captured, Shape
+from otel_fastpath.wrap.openai._endpoints import ERROR_AND_MODEL, TABLE, Endpoint, endpoint_of
 from otel_fastpath.wrap.openai._providers import Site, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from opentelemetry.metrics import Histogram
-
-    from otel_fastpath.wrap.openai._endpoints import Endpoint
 
 _logger = logging.getLogger(__name__)
 
@@ -75,78 +74,6 @@ class Settings:
         return self.on_span or self.on_event or self.hook is not None
 
 
-class Series:
-    """The histograms with the attributes of calls that are alike, each bound when it is first used."""
-
-    __slots__ = ("_attributes", "_histograms", "_made")
-
-    def __init__(self, histograms: tuple[Histogram, ...], attributes: dict[str, Any]) -> None:
-        self._histograms = histograms
-        self._attributes = attributes
-        self._made: dict[str, Any] = {}
-
-    @property
-    def duration(self) -> Any:
-        """Seconds of a call."""
-        return self._made.get("duration") or self._bind("duration", 0)
-
-    @property
-    def first_chunk(self) -> Any:
-        """Seconds until the first chunk."""
-        return self._made.get("first") or self._bind("first", 2)
-
-    @property
-    def next_chunk(self) -> Any:
-        """Seconds from one chunk to the next."""
-        return self._made.get("next") or self._bind("next", 3)
-
-    def tokens(self, kind: str) -> Any:
-        """Tokens of this kind: "input" or "output"."""
-        return self._made.get(kind) or self._bind(kind, 1, {names.TOKEN_TYPE: kind})
-
-    def _bind(self, name: str, index: int, more: Mapping[str, Any] | None = None) -> Any:
-        record = bind(self._histograms[index], {**self._attributes, **(more or {})}).record
-        self._made[name] = record
-        return record
-
-
-class Target:
-    """What calls of one endpoint, provider and model have in common.
-
-    Attributes:
-        endpoint: The endpoint.
-        name: Of the span.
-        start: The attributes that a span starts with; not to be changed.
-    """
-
-    __slots__ = ("_histograms", "_series", "endpoint", "name", "start")
-
-    def __init__(self, endpoint: Endpoint, site: Site, model: str | None, histograms: tuple[Histogram, ...]) -> None:
-        self.endpoint = endpoint
-        self.name = f"{endpoint.operation} {model}" if model else endpoint.operation
-        start = {
-            names.OPERATION: endpoint.operation,
-            names.PROVIDER: site.provider,
-            names.MODEL: model,
-            names.SERVER_ADDRESS: site.address,
-            names.SERVER_PORT: site.port,
-        }
-        self.start: dict[str, Any] = {name: value for name, value in start.items() if value is not None}
-        self._histograms = histograms
-        self._series: dict[tuple[Any, ...], Series] = {}
-
-    def series(self, attributes: Mapping[str, Any], which: tuple[str, ...]) -> Series:
-        """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
-        key = (len(which), *[attributes.get(name) for name in which])
-        found = self._series.get(key)
-        if found is None:
-            own = {name: attributes[name] for name in which if attributes.get(name) is not None}
-            found = Series(self._histograms, {**self.start, **own})
-            if len(self._series) < _MOST:
-                self._series[key] = found
-        return found
-
-
 class Telemetry:
     """The telemetry of all calls, from when it is put in place until something else is.
 
@@ -154,6 +81,9 @@ class Telemetry:
         scope: What the telemetry names as its source.
         settings: What is captured.
         providers: `tracer_provider`, `meter_provider` and `logger_provider`, where they are not the global ones.
+
+    Attributes:
+        calls: What all calls have in common, as `core._openai` works with it.
     """
 
     def __init__(self, scope: Scope, settings: Settings, providers: Mapping[str, Any]) -> None:
@@ -168,42 +98,86 @@ class Telemetry:
             meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=list(bounds))
             for name, unit, description, bounds in HISTOGRAMS
         )
-        self._always = settings.events or settings.hook is not None
-        self._own_tracer = providers.get("tracer_provider") is not None
-        self._own_meter = providers.get("meter_provider") is not None
-        self._targets: dict[tuple[Any, ...], tuple[Any, Target]] = {}
-        self._known: dict[tuple[Endpoint, Site, str | None], Target] = {}
+        self.has_meter = providers.get("meter_provider") is not None
+        hot = core.hot("_targets")
+        self.calls: Any = hot.Calls(self)
+        self._new_target: Any = hot.Target
+        self._known: dict[tuple[Endpoint, Site, str | None], Any] = {}
+        # The URLs whose identities are keys, so that no other can have them.
+        self._urls: list[Any] = []
 
-    @property
-    def measures(self) -> bool:
-        """Whether somebody set up metrics."""
-        return self._own_meter or _metrics_internal._METER_PROVIDER is not None
+    def target(self, key: tuple[str, str, int, type, str | None], url: Any) -> Any:
+        """What calls like this one have in common.
 
-    @property
-    def listens(self) -> bool:
-        """Whether a call that is not sampled is told of all the same."""
-        return self._always or self._own_meter or _metrics_internal._METER_PROVIDER is not None
+        Args:
+            key: Method, path, identity of the base URL, class of the client, model.
+            url: The base URL.
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody set up anything that could see a call."""
-        return not (self._own_tracer or trace._TRACER_PROVIDER is not None or self.listens)
-
-    def target(self, endpoint: Endpoint, client: Any, model: Any) -> Target:
-        """What calls like this one have in common."""
-        url = client._base_url
-        key = (id(url), type(client), endpoint, model)
-        try:
-            return self._targets[key][1]
-        except (KeyError, TypeError):
-            model = model if isinstance(model, str) else None
-        site = site_of(type(client), url)
+        Returns:
+            The `core._targets.Target`.
+        """
+        method, path, _, kind, model = key
+        endpoint = endpoint_of(method, path)
+        site = site_of(kind, url)
         found = self._known.get((endpoint, site, model))
         if found is None:
-            found = Target(endpoint, site, model, self.histograms)
+            start = {
+                names.OPERATION: endpoint.operation,
+                names.PROVIDER: site.provider,
+                names.MODEL: model,
+                names.SERVER_ADDRESS: site.address,
+                names.SERVER_PORT: site.port,
+            }
+            found = self._new_target(
+                endpoint,
+                f"{endpoint.operation} {model}" if model else endpoint.operation,
+                {name: value for name, value in start.items() if value is not None},
+                self.histograms,
+            )
             if len(self._known) < _MOST:
                 self._known[endpoint, site, model] = found
-        if len(self._targets) < _MOST:
-            # The URL is kept, so that no other can have its identity.
-            self._targets[id(url), type(client), endpoint, model] = url, found
+        # A path that names one of many things does not come again.
+        if (method, path) in TABLE and len(self.calls.targets) < _MOST:
+            self.calls.targets[key] = found
+            self._urls.append(url)
         return found
+
+    def conversation(self, context: Any) -> str | None:
+        """The conversation that a call in this context belongs to."""
+        return hooks.conversation(context)
+
+    def capture(self, shape: Shape, body: Any) -> Captured:
+        """Keep what a request says."""
+        return Captured(shape, body)
+
+    def with_content(self, call: Any) -> dict[str, Any]:
+        """The attributes of a call's span, and its content."""
+        attributes: dict[str, Any] = call.attributes.copy()
+        call.captured.on_span(attributes, self.settings.longest)
+        return attributes
+
+    def publish(self, call: Any, which: tuple[str, ...]) -> None:
+        """Tell the call of `util.genai` that a call is part of what it would have told itself.
+
+        Args:
+            call: The `core._openai.Call`.
+            which: The attributes that its metrics would have had.
+        """
+        attributes = call.attributes
+        own = {name: attributes[name] for name in which if name not in ERROR_AND_MODEL and name in attributes}
+        hooks.publish(call.outer, attributes, own, call.captured, self.settings.hook)
+
+    def tell(self, call: Any) -> None:
+        """Emit the event of a call that has ended, and hand its content to the completion hook."""
+        settings = self.settings
+        record = self._record(call) if call.target.is_inference and settings.events else None
+        if settings.hook is not None and call.target.shape is not None:
+            hooks.call_hook(settings.hook, call.captured, call.span, record)
+        if record is not None:
+            self.logger.emit(record)
+
+    def _record(self, call: Any) -> LogRecord:
+        attributes = {**call.target.start, **call.attributes}
+        if call.captured is not None and self.settings.on_event:
+            call.captured.on_event(attributes, self.settings.longest)
+        return LogRecord(event_name=names.EVENT, attributes=attributes, context=call.context)

@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
+from otel_fastpath import core
 from otel_fastpath.core import faults
 from otel_fastpath.wrap.openai import _patches
-from otel_fastpath.wrap.openai._calls import Call
 from otel_fastpath.wrap.openai._streams import Pending
 from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 
@@ -52,8 +52,8 @@ def test_a_call_that_is_not_sampled_is_measured_all_the_same(told, client):
     off = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False)
     made = client(CHAT)
     made._client.event_hooks = {"request": [lambda _request: parents.append(trace.get_current_span())]}
-    telemetry = _patches._telemetry
-    telemetry.tracer = off.get_tracer("off")
+    calls = _patches._telemetry.calls
+    calls.tracer = off.get_tracer("off")
 
     made.chat.completions.create(**ASK)
 
@@ -239,6 +239,7 @@ def test_nothing_is_kept_of_calls_that_are_over(told, client):
             pass
     gc.collect()
 
-    assert [each for each in gc.get_objects() if type(each) in {Call, Pending}] == []
+    kinds = {core.hot("_openai").Call, core.hot("_reads").Reads, Pending}
+    assert [each for each in gc.get_objects() if type(each) in kinds] == []
     assert len(told.spans()) == 100
     assert len(_patches._telemetry._known) == 1

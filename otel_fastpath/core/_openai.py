@@ -1,0 +1,391 @@
+"""A call of OpenAI's client. Plain Python; compiled as `_openai_c`.
+
+What is not done for every call or chunk is in `wrap.openai`: its `Telemetry` finds out what a call is, tells of content
+and emits events.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.metrics import _internal as _metrics_api
+from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.span import INVALID_SPAN
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.core import faults
+from otel_fastpath.core.bound import bind
+from otel_fastpath.core.genai import (
+    CONVERSATION,
+    ERROR_TYPE,
+    INPUT_TOKENS,
+    OTHER_ERROR,
+    OUTPUT_TOKENS,
+    RESPONSE_MODEL,
+    STREAM,
+    TIME_TO_FIRST_CHUNK,
+    TOKEN_TYPE,
+)
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# What `_reads` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Call", "attach", "detach"]
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._call import *
+    from otel_fastpath.core._models import *
+    from otel_fastpath.core._targets import *
+
+_ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
+_NO_BODY: dict[str, Any] = {}
+# A call that was given up.
+ABANDONED = "abandoned stream"
+RAW = "X-Stainless-Raw-Response"
+
+_context_globals = vars(_context_api)
+_metrics_globals = vars(_metrics_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+
+
+def attach(context: Any) -> Any:
+    """Make a context the current one; gives what `detach` takes."""
+    if _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        return c_set(_variable, context) if COMPILED else _variable.set(context)
+    return (_context_api.attach(context),)
+
+
+def detach(token: Any) -> None:
+    """Put back what was current before.
+
+    A read that was given up is closed by whoever collects it, in a context of its own, where there is nothing to put
+    back: no reason to say so.
+    """
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        elif COMPILED:
+            c_detach(_variable, token)
+        else:
+            _variable.reset(token)
+    except ValueError:
+        pass
+
+
+def _with_span(context: Any, span: Any) -> Any:
+    """That context with this span as the current one."""
+    if COMPILED:
+        return c_context_with(Context, context, _SPAN_KEY, span)
+    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
+
+
+class Call:
+    """A call that is looked at: its span is recorded, or somebody measures. Ends once.
+
+    Attributes:
+        attributes: Of the span, besides those it started with.
+        captured: What keeps the content, or None.
+        context: The caller's with the call's span as the current one.
+        is_over: It has ended.
+        is_quiet: What is below it must know that it was not sampled, and that is all.
+        outer: The data of a call of `opentelemetry-util-genai` that it is part of, or None.
+        span: Its span, or the current one where it has none of its own.
+        started: When, by `perf_counter`.
+        target: What is called.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_chunks",
+        "_has_chunk",
+        "_measures",
+        "_recording",
+        "_served_model",
+        "_token",
+        "attributes",
+        "captured",
+        "context",
+        "is_over",
+        "is_quiet",
+        "outer",
+        "span",
+        "started",
+        "target",
+    )
+
+    def leave(self) -> None:
+        """Restore the caller's context; the span goes on."""
+        token = self._token
+        if token is not None:
+            self._token = None
+            detach(token)
+
+    def received(self, result: Any, options: Any, is_stream: Any) -> Any:
+        """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""
+        if self.is_quiet:
+            self.end()
+            return True
+        self.leave()
+        if is_stream:
+            return False
+        headers = c_read(options, "headers") if COMPILED else options.headers
+        if type(headers) is dict and RAW in headers:
+            return False
+        self.answer(result)
+        return True
+
+    def answer(self, result: Any, is_raw: Any = False) -> None:
+        """End a call with an answer in one piece; a raw one is decoded JSON."""
+        try:
+            if not self.is_over:
+                target = self.target
+                if not is_raw or target.has_result:
+                    read(result, target.result, self.attributes)
+                    if target.more is not None:
+                        target.more(result, self.attributes)
+                    if self.captured is not None:
+                        self.captured.answer(result)
+                if target.error is not None:
+                    error = target.error(result)
+                    if error is not None:
+                        self.end(error[0], error[1])
+                        return
+        except Exception as fault:
+            faults.report("the answer of an OpenAI call", fault)
+        self.end()
+
+    def stream(self) -> Any:
+        """Prepare for the answer to come in chunks; gives what reads them."""
+        if not self.target.is_fetched:
+            self.attributes[STREAM] = True
+        self._chunks = self.target.endpoint.chunks(self.attributes, self.captured)
+        return self._chunks
+
+    def served(self, model: Any) -> None:
+        """Set the model that did answer, whatever the answer says."""
+        self.attributes[RESPONSE_MODEL] = self._served_model = model
+
+    def early_chunk(self, seconds: Any) -> Any:
+        """Measure the first chunk, or one before everything is known that the metric names.
+
+        Returns:
+            What measures all further chunks, given the seconds and the context; None: this does.
+        """
+        attributes = self.attributes
+        is_first = not self._has_chunk
+        self._has_chunk = True
+        if is_first and not self.target.is_fetched:
+            attributes[TIME_TO_FIRST_CHUNK] = seconds
+        if not self._measures or self.outer is not None:
+            return _no_measure
+        found = self.target.series(attributes, _ERROR_AND_MODEL)
+        if found.next_chunk is None:
+            found.first_chunk = bind(found.histograms[2], found.attributes).record
+            found.next_chunk = bind(found.histograms[3], found.attributes).record
+        record = found.first_chunk if is_first else found.next_chunk
+        record(seconds, self.context)
+        return found.next_chunk if RESPONSE_MODEL in attributes else None
+
+    def fail(self, error: Any) -> None:
+        """End a call that raised."""
+        kind = type(error)
+        own = getattr(error, "_gen_ai_error_type", None)
+        if not own:
+            module = kind.__module__
+            own = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+        try:
+            message = str(error)
+        except Exception:
+            # The exception's own text cannot be had.
+            message = None
+        self.end(own, message)
+
+    def abandon(self) -> None:
+        """End a call that nobody can go on with any more."""
+        self.end(OTHER_ERROR, ABANDONED)
+
+    def end(self, error: Any = None, message: Any = None) -> None:
+        """End the call, unless it has ended.
+
+        Args:
+            error: Its `error.type`, where it failed.
+            message: The description of the span's status.
+        """
+        if self.is_over:
+            return
+        self.is_over = True
+        self.leave()
+        if not self.is_quiet:
+            try:
+                self._tell(error, message)
+            except Exception as fault:
+                faults.report("the end of an OpenAI call", fault)
+        if self.outer is None and type(self.span) is not NonRecordingSpan:
+            self.span.end()
+
+    def _tell(self, error: Any, message: Any) -> None:
+        seconds = perf_counter() - self.started
+        attributes = self.attributes
+        target = self.target
+        calls = self._calls
+        which = target.series_names
+        if self._chunks is not None:
+            self._chunks.finish()
+            which = _ERROR_AND_MODEL
+        if self._served_model is not None:
+            attributes[RESPONSE_MODEL] = self._served_model
+        if error is not None:
+            attributes[ERROR_TYPE] = error
+        if self.outer is not None:
+            calls.telemetry.publish(self, which)
+            return
+        if self._recording:
+            if error is not None:
+                self.span.set_status(Status(StatusCode.ERROR, message))
+            if self.captured is not None and calls.on_span:
+                self.span.set_attributes(calls.telemetry.with_content(self))
+            else:
+                self.span.set_attributes(attributes)
+        if self._measures:
+            self._measure(seconds, which)
+        if calls.always:
+            calls.telemetry.tell(self)
+
+    def _measure(self, seconds: Any, which: Any) -> None:
+        attributes = self.attributes
+        found = self.target.series(attributes, which)
+        if found.duration is None:
+            found.duration = bind(found.histograms[0], found.attributes).record
+            found.input = bind(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"}).record
+            found.output = bind(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"}).record
+        found.duration(seconds, self.context)
+        count = attributes.get(INPUT_TOKENS)
+        if count is not None:
+            found.input(count, self.context)
+        count = attributes.get(OUTPUT_TOKENS)
+        if count is not None:
+            found.output(count, self.context)
+
+
+def _no_measure(seconds: Any, context: Any) -> None:
+    """Nobody measures."""
+
+
+def begin(telemetry: Any, client: Any, options: Any) -> Any:
+    """Begin a call.
+
+    Args:
+        telemetry: Where it goes: `wrap.openai._telemetry.Telemetry`.
+        client: Whose call it is.
+        options: The client's `FinalRequestOptions`.
+
+    Returns:
+        The `Call`; None where it is not to be told of, or by a fault of ours.
+    """
+    call = None
+    try:
+        if is_suppressed():
+            return None
+        calls = telemetry.calls
+        measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
+        listens = measures or calls.always
+        if COMPILED and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+            context = c_get(_variable)
+        else:
+            context = _context_api.get_current()
+        body = _body(options)
+        target = _target(calls, client, options, body)
+        outer = context.get(target.nests) if context and target.nests else None
+        span = None
+        if outer is None:
+            start = target.start if target.started is None else target.started(target.start, options)
+            span = _start(calls.tracer, calls, target.name, start, None)
+            if span is None:
+                # Without an SDK, or where the sampler drops the span whatever it is.
+                if not listens:
+                    return None
+                span = calls.tracer.start_span(target.name, None, calls.kind, start)
+        call = Call.__new__(Call)
+        _open(call, calls, target, context, span, outer)
+        call._measures = measures
+        call.is_quiet = not (call._recording or listens)
+        if not call.is_quiet:
+            _read_request(call, calls, target, options, body)
+    except Exception as fault:
+        faults.report("the beginning of an OpenAI call", fault)
+        if call is not None:
+            call.end()
+        return None
+    return call
+
+
+def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
+    model = body.get("model")
+    if model is not None and not isinstance(model, str):
+        model = None
+    if COMPILED:
+        url = c_read(client, "_base_url")
+        key = (c_read(options, "method"), c_read(options, "url"), id(url), type(client), model)
+    else:
+        url = client._base_url
+        key = (options.method, options.url, id(url), type(client), model)
+    found = calls.targets.get(key)
+    return calls.telemetry.target(key, url) if found is None else found
+
+
+def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: Any) -> None:
+    """Make the span of a call the current one, and start the clock."""
+    call._calls = calls
+    call.target = target
+    call.outer = outer
+    call.attributes = {}
+    call.captured = call._served_model = call._chunks = None
+    call._has_chunk = call.is_over = False
+    if outer is None:
+        call.span = span
+        call._recording = type(span) is not NonRecordingSpan and span.is_recording()
+        call.context = _with_span(context, span)
+        call._token = attach(call.context)
+    else:
+        call.span = context.get(_SPAN_KEY, INVALID_SPAN)
+        call._recording = True
+        call.context = context
+        call._token = None
+        call.attributes.update(target.start)
+    call.started = perf_counter()
+
+
+def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -> None:
+    """Put what the request says."""
+    if call._recording or calls.events:
+        attributes = call.attributes
+        if target.fixed:
+            attributes.update(target.fixed)
+        read_body(body, target.request, attributes)
+        if target.is_inference and CONVERSATION not in attributes:
+            conversation = calls.telemetry.conversation(call.context)
+            if conversation is not None:
+                attributes[CONVERSATION] = conversation
+        if target.options is not None:
+            target.options(options, attributes)
+    if target.shape is not None and calls.captures:
+        call.captured = calls.telemetry.capture(target.shape, body)
+
+
+def _body(options: Any) -> Any:
+    """The request's body, with what the caller added to it."""
+    body = c_read(options, "json_data") if COMPILED else options.json_data
+    if type(body) is not dict:
+        body = dict(body) if isinstance(body, dict) else _NO_BODY
+    extra = c_read(options, "extra_json") if COMPILED else options.extra_json
+    return {**body, **extra} if isinstance(extra, dict) else body

@@ -1,0 +1,134 @@
+"""What stands in the place of the iterator that a stream of OpenAI's client reads. Compiled as `_reads_c`.
+
+Flat: this is what a chunk costs.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.core import faults
+from otel_fastpath.core.genai import NONE
+
+if TYPE_CHECKING:
+    from otel_fastpath.core._capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`.
+globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._models import *
+    from otel_fastpath.core._openai import *
+
+_PLACE = "a chunk of an OpenAI stream"
+
+
+class Reading:
+    """The reading of a stream.
+
+    Args:
+        inner: The client's own iterator.
+        call: The call whose answer it is.
+        chunks: What reads the chunks: its `add(chunk)` gives how the chunk ends the call, or None; its `skips` and
+            `events` say which chunks it need not see from then on, see `_models.is_text`.
+
+    Attributes:
+        is_reading: Whether the next chunk is being waited for.
+    """
+
+    __slots__ = ("_call", "_chunks", "_inner", "_last", "_record", "_skips", "is_reading")
+
+    def __init__(self, inner: Any, call: Any, chunks: Any) -> None:
+        self._inner = inner
+        self._call = call
+        self._chunks = chunks
+        self._skips = NONE
+        self._last = call.started
+        # What records the time of a chunk, once everything is known that the metric names.
+        self._record: Any = None
+        self.is_reading = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Whoever reaches for the generator itself finds what it has.
+        return getattr(self._inner, name)
+
+    def __del__(self) -> None:
+        if not self._call.is_over:
+            self._call.abandon()
+
+    def _took(self, chunk: Any) -> None:
+        """Read a chunk and measure it."""
+        now = perf_counter()
+        call = self._call
+        try:
+            outcome = None
+            if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
+                outcome = self._chunks.add(chunk)
+                self._skips = self._chunks.skips
+            if self._record is None:
+                self._record = call.early_chunk(now - self._last)
+            else:
+                self._record(now - self._last, call.context)
+            self._last = now
+            if outcome is not None:
+                call.end(outcome[0], outcome[1])
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+
+
+class Reads(Reading):
+    """The iterator of a `Stream`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        call = self._call
+        if call.is_over:
+            return next(self._inner)
+        token = attach(call.context)
+        self.is_reading = True
+        try:
+            chunk = next(self._inner)
+        except StopIteration:
+            call.end()
+            raise
+        except BaseException as error:
+            call.fail(error)
+            raise
+        finally:
+            self.is_reading = False
+            detach(token)
+        self._took(chunk)
+        return chunk
+
+
+class AsyncReads(Reading):
+    """The iterator of an `AsyncStream`: no generator, whose end asyncio would put off when nobody reads it any more."""
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        call = self._call
+        if call.is_over:
+            return await self._inner.__anext__()
+        token = attach(call.context)
+        self.is_reading = True
+        try:
+            chunk = await self._inner.__anext__()
+        except StopAsyncIteration:
+            call.end()
+            raise
+        except BaseException as error:
+            call.fail(error)
+            raise
+        finally:
+            self.is_reading = False
+            detach(token)
+        self._took(chunk)
+        return chunk

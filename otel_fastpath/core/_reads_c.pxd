@@ -1,0 +1,27 @@
+# C types for the compiled twin of _reads.py.
+import cython
+
+from otel_fastpath.core._capi cimport COMPILED
+from otel_fastpath.core._models_c cimport is_text
+from otel_fastpath.core._openai_c cimport Call, attach, detach
+
+cdef object perf_counter
+cdef object faults
+cdef int NONE
+
+cdef class Reading:
+    cdef Call _call
+    cdef object _chunks
+    cdef object _inner
+    cdef object _last
+    cdef object _record
+    cdef int _skips
+    cdef public bint is_reading
+    @cython.locals(call=Call)
+    cdef _took(self, object chunk)
+
+cdef class Reads(Reading):
+    pass
+
+cdef class AsyncReads(Reading):
+    pass

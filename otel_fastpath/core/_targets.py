@@ -1,0 +1,113 @@
+"""What calls of OpenAI's client have in common, worked out once. Plain Python; compiled as `_targets_c`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry.trace import SpanKind
+
+# What `_openai` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Calls", "Series", "Target"]
+
+_MOST_SERIES = 512
+
+
+class Series:
+    """The histograms with the attributes of calls that are alike, each bound when it is first used."""
+
+    __slots__ = ("attributes", "duration", "first_chunk", "histograms", "input", "next_chunk", "output")
+
+    def __init__(self, histograms: Any, attributes: Any) -> None:
+        self.histograms = histograms
+        self.attributes = attributes
+        self.duration = self.first_chunk = self.next_chunk = self.input = self.output = None
+
+
+class Target:
+    """What calls of one endpoint, provider and model have in common.
+
+    Args:
+        endpoint: The endpoint, see `wrap.openai._endpoints`.
+        name: Of the span.
+        start: The attributes that a span starts with; not to be changed.
+        histograms: Of durations, tokens, first and further chunks.
+    """
+
+    __slots__ = (
+        "_by_values",
+        "endpoint",
+        "error",
+        "fixed",
+        "has_result",
+        "histograms",
+        "is_fetched",
+        "is_inference",
+        "more",
+        "name",
+        "nests",
+        "options",
+        "request",
+        "result",
+        "series_names",
+        "shape",
+        "start",
+        "started",
+    )
+
+    def __init__(self, endpoint: Any, name: Any, start: Any, histograms: Any) -> None:
+        self.endpoint = endpoint
+        self.name = name
+        self.start = start
+        self.histograms = histograms
+        self._by_values: dict[Any, Any] = {}
+        self.request = endpoint.request
+        self.result = endpoint.result
+        self.more = endpoint.more
+        self.fixed = endpoint.fixed
+        self.series_names = endpoint.series
+        self.shape = endpoint.content
+        self.is_inference = endpoint.is_inference
+        self.is_fetched = endpoint.is_fetched
+        self.has_result = endpoint.has_result
+        self.options = endpoint.options
+        self.started = endpoint.started
+        self.error = endpoint.error
+        self.nests = endpoint.nests
+
+    def series(self, attributes: Any, which: Any) -> Any:
+        """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
+        key = tuple([attributes.get(name) for name in which])
+        found = self._by_values.get(key)
+        if found is None:
+            own = {name: attributes[name] for name in which if attributes.get(name) is not None}
+            found = Series(self.histograms, {**self.start, **own})
+            if len(self._by_values) < _MOST_SERIES:
+                self._by_values[key] = found
+        return found
+
+
+class Calls:
+    """What all calls have in common, as long as nothing else is set up.
+
+    Args:
+        telemetry: What does the rest: `wrap.openai._telemetry.Telemetry`.
+
+    Attributes:
+        tracer: Starts their spans.
+        targets: Method, path, identity of the base URL, class of the client, model -> target.
+    """
+
+    __slots__ = ("always", "captures", "events", "has_meter", "kind", "on_span", "targets", "telemetry", "tracer")
+
+    def __init__(self, telemetry: Any) -> None:
+        settings = telemetry.settings
+        self.telemetry = telemetry
+        self.tracer = telemetry.tracer
+        self.kind = SpanKind.CLIENT
+        self.has_meter = telemetry.has_meter
+        self.events = settings.events
+        self.captures = settings.captures
+        self.on_span = settings.on_span
+        # Whether a call that is not sampled is told of all the same.
+        self.always = settings.events or settings.hook is not None
+        self.targets: dict[Any, Any] = {}

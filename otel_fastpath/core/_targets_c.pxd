@@ -1,0 +1,45 @@
+# C types for the compiled twin of _targets.py.
+
+cdef object SpanKind
+cdef int _MOST_SERIES
+
+cdef class Series:
+    cdef public dict attributes
+    cdef public object duration
+    cdef public object first_chunk
+    cdef public tuple histograms
+    cdef public object input
+    cdef public object next_chunk
+    cdef public object output
+
+cdef class Target:
+    cdef public dict _by_values
+    cdef public object endpoint
+    cdef public object error
+    cdef public object fixed
+    cdef public bint has_result
+    cdef public tuple histograms
+    cdef public bint is_fetched
+    cdef public bint is_inference
+    cdef public object more
+    cdef public str name
+    cdef public str nests
+    cdef public object options
+    cdef public dict request
+    cdef public tuple result
+    cdef public tuple series_names
+    cdef public object shape
+    cdef public dict start
+    cdef public object started
+    cpdef Series series(self, dict attributes, tuple which)
+
+cdef class Calls:
+    cdef public bint always
+    cdef public bint captures
+    cdef public bint events
+    cdef public bint has_meter
+    cdef public object kind
+    cdef public bint on_span
+    cdef public dict targets
+    cdef public object telemetry
+    cdef public object tracer
