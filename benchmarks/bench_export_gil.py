@@ -6,8 +6,9 @@ Two worker processes, one stock and one with the fast path, take turns; each has
 thread of a worker first runs alone and then while a batch processor of its own exports; what it loses is one figure of
 a pair. It does one of two things: counting in pure Python, which gives the interpreter up only when asked to, or system
 calls in pairs (os.write and os.read on a pipe), which give it up each time and must get it back. It feeds the processor
-itself, with spans made before: what making them costs is another benchmark's subject. Beside it are two figures that
-do not need an idle machine: the CPU time of the exporting thread, and how long the main thread was blocked (Linux).
+itself, with spans made before: what making them costs is another benchmark's subject. Beside it are three figures that
+do not need an idle machine: the CPU time of the exporting thread, and on Linux how long the main thread was blocked and
+how often the exporting thread waited for each batch (for the interpreter, the network, or by a pause of ours).
 """
 
 from __future__ import annotations
@@ -120,6 +121,14 @@ class Feed:
         """Seconds of CPU that the processor's thread has used: it holds the interpreter for no longer."""
         return time.clock_gettime(time.pthread_getcpuclockid(self._processor._worker_thread.ident))
 
+    def waits(self) -> int:
+        """How often the processor's thread gave up its processor to wait for something."""
+        try:
+            status = Path(f"/proc/self/task/{self._processor._worker_thread.native_id}/status").read_text("ascii")
+        except OSError:
+            return 0
+        return int(status.rpartition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
     def drain(self) -> None:
         """Let the exporter finish."""
         self._processor.force_flush(10_000)
@@ -171,11 +180,12 @@ def work(port: int, core: str, compression: str) -> None:
     for line in sys.stdin:
         what, seconds, rate = json.loads(line)
         feed.start(rate)
-        before, own, begin = feed.cpu(), busy(), time.perf_counter()
+        before, waited, own, begin = feed.cpu(), feed.waits(), busy(), time.perf_counter()
         result = (compute if what == "compute" else call)(feed, seconds)
         result["waits"] = 100 * (1 - (busy() - own) / (time.perf_counter() - begin))
         result["spans"] = feed.exported / seconds
         result["cpu"] = 100 * (feed.cpu() - before) / seconds
+        result["waits a batch"] = (feed.waits() - waited) * BATCH / max(feed.exported, BATCH)
         feed.start(0)
         feed.drain()
         print(json.dumps(result), flush=True)
@@ -221,6 +231,7 @@ def report(what: str, results: dict[str, list[dict[str, float]]]) -> None:
     for core, rows in results.items():
         middle = {name: median(row[name] for row in rows) for name in rows[0]}
         line = f"{what:8} {core:6} {middle['spans']:7,.0f} spans/s in {middle['cpu']:4.1f} % of a CPU"
+        line += f", {middle['waits a batch']:4.1f} waits a batch"
         if what == "compute":
             losses = sorted(row["loss"] for row in rows)
             print(
