@@ -81,6 +81,15 @@ BUDGETS := --file benchmarks/budgets.toml
 budget: setup
 	$(BUDGET) check $(BUDGETS) --metrics $(COUNTS) $(ARGS)
 
+# What OpenLLMetry's and OpenInference's instrumentations cost with our patches and without, in environments of their own.
+ACCELERATED := openai-recent:openllmetry openinference:openinference
+.PHONY: budget-accelerated
+budget-accelerated: setup
+	for each in $(ACCELERATED); do \
+	  bin=$$($(PY) -c 'import sys; from examples.founding_case.environment import provide; print(provide(sys.argv[1]))' \
+	    $${each%%:*}) && $$bin/python -m otel_fastpath budget $(or $(COMMAND),check) \
+	    --file benchmarks/accelerated.toml --only "$${each##*:}*" || exit; done
+
 # After a change that is meant: write down what this version costs, in counts and in times.
 .PHONY: budget-calibrate
 budget-calibrate: setup

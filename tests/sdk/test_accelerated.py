@@ -106,6 +106,23 @@ def test_uninstrumented_it_is_as_before(stock, ours):
     assert ours["spent_after"] == stock["spent_after"]
 
 
+def test_it_costs_no_more_than_it_may(peer):
+    """Held to exact counts, with our patches and, so that the difference stays known, without."""
+    command = [str(provide(PEERS[peer][0]) / "python"), "-m", "otel_fastpath", "budget", "check", "--json=-"]
+    name = "openllmetry" if peer == "traceloop" else peer
+    command += ["--file=benchmarks/accelerated.toml", f"--only={name}*"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=clean_environment({}), capture_output=True, text=True, check=False, timeout=300
+    )
+    results = json.loads(done.stdout)["results"]
+    verdicts = {result["verdict"] for result in results}
+
+    if verdicts == {"not measured"}:
+        pytest.skip(f"not measured: {results[0]['reason']}")
+    assert verdicts == {"pass"}, results
+    assert len(results) == 8
+
+
 def test_every_source_was_read():
     """No patch waits for a fingerprint that nobody took."""
     places = [place for _, patches in PEERS.values() for patch in patches for place in patch.sources]

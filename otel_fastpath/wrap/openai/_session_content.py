@@ -15,6 +15,7 @@ _ADDED: Final = frozenset({"conversation.item.added", "conversation.item.created
 _HEARD: Final = "conversation.item.input_audio_transcription.completed"
 _CONFIGURED: Final = frozenset({"session.created", "session.started", "session.updated"})
 _ENDS: Final = frozenset({"response.done", "response.completed", "response.failed", "response.incomplete"})
+KINDS: Final = _ADDED | _CONFIGURED | _ENDS | {_HEARD}
 # Of the one who answers: they come with the response.
 _ANSWERED: Final = frozenset({"function_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"})
 

@@ -139,3 +139,4 @@ READERS: Final[dict[Any, Callable[[Told, Any], None]]] = {
     "error": _erred,
     **dict.fromkeys(_ENDS, _responded),
 }
+KINDS: Final = frozenset(READERS)

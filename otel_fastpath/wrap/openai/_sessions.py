@@ -92,6 +92,11 @@ class Session:
         return self._span.is_recording() or measures or settings.events or settings.hook is not None
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """Types of the events that tell something."""
+        return events.KINDS if self._said is None else events.KINDS | content.KINDS
+
+    @property
     def captures(self) -> bool:
         """Whether content is kept."""
         return self._said is not None
@@ -103,7 +108,7 @@ class Session:
             context_api.detach(token)
 
     def hear(self, event: Any) -> None:
-        """Look at an event that came, where it is of a kind that tells something. Never raises."""
+        """Look at an event that came, of one of the kinds that tell something or of none. Never raises."""
         try:
             kind = field(event, "type")
             if type(kind) is not str:
@@ -113,7 +118,6 @@ class Session:
                 read(self._told, event)
             if self._said is not None:
                 self._said.hear(kind, event)
-            self._lost = None
         except Exception as fault:
             faults.report(_PLACE, fault)
 
@@ -131,6 +135,10 @@ class Session:
             self._lost = error
         else:
             self.end(error)
+
+    def regain(self) -> None:
+        """Hear that it was made again."""
+        self._lost = None
 
     def end(self, error: BaseException | None = None, failure: events.Failure | None = None) -> None:
         """End the session, unless it has ended.

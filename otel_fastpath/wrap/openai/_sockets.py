@@ -70,11 +70,12 @@ class Followed:
         connection: The client's.
     """
 
-    __slots__ = ("_connection", "_put", "session")
+    __slots__ = ("_connection", "_lost", "_put", "session")
 
     def __init__(self, session: Session, connection: Any) -> None:
         self.session = session
         self._connection = connection
+        self._lost: Any = None
         self._put: dict[str, Any] = {}
 
     def put(self, methods: dict[str, Any]) -> None:
@@ -87,10 +88,13 @@ class Followed:
         if type(error).__name__.startswith("ConnectionClosed"):
             # The client's iteration makes a new one where it was asked to.
             self.session.lose(error, comes_again=getattr(self._connection, "_on_reconnecting", None) is not None)
+            self._lost = self._connection._connection
             self._restore()
 
     def leave(self) -> None:
         """End a session that the caller has closed."""
+        if self._connection._connection is not self._lost:
+            self.session.regain()
         error = leaving.get()
         self.session.end(error if isinstance(error, BaseException) else None)
         self._restore()
@@ -113,12 +117,18 @@ def _entered(session: Session, connection: Any, methods: Callable[[Followed, Any
             return
         followed = Followed(session, connection)
         parse = connection.parse_event
-        hear = session.hear
+        kinds, hear = session.kinds, session.hear
 
+        # Flat: this is what an event costs.
         @functools.wraps(parse)
         def parse_event(data: Any) -> Any:
             event = parse(data)
-            hear(event)
+            try:
+                if event.type in kinds:
+                    hear(event)
+            except Exception:
+                # It is no model, or an odd one.
+                hear(event)
             return event
 
         followed.put({"parse_event": parse_event, **methods(followed, connection)})

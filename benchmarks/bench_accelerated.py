@@ -1,0 +1,122 @@
+"""What OpenLLMetry's and OpenInference's OpenAI instrumentations do per call and per stream, where we replace a part.
+
+    make budget-accelerated
+
+Each is measured in an environment that has it (`examples/founding_case/environments`), as it is and with its patches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Scenarios are counted in forks: what every set-up would import is imported before.
+from openai import OpenAI
+from openai._models import construct_type
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from opentelemetry.trace import INVALID_SPAN
+
+from otel_fastpath import FastpathInstrumentor
+
+CHUNKS = 20
+REQUEST = {
+    "model": "gpt-4o-mini",
+    "temperature": 0.2,
+    "messages": [
+        {"role": "system", "content": "You sell furniture."},
+        {"role": "user", "content": [{"type": "text", "text": "What is item 17 made of?"}]},
+    ],
+}
+
+
+class Given:
+    """What the callables of this file work with.
+
+    Attributes:
+        of: The module whose functions are called; looked up in it for each call, as it does itself.
+        client: Of OpenAI's.
+        chunks: Of a streamed answer.
+    """
+
+    def __init__(self, of: Any, patches: tuple[str, ...]) -> None:
+        if patches:
+            instrumentor = FastpathInstrumentor()
+            instrumentor.instrument(exceptions="off", openai="off")
+            states = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
+            lost = {name: states[name] for name in patches if states[name][0] != "applied"}
+            if lost:
+                raise RuntimeError(f"not applied: {lost}")
+        self.of = of
+        self.client = OpenAI(api_key="sk-bench", base_url="http://localhost:1/v1")
+        self.chunks: list[Any] = [
+            construct_type(
+                type_=ChatCompletionChunk,
+                value={
+                    "id": "chatcmpl-1",
+                    "object": "chat.completion.chunk",
+                    "created": 1,
+                    "model": "gpt-4o-mini",
+                    "choices": [{"index": 0, "delta": {"content": f" word{number}"}, "finish_reason": None}],
+                },
+            )
+            for number in range(CHUNKS)
+        ]
+
+
+def openllmetry() -> Given:
+    """OpenLLMetry's as it is."""
+    return _openllmetry()
+
+
+def openllmetry_with_us() -> Given:
+    """OpenLLMetry's with our patches."""
+    return _openllmetry("openllmetry.run_async", "openllmetry.accumulate")
+
+
+def _openllmetry(*patches: str) -> Given:
+    from opentelemetry.instrumentation.openai.shared import chat_wrappers  # noqa: PLC0415  # not in every environment
+
+    return Given(chat_wrappers, patches)
+
+
+def openinference() -> Given:
+    """OpenInference's as it is."""
+    return _openinference()
+
+
+def openinference_with_us() -> Given:
+    """OpenInference's with our patches."""
+    return _openinference("openinference.redact", "openinference.accumulate", "openinference.chat_chunk")
+
+
+def _openinference(*patches: str) -> Given:
+    from openinference.instrumentation.openai import _request  # noqa: PLC0415  # likewise
+
+    return Given(_request, patches)
+
+
+def nothing(given: Given) -> None:
+    """The bare call of what is telemetry only."""
+
+
+def openllmetry_call(given: Given) -> None:
+    """What a synchronous call runs before its request, on a span that does not record."""
+    given.of.run_async(given.of._handle_request(INVALID_SPAN, REQUEST, given.client))
+
+
+def openllmetry_stream(given: Given) -> None:
+    """What is made of 20 chunks of text."""
+    complete: dict[str, Any] = {"choices": [], "model": ""}
+    for chunk in given.chunks:
+        given.of._accumulate_stream_items(chunk, complete)
+
+
+def openinference_call(given: Given) -> None:
+    """What becomes of the request before it is read."""
+    given.of.redact_images_from_request_parameters(dict(REQUEST), False, 32_000)  # noqa: FBT003  # as it is called
+
+
+def openinference_stream(given: Given) -> None:
+    """What is made of 20 chunks of text."""
+    accumulator = given.of._ChatCompletionAccumulator(REQUEST, ChatCompletion)
+    for chunk in given.chunks:
+        accumulator.process_chunk(chunk)
