@@ -155,6 +155,12 @@ def record_eight_in_span(given: Given) -> None:
         given.histogram.record(0.0123, EIGHT)
 
 
+def record_bound_in_span(given: Given) -> None:
+    """A duration inside a sampled span, with the attributes bound before: what our own wrappers record."""
+    with trace.use_span(given.span, end_on_exit=False):
+        given.bound_histogram.record(0.0123)
+
+
 def record_all(given: Given) -> None:
     """A measurement for every point."""
     for each in given.each:
@@ -190,6 +196,7 @@ ROWS = {
     "same, 8 attributes": (in_span, record_eight_in_span),
     "bound counter.add": (nothing, add_bound),
     "bound histogram.record": (nothing, record_bound),
+    "same, in a sampled span": (in_span, record_bound_in_span),
     "collect 128 histogram points": (record_all, collect),
     "collect and encode 128 histogram points": (record_all, collect_and_encode),
     "encode 128 histogram points": (nothing, encode),

@@ -150,6 +150,23 @@ def test_nothing_stays_on_instruments(instrumentor, core):
     assert [point.value for point in points(reader)["counter"]] == [8]
 
 
+def test_a_bound_instrument_of_the_other_core(instrumented, core, monkeypatch):  # noqa: ARG001  # the fast path is on
+    """Goes the instrument's own way, and loses nothing."""
+    pytest.importorskip("otel_fastpath.core._bound_c")
+    reader = InMemoryMetricReader()
+    counter = (
+        MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("other").create_counter("counter")
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr("otel_fastpath.core._chosen", {"py": "c", "c": "py"}[core])
+        bound = otel_fastpath.bind(counter, {"a": 1})
+    for _ in range(3):
+        bound.add(1)
+
+    assert [point.value for point in points(reader)["counter"]] == [3]
+    assert bound._series is None
+
+
 def test_a_bound_proxy_becomes_real(instrumented, core):  # noqa: ARG001  # the fast path is on
     """What was bound before there was a provider records once there is one."""
     from opentelemetry.metrics import _internal
