@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import weakref
 
+import openai
 import pytest
 from both import run, take, wait, within
 from sockets import EVENTS, connect, created, done, error, failure, only, server, settings
@@ -127,3 +129,20 @@ def test_a_connection_that_nobody_closes(kind, settings, server, instrumented):
     run(kind, talk, **settings)
     assert failure(only(instrumented)) == ("ERROR", "_OTHER")
     assert only(instrumented).status.description == "abandoned session"
+
+
+def test_a_session_of_another_provider(kind, instrumented):
+    """By the client's class, whatever the URL, as for any call."""
+    own = openai.AzureOpenAI if kind == "sync" else openai.AsyncAzureOpenAI
+    azure = {"azure_endpoint": "http://localhost:1", "api_version": "2024-10-01", "api_key": "a"}
+
+    async def talk(client):
+        with pytest.raises(OSError):  # noqa: PT011  # which one is the system's
+            await wait(connect(client).enter())
+
+    async def main():
+        await talk(own(**azure, websocket_base_url="ws://127.0.0.1:1/openai"))
+
+    asyncio.run(main())
+    found = only(instrumented).attributes
+    assert (found["gen_ai.provider.name"], found["server.address"]) == ("azure.ai.openai", "127.0.0.1")
