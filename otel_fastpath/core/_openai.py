@@ -75,7 +75,7 @@ def detach(token: Any) -> None:
         if type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         elif COMPILED:
-            c_detach(_variable, token)
+            c_reset(_variable, token)
         else:
             _variable.reset(token)
     except ValueError:

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.core._call_c cimport _start, is_suppressed
-from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_detach, c_get, c_read, c_set
+from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_get, c_read, c_reset, c_set
 from otel_fastpath.core._models_c cimport read, read_body
 from otel_fastpath.core._targets_c cimport Calls, Series, Target
 
