@@ -1,0 +1,85 @@
+"""Each hook of this project is run by a scenario with a budget: a new patch brings its own."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath import FastpathInstrumentor
+from otel_fastpath.budget import declare
+
+FILES = [Path(__file__).parents[2] / "benchmarks" / name for name in ("budgets.toml", "accelerated.toml")]
+
+# Names of patches (the rows of the status) -> the scenario that runs what they put in place.
+RUN_BY = {
+    "versions.*.parse": "version numbers of a schema URL",
+    "versions.schema_url": "version numbers of a schema URL",
+    "versions.openai": "version of a distribution",
+    "versions.*.pydantic": "version of a distribution",
+    "versions.dbapi": "version of a distribution",
+    "openllmetry.run_async": "openllmetry, request of a chat",
+    "openllmetry.accumulate": "openllmetry, stream of 20 chunks",
+    "openinference.redact": "openinference, request of a chat",
+    "openinference.accumulate": "openinference, stream of 20 chunks",
+    "openinference.*chunk": "openinference, stream of 20 chunks",
+    "trace.use_span": "use_span",
+    "trace.*_tracer": "no SDK configured",
+    "propagation.extract": "TraceContext extract",
+    "propagation.inject": "TraceContext inject",
+    "tracer.start_span": "start_span",
+    "tracer.start_as_current_span": "start_as_current_span",
+    "metrics.counter": "counter.add, 3 attributes",
+    "metrics.updowncounter": "up_down_counter.add, 3 attributes",
+    "metrics.histogram": "histogram.record, 3 attributes",
+    "metrics.gauge": "gauge.set, 3 attributes",
+    "metrics.collect": "collect 128 histogram points",
+    "otlp.http_spans": "otlp, one more span, 7 attributes",
+    "otlp.grpc_spans": "otlp over grpc, one more span, 7 attributes",
+    "otlp.*_metrics": "OTLP, 128 histogram points",
+    "otlp.http_metrics_count": "collect and encode 128 histogram points",
+    "asyncpg.execute": "asyncpg, fetchrow",
+    "asyncpg.fetch*": "asyncpg, fetchrow",
+    "asyncpg.executemany": "asyncpg, executemany",
+    "asyncpg.prepare": "asyncpg, prepare",
+    "asyncpg.copy_*": "asyncpg, copy_from_table",
+    "asyncpg.statement.*": "asyncpg, statement.fetch",
+    "asyncpg.cursor.*": "asyncpg, cursor of 50 rows in a round trip",
+    "asyncpg.pool.*": "asyncpg, pool, acquire and release",
+    "asyncpg.connect*": "asyncpg, connect",
+    "openai.request*": "openai, chat call",
+    "openai.stream*": "openai, chat stream of 22 chunks",
+    "openai.socket.*": "openai, websocket session",
+    "exceptions": "exception, one frame",
+}
+# What runs when something is set up or configured, and not for each call.
+ONCE = ("tracer.configuration", "*.instrument", "*.uninstrument")
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    """The names of all patches."""
+    return [row.name for row in FastpathInstrumentor().status()]
+
+
+@pytest.fixture(scope="module")
+def scenarios():
+    """The scenarios' names, without their variants'."""
+    return {name.partition("[")[0] for file in FILES for name in declare.read(file).scenarios}
+
+
+def test_every_hook_is_run_by_a_scenario(hooks, scenarios):
+    """Or is one that costs once."""
+    per_call = [name for name in hooks if not any(fnmatchcase(name, pattern) for pattern in ONCE)]
+
+    missing = [name for name in per_call if not any(fnmatchcase(name, pattern) for pattern in RUN_BY)]
+
+    assert not missing
+    assert set(RUN_BY.values()) <= scenarios
+
+
+@pytest.mark.parametrize("pattern", [*RUN_BY, *ONCE])
+def test_no_line_of_these_tables_is_left_over(pattern, hooks):
+    """A hook that is gone takes its line with it."""
+    assert any(fnmatchcase(name, pattern) for name in hooks)
