@@ -164,6 +164,14 @@ cdef extern from *:
         if (made != NULL && PyObject_GenericSetAttr(made, name, attributes) < 0) Py_CLEAR(made);
         return made;
     }
+    /* How many references there are; many where threads can take one meanwhile. */
+    static Py_ssize_t otel_fastpath_holders(PyObject *object) {
+    #ifdef Py_GIL_DISABLED
+        return PY_SSIZE_T_MAX;
+    #else
+        return Py_REFCNT(object);
+    #endif
+    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -187,6 +195,7 @@ cdef extern from *:
     bint c_is_bare "otel_fastpath_is_bare"(object instance)
     object c_made "otel_fastpath_made"(object kind, dict attributes)
     object c_new_instance "otel_fastpath_new_instance"(object kind)
+    Py_ssize_t c_holders "otel_fastpath_holders"(object instance)
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
 cdef extern from "Python.h":

@@ -75,11 +75,8 @@ def start_span(
     """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it."""
     try:
         plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
-        processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
     except AttributeError:
-        plan = processors = None
-    if plan is None or processors is not plan.processors:
-        plan = _make_plan(tracer)  # there is none yet, or processors were added
+        plan = _make_plan(tracer)
         if plan is None:
             return None
     runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
@@ -119,6 +116,12 @@ def start_span(
     )
     if not enabled:
         return NonRecordingSpan(get_current_span(context).get_span_context())
+    if rule != DROP:
+        processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
+        if processors is not plan.processors:
+            plan = _make_plan(tracer)  # processors were added
+            if plan is None:
+                return None
     if rule == ASK or plan.asks or (attributes is not None and type(attributes) is not dict):
         return _asking(
             plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule

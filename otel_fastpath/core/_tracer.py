@@ -28,6 +28,7 @@ _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _set_default = dict.setdefault
 _INTERNAL = SpanKind.INTERNAL
+_last_left: Any = None
 
 
 class TracerScope(Scope):
@@ -76,6 +77,7 @@ class TracerScope(Scope):
     def __exit__(self, kind: object, error: object, traceback: object) -> Any:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
         if kind is not None or self._state != 1:
+            # Not to be used again: its finalizer, which runs but once, may have called this.
             return self._leave(kind, error)
         self._state = 2
         if COMPILED or type(self._token) is tuple:
@@ -93,6 +95,8 @@ class TracerScope(Scope):
                 SpanState.end(span)
             elif not isinstance(span, Dropped):
                 span.end()
+        if COMPILED:
+            _let_go(self)
         return False
 
 
@@ -120,6 +124,26 @@ class TracerManner(Manner):
     def with_frames(self, frames: Any) -> Any:
         """The same with other frames."""
         return TracerManner(self.instead, frames, self.tracer_class, self.ours)
+
+
+def _unused_scope() -> Any:
+    """The last scope that was left, if nobody else holds it; else a new one."""
+    global _last_left
+    scope = _last_left
+    if scope is not None:
+        _last_left = None
+        if c_holders(scope) == 1:
+            return scope
+    return TracerScope.__new__(TracerScope)
+
+
+def _let_go(left: Any) -> None:
+    """Keep a scope that was left for the next span, with nothing that it holds."""
+    global _last_left
+    scope = left
+    scope._span = None
+    scope._start = None
+    _last_left = scope
 
 
 def _is_ours(common: Any, tracer: Any) -> Any:
@@ -208,7 +232,7 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
             set_status_on_exception,
         )
         if COMPILED:
-            return filled(TracerScope.__new__(TracerScope), manner, start, end_on_exit)
+            return filled(_unused_scope(), manner, start, end_on_exit)
         scope = TracerScope()
         scope._manner = manner
         scope._start = start

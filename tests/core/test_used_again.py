@@ -1,0 +1,95 @@
+"""What the compiled core uses again, contexts and scopes: only what nobody can tell from a new one."""
+
+from __future__ import annotations
+
+import contextvars
+import weakref
+
+import pytest
+from opentelemetry import context as context_api
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
+
+pytestmark = pytest.mark.usefixtures("instrumented")
+
+
+@pytest.fixture(params=[ALWAYS_ON, ALWAYS_OFF], ids=["recorded", "dropped"])
+def tracer(request):
+    """A tracer of either kind of spans."""
+    return TracerProvider(sampler=request.param, shutdown_on_exit=False).get_tracer("test")
+
+
+def some_spans(tracer):
+    """Whatever can be used again is."""
+    for number in range(20):
+        with tracer.start_as_current_span(f"outer {number}"), tracer.start_as_current_span("inner"):
+            pass
+
+
+def test_a_context_that_somebody_keeps_stays_as_it_is(tracer):
+    """By name, in a copy of the whole context, or behind a weak reference."""
+    with tracer.start_as_current_span("kept") as kept:
+        by_name = context_api.get_current()
+        copied = contextvars.copy_context()
+    with tracer.start_as_current_span("watched") as watched:
+        watching = weakref.ref(context_api.get_current())
+    some_spans(tracer)
+
+    assert trace.get_current_span(by_name) is kept
+    assert copied.run(trace.get_current_span) is kept
+    assert watching() is None or trace.get_current_span(watching()) is watched
+
+
+def test_what_is_set_on_a_context_is_not_seen_on_the_next(tracer):
+    """Upstream's class allows it."""
+    with tracer.start_as_current_span("marked"):
+        context_api.get_current().mark = "mine"
+    with tracer.start_as_current_span("next"):
+        assert not hasattr(context_api.get_current(), "mark")
+
+
+def test_a_span_is_freed_when_its_block_is_left(tracer):
+    """With everything that hangs on it, also if something was raised."""
+
+    def work(error):
+        with tracer.start_as_current_span("span") as span:
+            spans.append(weakref.ref(span))
+            if error is not None:
+                raise error
+
+    spans = []
+    work(None)
+    with pytest.raises(KeyError):
+        work(KeyError)
+
+    assert [span() for span in spans] == [None, None]
+
+
+def test_a_scope_that_somebody_keeps_is_used_once(tracer):
+    """The next one is another."""
+    kept = tracer.start_as_current_span("kept")
+    with kept:
+        pass
+    some_spans(tracer)
+
+    assert tracer.start_as_current_span("next") is not kept
+    with pytest.raises(AttributeError, match="used once"):
+        kept.__enter__()
+
+
+def test_a_scope_that_decorates_is_never_entered_itself(tracer):
+    """Each call has its own, however often the function is called inside itself."""
+    seen = []
+
+    @tracer.start_as_current_span("decorated")
+    def work(depth):
+        seen.append(trace.get_current_span().get_span_context().span_id)
+        if depth:
+            work(depth - 1)
+
+    work(3)
+    work(0)
+
+    assert len(set(seen)) == len(seen) == 5
+    assert trace.get_current_span() is trace.INVALID_SPAN
