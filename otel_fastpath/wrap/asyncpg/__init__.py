@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from otel_fastpath.wrap._library import Setup
 
 _REQUIRES: Final = ("asyncpg>=0.29,<1",)
+# What `fetchmany` came with.
+_FETCHMANY: Final = ("asyncpg>=0.30,<1",)
 
 
 class _Hook:
@@ -37,7 +39,8 @@ class _Hook:
 def _patch(name: str, target: str, why: str, hook: _Hook) -> Patch:
     # Below "asyncpg", so that it is applied when the whole package is there: while it is being imported it hands its
     # functions from module to module.
-    return Patch(name=f"asyncpg.{name}", target=f"asyncpg:{target}", why=why, make=hook, requires=_REQUIRES)
+    requires = _FETCHMANY if name.endswith("fetchmany") else _REQUIRES
+    return Patch(name=f"asyncpg.{name}", target=f"asyncpg:{target}", why=why, make=hook, requires=requires)
 
 
 _QUERY: Final = "A query is a span."

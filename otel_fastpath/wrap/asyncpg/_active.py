@@ -202,7 +202,8 @@ def link(connection: Any) -> Any:
     if active is None:
         raise RuntimeError("the asyncpg wrapper is not set up")
     try:
-        reset_query = connection.get_reset_query()
+        # It became public with 0.30.
+        reset_query = (getattr(connection, "get_reset_query", None) or connection._get_reset_query)()
     except Exception:  # it can be a subclass's
         reset_query = ""
     server = Server(getattr(connection, "_addr", None), getattr(connection, "_params", None))
