@@ -22,7 +22,6 @@ from otel_fastpath.core.genai import (
     REASONS,
     TEXT,
     TRUE,
-    WHOLE,
 )
 
 if TYPE_CHECKING:
@@ -68,11 +67,27 @@ def read(holder: Any, rules: Any, attributes: Any) -> None:
         attributes: Where to put them.
     """
     before = value = None
-    for rule in rules:
+    if type(holder) is dict:
+        own: Any = holder
+    else:
+        own = c_own(holder) if COMPILED else getattr(holder, "__dict__", None)
+        if own is None:
+            own = {}
+    for name, attribute, kind in rules:
         before = value
-        value = field(holder, rule[0])
-        if value is not None:
-            _put(rule[1], rule[2], before, value, attributes)
+        value = own.get(name)
+        if value is None:
+            if own is not holder and name not in own:
+                value = _undeclared(holder, name)
+            if value is None:
+                continue
+        if kind == GIVEN:
+            attributes[attribute] = value
+        elif kind == TRUE:
+            if value:
+                attributes[attribute] = value
+        else:
+            _put(attribute, kind, before, value, attributes)
 
 
 def read_body(body: Any, rules: Any, attributes: Any) -> None:
@@ -86,39 +101,40 @@ def read_body(body: Any, rules: Any, attributes: Any) -> None:
     for key, value in body.items():
         if value is not None:
             rule = rules.get(key)
-            if rule is not None:
+            if rule is None:
+                continue
+            if rule[1] == GIVEN:
+                attributes[rule[0]] = value
+            elif rule[1] == ITEMS:
+                # Whatever else can be iterated may be used up by it.
+                if type(value) is not str and isinstance(value, (list, tuple)):
+                    rule[0](attributes, value)
+            else:
                 _put(rule[0], rule[1], None, value, attributes)
 
 
 def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None:
-    """Put a value that is there where its kind of rule says so; `before` is what the rule before found."""
-    if kind == GIVEN:
-        attributes[name] = value
+    """Put a value that is there where its kind of rule, which is neither `GIVEN` nor `TRUE`, says so.
+
+    `before` is what the rule before found.
+    """
+    if kind == TEXT:
+        if value and isinstance(value, str):
+            attributes[name] = value
+    elif kind == INTO:
+        if value:
+            read(value, name, attributes)
+    elif kind == REASONS:
+        if value:
+            attributes[name] = [field(choice, "finish_reason") or "error" for choice in value]
     elif kind == FIRST:
         attributes.setdefault(name, value)
     elif kind == CALL:
         name(attributes, value)
-    elif kind == ITEMS:
-        # Whatever else can be iterated may be used up by it.
-        if value and isinstance(value, (list, tuple)):
-            name(attributes, value)
     elif kind == NUMBER:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             attributes[name] = float(value)
-    elif kind == TEXT:
-        if value and isinstance(value, str):
-            attributes[name] = value
-    elif not value:
-        return
-    elif kind == INTO:
-        read(value, name, attributes)
-    elif kind == REASONS:
-        attributes[name] = [field(choice, "finish_reason") or "error" for choice in value]
-    elif (
-        kind == TRUE
-        or (kind == OTHERWISE and before is None)
-        or (kind == WHOLE and isinstance(value, int) and not isinstance(value, bool))
-    ):
+    elif value and (before is None if kind == OTHERWISE else isinstance(value, int) and not isinstance(value, bool)):
         attributes[name] = value
 
 

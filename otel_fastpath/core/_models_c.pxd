@@ -16,14 +16,13 @@ cdef int NUMBER
 cdef int REASONS
 cdef int TEXT
 cdef int TRUE
-cdef int WHOLE
 
 @cython.locals(own=dict)
 cpdef field(object holder, str name)
 
 cdef _undeclared(object holder, str name)
 
-@cython.locals(rule=tuple)
+@cython.locals(own=dict, kind=int)
 cpdef read(object holder, tuple rules, dict attributes)
 
 @cython.locals(rule=tuple)
