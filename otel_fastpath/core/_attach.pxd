@@ -1,4 +1,4 @@
-# The current context exchanged in C; used by the compiled twin of _scope.py.
+# The current context exchanged in C; used by the compiled twins of _scope.py and _tracer.py.
 
 cdef extern from *:
     """
@@ -20,37 +20,72 @@ cdef extern from *:
         return 0; /* to ask for its attributes would make them */
     #endif
     }
-    static void otel_fastpath_put_aside(PyObject *context, PyObject *type, PyObject *key) {
-        if (otel_fastpath_is_done(context, type)) {
-            /* This may free the span, and whatever is called then can use the spare contexts. */
-            if (PyDict_SetItem(context, key, Py_None)) {
-                PyErr_Clear();
-            } else if (otel_fastpath_is_done(context, type) && otel_fastpath_spare < OTEL_FASTPATH_SPARES) {
-                otel_fastpath_spares[otel_fastpath_spare++] = context;
-                return;
-            }
-        }
-        Py_DECREF(context);
+    /* Whether there is a span and its context, and nobody else has either. The caller and the context have the span. */
+    static int otel_fastpath_is_pair(PyObject *context, PyObject *type, PyObject *key, PyObject *span) {
+        Py_ssize_t at = 0, weak = Py_TYPE(span)->tp_weaklistoffset;
+        PyObject *found = NULL, *value = NULL, **attributes;
+        if (Py_REFCNT(span) != 2 || !otel_fastpath_is_done(context, type)) return 0;
+        attributes = _PyObject_GetDictPtr(span);
+        return (attributes == NULL || *attributes == NULL) && weak && *(PyObject **)((char *)span + weak) == NULL
+            && PyDict_Next(context, &at, &found, &value) && found == key && value == span;
     }
-    /* Set the current context's successor that has the span under the key; returns the token. */
-    static PyObject *otel_fastpath_attach(PyObject *variable, PyObject *type, PyObject *key, PyObject *span) {
-        PyObject *current = NULL, *context, *token = NULL;
+    /* Whether nobody else has the context, which holds no span then. */
+    static int otel_fastpath_is_emptied(PyObject *context, PyObject *type, PyObject *key) {
+        if (!otel_fastpath_is_done(context, type)) return 0;
+        /* This may free the span, and whatever is called then can use the spare contexts. */
+        if (PyDict_SetItem(context, key, Py_None)) {
+            PyErr_Clear();
+            return 0;
+        }
+        return otel_fastpath_is_done(context, type);
+    }
+    static void otel_fastpath_put_aside(PyObject *context, PyObject *type, PyObject *key) {
+        if (otel_fastpath_is_emptied(context, type, key) && otel_fastpath_spare < OTEL_FASTPATH_SPARES) {
+            otel_fastpath_spares[otel_fastpath_spare++] = context;
+        } else {
+            Py_DECREF(context);
+        }
+    }
+    /* The current context's successor that has the span under the key; the spare one (None: none) if that will do. */
+    static PyObject *otel_fastpath_succeeding(
+        PyObject *variable, PyObject *type, PyObject *key, PyObject *span, PyObject *spare
+    ) {
+        PyObject *current = NULL, *context, *found = NULL, *value = NULL;
+        Py_ssize_t at = 0;
         int others;
         if (PyContextVar_Get(variable, NULL, &current)) return NULL;
         others = (int)(PyDict_Size(current) > 1);
         if (PyDict_Size(current) == 1 && (others = PyDict_Contains(current, key)) >= 0) others = !others;
-        if (others == 0 && otel_fastpath_spare) {
+        if (others == 0 && spare != Py_None) {
+            context = Py_NewRef(spare);
+            if (PyDict_Next(context, &at, &found, &value) && found == key && value == span) {
+                Py_DECREF(current);
+                return context;
+            }
+        } else if (others == 0 && otel_fastpath_spare) {
             context = otel_fastpath_spares[--otel_fastpath_spare];
         } else {
             context = PyDict_Type.tp_new((PyTypeObject *)type, NULL, NULL);
         }
-        if (context != NULL && !PyErr_Occurred() && !(others && PyDict_Update(context, current))
-            && !PyDict_SetItem(context, key, span)) {
-            token = PyContextVar_Set(variable, context);
+        if (context != NULL
+            && (PyErr_Occurred() || (others && PyDict_Update(context, current)) || PyDict_SetItem(context, key, span))) {
+            Py_CLEAR(context);
         }
-        Py_XDECREF(context);
         Py_DECREF(current);
+        return context;
+    }
+    /* Make it the current context; returns the token. */
+    static PyObject *otel_fastpath_attach(PyObject *variable, PyObject *type, PyObject *key, PyObject *span) {
+        PyObject *token = NULL, *context = otel_fastpath_succeeding(variable, type, key, span, Py_None);
+        if (context != NULL) token = PyContextVar_Set(variable, context);
+        Py_XDECREF(context);
         return token;
+    }
+    /* Whether the variable is what it was before the token. If not, to do it in Python says why. */
+    static int otel_fastpath_was_reset(PyObject *variable, PyObject *token) {
+        if (!PyContextVar_Reset(variable, token)) return 1;
+        PyErr_Clear();
+        return 0;
     }
     /* Reset the variable to what was before the token. */
     static int otel_fastpath_detach(PyObject *variable, PyObject *type, PyObject *key, PyObject *token) {
@@ -64,4 +99,8 @@ cdef extern from *:
     }
     """
     object c_attach "otel_fastpath_attach"(object variable, object kind, object key, object span)
+    object c_succeeding "otel_fastpath_succeeding"(object variable, object kind, object key, object span, object spare)
+    bint c_was_reset "otel_fastpath_was_reset"(object variable, object token)
+    bint c_is_pair "otel_fastpath_is_pair"(object context, object kind, object key, object span)
+    bint c_is_emptied "otel_fastpath_is_emptied"(object context, object kind, object key)
     int c_detach "otel_fastpath_detach"(object variable, object kind, object key, object token) except -1

@@ -17,6 +17,31 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return PyLong_FromLongLong((long long)now.tv_sec * 1000000000LL + now.tv_nsec);
     }
+    /* Whether a module's global is this object: one look-up for each version of the module's dict. */
+    static int otel_fastpath_is_global(PyObject *globals, PyObject *name, PyObject *expected) {
+        PyObject *found;
+    #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
+        /* No two dicts have the same version, nor has one after a change. Its field is deprecated: 3.14 has it no more. */
+        static struct { uint64_t version; PyObject *expected; } seen[2];
+        uint64_t version;
+        int at;
+        _Py_COMP_DIAG_PUSH
+        _Py_COMP_DIAG_IGNORE_DEPR_DECLS
+        version = ((PyDictObject *)globals)->ma_version_tag;
+        _Py_COMP_DIAG_POP
+        for (at = 0; at < 2; at++) {
+            if (seen[at].expected == expected && seen[at].version == version) return 1;
+        }
+    #endif
+        found = PyDict_GetItemWithError(globals, name);
+        if (found != expected) return found == NULL && PyErr_Occurred() ? -1 : 0;
+    #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
+        at = seen[0].expected != NULL && seen[0].expected != expected;
+        seen[at].version = version;
+        seen[at].expected = expected;
+    #endif
+        return 1;
+    }
     static PyObject *otel_fastpath_new_dict(PyObject *type) {
         return PyDict_Type.tp_new((PyTypeObject *)type, NULL, NULL);
     }
@@ -179,6 +204,7 @@ cdef extern from *:
     const bint COMPILED "OTEL_FASTPATH_COMPILED"
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
+    bint c_is_global "otel_fastpath_is_global"(dict globals, object name, object expected) except -1
     object c_new_dict "otel_fastpath_new_dict"(object kind)
     object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
     bint c_is_amount "otel_fastpath_is_amount"(object amount, bint is_signed)

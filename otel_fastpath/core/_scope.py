@@ -45,7 +45,7 @@ SWITCH = "_otel_fastpath_switch"
 def attach(span: Any) -> Any:
     """Make the span current; returns the token for `detach`, in a tuple where it is not of `_variable`."""
     if COMPILED:
-        if c_value(_context_globals, "_RUNTIME_CONTEXT") is _runtime:
+        if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
             return c_attach(_variable, Context, _SPAN_KEY, span)
     elif _context_api._RUNTIME_CONTEXT is _runtime:
         current = _variable.get()

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _scope.py.
 import cython
 from otel_fastpath.core._attach cimport c_attach, c_detach
-from otel_fastpath.core._capi cimport COMPILED, c_value
+from otel_fastpath.core._capi cimport COMPILED, c_is_global
 
 cdef object _context_api
 cdef object Context

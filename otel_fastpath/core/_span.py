@@ -51,7 +51,7 @@ _stock_end: Any = _StockSpan.end
 
 def _time() -> Any:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
-    if COMPILED and c_value(_sdk_globals, "time_ns") is _now:
+    if COMPILED and c_is_global(_sdk_globals, "time_ns", _now):
         return c_now()
     return _sdk_trace.time_ns()
 
@@ -320,8 +320,7 @@ class SpanState(Identity):
         now = end_time
         if now is None:
             if COMPILED:
-                clock = c_value(_sdk_globals, "time_ns")
-                now = c_now() if clock is _now else clock()
+                now = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
             else:
                 now = _sdk_trace.time_ns()
         if (

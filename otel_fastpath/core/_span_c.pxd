@@ -3,7 +3,16 @@ import cython
 
 from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
 
-from otel_fastpath.core._capi cimport COMPILED, c_covers, c_new_instance, c_now, c_put, c_put_plain, c_read, c_value
+from otel_fastpath.core._capi cimport (
+    COMPILED,
+    c_covers,
+    c_is_global,
+    c_new_instance,
+    c_now,
+    c_put,
+    c_put_plain,
+    c_read,
+)
 from otel_fastpath.core._identity_c cimport Identity, REPLACED
 from otel_fastpath.core._plan_c cimport Plan, enqueue
 

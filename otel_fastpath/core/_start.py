@@ -71,16 +71,23 @@ def start_span(
     start: Any,
     records: Any,
     sets: Any,
+    spare: Any = None,
 ) -> Any:
-    """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it."""
+    """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it.
+
+    The spare one is a dropped span that nobody has any more, or None.
+    """
     try:
         plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
     except AttributeError:
         plan = _make_plan(tracer)
         if plan is None:
             return None
-    runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
-    if context is not None or runtime is not _runtime:
+    if COMPILED:
+        is_plain = c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime)
+    else:
+        is_plain = _context_api._RUNTIME_CONTEXT is _runtime
+    if context is not None or not is_plain:
         found_outer = context.get(_SPAN_KEY) if type(context) is Context else get_current_span(context)
     elif COMPILED:
         found_outer = c_current(_variable, _SPAN_KEY)
@@ -132,7 +139,10 @@ def start_span(
         low = _low_64_bits(span_id if trace_id is None else trace_id)
         rule = SAMPLE if low < plan.bounds[rule - RATIO] else DROP
     if rule == DROP:
-        dropped = c_new_instance(plan.dropped_class) if COMPILED else _new(plan.dropped_class)
+        if COMPILED:
+            dropped = spare if type(spare) is plan.dropped_class else c_new_instance(plan.dropped_class)
+        else:
+            dropped = _new(plan.dropped_class)
         dropped.trace = trace_id
         dropped.drawn = span_id
         dropped.trace_flags = flags
@@ -334,8 +344,7 @@ def _begin(
         span.bounded_links = span._new_links(links)
     if start_time is None:
         if COMPILED:
-            clock = c_value(_sdk_globals, "time_ns")
-            start_time = c_now() if clock is _now else clock()
+            start_time = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
         else:
             start_time = _sdk_trace.time_ns()
     span._start_time = start_time

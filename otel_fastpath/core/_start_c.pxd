@@ -5,12 +5,12 @@ from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport (
     COMPILED,
     c_current,
+    c_is_global,
     c_item,
     c_low_64_bits,
     c_new_instance,
     c_now,
     c_read,
-    c_value,
 )
 from otel_fastpath.core._plan_c cimport Plan
 from otel_fastpath.core._identity_c cimport FLAGS, INVALID, REPLACED, Identity
@@ -96,6 +96,7 @@ cdef _asking(
 @cython.locals(
     plan=Plan,
     found=tuple,
+    is_plain=cython.bint,
     bits=cython.int,
     flags=cython.int,
     rule=cython.int,
@@ -114,4 +115,5 @@ cpdef start_span(
     object start,
     object records,
     object sets,
+    object spare=*,
 )

@@ -13,9 +13,10 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from otel_fastpath.core import faults
 
 if TYPE_CHECKING:
+    from otel_fastpath.core._attach import *
     from otel_fastpath.core._capi import *
 
-# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
+# In the compiled twin COMPILED is a constant 1 of `_capi.pxd`; that and `_attach.pxd` define the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._identity import *
@@ -23,18 +24,30 @@ if not COMPILED:
     from otel_fastpath.core._span import *
     from otel_fastpath.core._start import *
 
+_context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _set_default = dict.setdefault
 _INTERNAL = SpanKind.INTERNAL
+_NO_LINKS = ()
+# Scopes that were left, each with the context that it made current and a dropped span in there, if nobody else has
+# them. Compiled core only.
 _last_left: Any = None
+_are_left = 0
+_MOST_LEFT = 8
 
 
 class TracerScope(Scope):
     """What `Tracer.start_as_current_span` returns: starts its span without a way through the tracer's methods."""
 
-    __slots__ = ()
+    # Of the compiled core: `_start` is None where there is but a tracer and a name.
+    __slots__ = ("_context", "_left_before", "_name", "_tracer")
+
+    def _recreate_cm(self) -> Any:
+        if COMPILED and self._start is None:
+            self._start = _spelled_out(self)
+        return Scope._recreate_cm(self)
 
     def __enter__(self) -> Any:
         """Start the span, make it current, return it."""
@@ -47,20 +60,47 @@ class TracerScope(Scope):
         start = self._start
         try:
             if COMPILED:
-                if _is_ours(manner, start[0]):
+                if start is None:
+                    if _is_ours(manner, self._tracer):
+                        span = start_span(
+                            self._tracer,
+                            self._name,
+                            None,
+                            _INTERNAL,
+                            None,
+                            _NO_LINKS,
+                            None,
+                            True,  # noqa: FBT003  # as upstream has it
+                            True,  # noqa: FBT003
+                            self._span,
+                        )
+                elif _is_ours(manner, start[0]):
                     span = start_span(
-                        start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7], start[8]
+                        start[0],
+                        start[1],
+                        start[2],
+                        start[3],
+                        start[4],
+                        start[5],
+                        start[6],
+                        start[7],
+                        start[8],
+                        self._span,
                     )
             elif type(start[0]) is manner.tracer_class and manner.tracer_class.start_span is manner.ours:
                 span = start_span(*start)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)
             # Not by way of the tracer's method, which is ours and would fail once more.
-            span = manner.ours.__wrapped__(*start)
+            span = manner.ours.__wrapped__(*(_spelled_out(self) if COMPILED else start))
         if span is None:
-            span = manner.instead(*start)
+            span = manner.instead(*(_spelled_out(self) if COMPILED else start))
         self._span = span
-        if COMPILED or _context_api._RUNTIME_CONTEXT is not _runtime:
+        if COMPILED and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+            self._context = c_succeeding(_variable, Context, _SPAN_KEY, span, self._context)
+            self._token = c_set(_variable, self._context)
+        elif COMPILED or _context_api._RUNTIME_CONTEXT is not _runtime:
+            self._context = None
             self._token = attach(span)
         else:
             # What `attach` does, without the call.
@@ -77,10 +117,16 @@ class TracerScope(Scope):
     def __exit__(self, kind: object, error: object, traceback: object) -> Any:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
         if kind is not None or self._state != 1:
+            if COMPILED and self._state == 1:
+                self._context = None
+                self._start = _spelled_out(self)
             # Not to be used again: its finalizer, which runs but once, may have called this.
             return self._leave(kind, error)
         self._state = 2
-        if COMPILED or type(self._token) is tuple:
+        if COMPILED:
+            _leave_as_found(self)
+            return False
+        if type(self._token) is tuple:
             detach(self._token)
         else:
             # What `detach` does, without the call.
@@ -91,12 +137,8 @@ class TracerScope(Scope):
         self._token = None
         if self._end_on_exit:
             span = self._span
-            if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
-                SpanState.end(span)
-            elif not isinstance(span, Dropped):
+            if not isinstance(span, Dropped):
                 span.end()
-        if COMPILED:
-            _let_go(self)
         return False
 
 
@@ -126,24 +168,73 @@ class TracerManner(Manner):
         return TracerManner(self.instead, frames, self.tracer_class, self.ours)
 
 
+def _spelled_out(scope: Any) -> Any:
+    """The arguments of `start_span`, in order."""
+    if scope._start is not None:
+        return scope._start
+    return (scope._tracer, scope._name, None, _INTERNAL, None, _NO_LINKS, None, True, True)
+
+
 def _unused_scope() -> Any:
     """The last scope that was left, if nobody else holds it; else a new one."""
-    global _last_left
+    global _last_left, _are_left
     scope = _last_left
     if scope is not None:
-        _last_left = None
+        _last_left = scope._left_before
+        _are_left -= 1
+        scope._left_before = None
         if c_holders(scope) == 1:
             return scope
+        scope._span = scope._context = None
     return TracerScope.__new__(TracerScope)
 
 
-def _let_go(left: Any) -> None:
-    """Keep a scope that was left for the next span, with nothing that it holds."""
-    global _last_left
-    scope = left
-    scope._span = None
+def _filled_plainly(scope: Any, manner: Any, tracer: Any, name: Any, end_on_exit: Any) -> Any:
+    """The scope, as one that was not entered and starts its span with a name only."""
+    scope._manner = manner
+    scope._tracer = tracer
+    scope._name = name
+    scope._end_on_exit = end_on_exit
+    scope._state = 0
+    return scope
+
+
+def _leave_as_found(scope: Any) -> None:
+    """Restore the context, end the span, and keep what nobody else has for a next one."""
+    span = scope._span
+    context = scope._context
+    # To count who has them.
+    scope._span = scope._context = None
+    if context is None or not c_was_reset(_variable, scope._token):
+        detach(scope._token)
+    scope._token = None
+    if context is not None and isinstance(span, Dropped) and c_is_pair(context, Context, _SPAN_KEY, span):
+        dropped = span
+        dropped.made_context = dropped.trace_state = None
+        _let_go(scope, span, context)
+        return
+    if context is not None and not c_is_emptied(context, Context, _SPAN_KEY):
+        context = None
+    if scope._end_on_exit:
+        if isinstance(span, SpanState) and c_is_bare(span):
+            SpanState.end(span)
+        elif not isinstance(span, Dropped):
+            span.end()
+    _let_go(scope, None, context)
+
+
+def _let_go(scope: Any, span: Any, context: Any) -> None:
+    """Keep a scope that was left for a next span, with nothing that anybody else has."""
+    global _last_left, _are_left
+    scope._span = span
     scope._start = None
-    _last_left = scope
+    scope._tracer = None
+    scope._name = None
+    scope._context = context
+    if _are_left < _MOST_LEFT:
+        scope._left_before = _last_left
+        _last_left = scope
+        _are_left += 1
 
 
 def _is_ours(common: Any, tracer: Any) -> Any:
@@ -220,6 +311,17 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
                 set_status_on_exception,
                 end_on_exit,
             )
+        if (
+            COMPILED
+            and context is None
+            and kind is _INTERNAL
+            and attributes is None
+            and links is _NO_LINKS
+            and start_time is None
+            and record_exception is True
+            and set_status_on_exception is True
+        ):
+            return _filled_plainly(_unused_scope(), manner, self, name, end_on_exit)
         start = (
             self,
             name,

@@ -247,7 +247,8 @@ def make_dropped_class(identity: type) -> type:
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             """Copies and pickles are upstream's own."""
-            return NonRecordingSpan(self._context).__reduce_ex__(protocol)
+            # Not what upstream's own says of such a span: pickle compares the class that it names with this one.
+            return NonRecordingSpan, (self._context,), self.__dict__ or None
 
     DroppedSpan.__name__ = DroppedSpan.__qualname__ = NonRecordingSpan.__name__
     return DroppedSpan

@@ -76,6 +76,83 @@ def test_a_scope_that_somebody_keeps_is_used_once(tracer):
     assert tracer.start_as_current_span("next") is not kept
     with pytest.raises(AttributeError, match="used once"):
         kept.__enter__()
+    some_spans(tracer)
+    left = tracer.start_as_current_span("left")
+    with left:
+        pass
+    # Once more, while it waits to be used again.
+    assert left.__exit__(KeyError, KeyError(), None) is False
+    assert left.__exit__(None, None, None) is False
+    del left
+    some_spans(tracer)
+    with tracer.start_as_current_span("after") as span:
+        assert trace.get_current_span() is span
+
+
+def test_a_span_that_somebody_keeps_stays_as_it_is(tracer):
+    """By name, by its context, with something set on it, or behind a weak reference."""
+    with tracer.start_as_current_span("kept") as kept:
+        known = kept.get_span_context()
+    with tracer.start_as_current_span("in a context"):
+        context = context_api.get_current()
+        known_there = trace.get_current_span().get_span_context()
+    with tracer.start_as_current_span("marked"):
+        trace.get_current_span().mark = "mine"
+    seen = []
+    for _ in range(20):
+        with tracer.start_as_current_span("next"):
+            assert not hasattr(trace.get_current_span(), "mark")
+            seen.append(trace.get_current_span().get_span_context())
+
+    assert kept.get_span_context() is known
+    assert trace.get_current_span(context).get_span_context() is known_there
+    assert len({span.span_id for span in (known, known_there, *seen)}) == 22
+
+
+def test_a_context_changed_by_hand_has_the_next_span(tracer):
+    """Whatever was put in the place of the last one."""
+    for number in range(5):
+        with tracer.start_as_current_span("changed"):
+            dict.__setitem__(context_api.get_current(), next(iter(context_api.get_current())), trace.INVALID_SPAN)
+        with tracer.start_as_current_span(f"next {number}") as span:
+            assert trace.get_current_span() is span
+
+
+def test_spans_of_two_tracers_in_turn(tracer):
+    """A dropped one is not taken for one that is recorded, nor the other way round."""
+    other = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False).get_tracer("dropping")
+    recording = []
+    for which in (tracer, other, other, tracer, other, tracer):
+        with which.start_as_current_span("outer"), which.start_as_current_span("inner"):
+            recording.append(trace.get_current_span().is_recording())
+
+    is_recorded = recording[0]
+    assert recording == [is_recorded, False, False, is_recorded, False, is_recorded]
+
+
+def test_a_runtime_context_put_in_the_place_of_the_first(tracer, monkeypatch):
+    """It is seen at once, and so is the first when it is back."""
+    some_spans(tracer)
+    first = context_api._RUNTIME_CONTEXT
+    second = type(first)()
+    for runtime in (second, first, second):
+        monkeypatch.setattr(context_api, "_RUNTIME_CONTEXT", runtime)
+        with tracer.start_as_current_span("there") as span:
+            assert trace.get_current_span() is span
+            assert dict(first.get_current()) == ({} if runtime is second else dict(runtime.get_current()))
+        assert trace.get_current_span() is trace.INVALID_SPAN
+
+
+def test_an_error_after_scopes_were_used_again(tracer):
+    """The arguments that were left out are those of upstream: the exception is recorded, the status is set."""
+    some_spans(tracer)
+    with pytest.raises(KeyError), tracer.start_as_current_span("failing") as span:
+        raise KeyError
+
+    if hasattr(span, "events"):
+        assert [event.name for event in span.events] == ["exception"]
+        assert span.status.status_code is trace.StatusCode.ERROR
+    assert trace.get_current_span() is trace.INVALID_SPAN
 
 
 def test_a_scope_that_decorates_is_never_entered_itself(tracer):

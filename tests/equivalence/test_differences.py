@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import pickle
 import threading
 from contextlib import suppress
 from unittest import mock
@@ -12,6 +13,8 @@ import pytest
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import NonRecordingSpan
 from sidebyside.switch import stock
 
 
@@ -150,6 +153,24 @@ def exporter_sees(tracer):
     """The stack trace of the last span that ended."""
     span = tracer.span_processor._span_processors[0]._batch_processor._queue[0]
     return span.events[0].attributes["exception.stacktrace"]
+
+
+def test_a_dropped_span_is_of_a_subclass(fast):
+    """Its span context is made once somebody asks. Only who compares the very class can tell."""
+    del fast
+    tracer = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False).get_tracer("x")
+    with stock():
+        expected = tracer.start_span("a")
+    found = tracer.start_span("a")
+
+    assert type(expected) is NonRecordingSpan
+    assert type(found) is not NonRecordingSpan
+    assert isinstance(found, NonRecordingSpan)
+    assert type(found).__name__ == type(found).__qualname__ == "NonRecordingSpan"
+    assert repr(found) == repr(NonRecordingSpan(found.get_span_context()))
+    for copied in (copy.copy(found), pickle.loads(pickle.dumps(found))):  # noqa: S301  # our own
+        assert type(copied) is NonRecordingSpan
+        assert copied.get_span_context() == found.get_span_context()
 
 
 def test_compiled_replacements_are_no_python_functions(fast):
