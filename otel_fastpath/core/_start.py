@@ -49,6 +49,7 @@ _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
 # Indexed by the rules.
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
+# A root's two ids are drawn at once. Zero is invalid; the generator itself knows what to do then.
 _BOTH_IDS = 192
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
@@ -73,55 +74,34 @@ def start_span(
     sets: Any,
     spare: Any = None,
 ) -> Any:
-    """Start a span as `opentelemetry.sdk.trace.Tracer.start_span` does, or return None where that must do it.
-
-    The spare one is a dropped span that nobody has any more, or None.
-    """
+    """Start a span as upstream's `Tracer.start_span` does; None where that must. `spare`: a dropped one of nobody's."""
     try:
         plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
     except AttributeError:
         plan = _make_plan(tracer)
         if plan is None:
             return None
-    if COMPILED:
-        is_plain = c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime)
+    if not COMPILED and context is None and _context_api._RUNTIME_CONTEXT is _runtime:
+        outer = _get(_variable.get(), _SPAN_KEY)  # without the call
     else:
-        is_plain = _context_api._RUNTIME_CONTEXT is _runtime
-    if context is not None or not is_plain:
-        found_outer = context.get(_SPAN_KEY) if type(context) is Context else get_current_span(context)
-    elif COMPILED:
-        found_outer = c_current(_variable, _SPAN_KEY)
-    else:
-        found_outer = _get(_variable.get(), _SPAN_KEY)
+        outer = _outer_span(context)
     parent = trace_id = None
-    state = DEFAULT_TRACE_STATE
-    flags = plan.random_flag
-    rule = plan.root
-    if found_outer is not None:
-        # Of the type that the compiled core reads without a look-up.
-        outer: Any = found_outer if isinstance(found_outer, Identity) else None
-        bits = REPLACED if outer is None else outer.trace_flags
-        if bits < INVALID:
-            parent = outer.made_context
-            if parent is None:
-                parent = Identity.get_span_context(outer)
-            trace_id = outer.trace
-            if trace_id is None:
-                trace_id = c_item(parent, 0) if COMPILED else parent[0]
-            state = outer.trace_state
-            rule = plan.local_sampled if bits & 1 else plan.local_not_sampled
-            # What is left of the flags is whether the trace id is random.
-            flags = bits & ~1
-        elif bits >= REPLACED:
-            found = _foreign_parent(plan, found_outer)
+    flags, rule, state = plan.random_flag, plan.root, DEFAULT_TRACE_STATE
+    if outer is not None:
+        own: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
+        if own is None or own.trace_flags >= INVALID:
+            found = _foreign_parent(plan, outer)
             if found is None:
                 return None
             parent, trace_id, flags, state, rule = found
+        else:
+            parent = own.made_context or Identity.get_span_context(own)
+            trace_id = c_item(parent, 0) if COMPILED else parent[0]
+            rule = plan.local_sampled if own.trace_flags & 1 else plan.local_not_sampled
+            state, flags = own.trace_state, own.trace_flags & ~1  # left: whether the trace id is random
     config = plan.config
-    enabled = (
-        tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
-    )
-    if not enabled:
+    is_on = tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
+    if not is_on:
         return NonRecordingSpan(get_current_span(context).get_span_context())
     if rule != DROP:
         processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
@@ -133,30 +113,38 @@ def start_span(
         return _asking(
             plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
         )
-    # Zero is invalid; the generator itself knows what to do then.
     span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
     if rule >= RATIO:
-        low = _low_64_bits(span_id if trace_id is None else trace_id)
-        rule = SAMPLE if low < plan.bounds[rule - RATIO] else DROP
+        rule = _by_ratio(plan, rule, span_id if trace_id is None else trace_id)
     if rule == DROP:
-        if COMPILED:
-            dropped = spare if type(spare) is plan.dropped_class else c_new_instance(plan.dropped_class)
-        else:
-            dropped = _new(plan.dropped_class)
-        dropped.trace = trace_id
-        dropped.drawn = span_id
-        dropped.trace_flags = flags
-        dropped.trace_state = state
-        dropped.made_context = None
-        return dropped
+        return _dropped(plan, spare, trace_id, span_id, flags, state)
     span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
+    _known_by(span, trace_id, span_id, flags + 1 if rule == SAMPLE else flags, state)
+    return _begin(span, plan, name, context, kind, attributes, links, start, records, sets, parent, None)
+
+
+def _by_ratio(plan: Any, rule: Any, trace_id: Any) -> Any:
+    return SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
+
+
+def _dropped(plan: Any, spare: Any, trace_id: Any, span_id: Any, flags: Any, state: Any) -> Any:
+    """A span of a trace that nobody records; the spare one, if it is of the plan's class."""
+    if COMPILED and type(spare) is plan.dropped_class:
+        return _known_by(spare, trace_id, span_id, flags, state)
+    return _known_by(
+        c_new_instance(plan.dropped_class) if COMPILED else _new(plan.dropped_class), trace_id, span_id, flags, state
+    )
+
+
+def _known_by(made: Any, trace_id: Any, span_id: Any, flags: Any, state: Any) -> Any:
+    """The span, with what it is known by."""
+    span = made
     span.trace = trace_id
     span.drawn = span_id
-    span.trace_flags = flags + 1 if rule == SAMPLE else flags
+    span.trace_flags = flags
     span.trace_state = state
     span.made_context = None
-    _begin(span, plan, name, context, kind, attributes, links, start, records, sets, parent, None)
-    return span
+    return made
 
 
 def _asking(
@@ -187,7 +175,7 @@ def _asking(
         result = plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
         rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
     elif rule >= RATIO:
-        rule = SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
+        rule = _by_ratio(plan, rule, trace_id)
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
     bits = flags + 1 if rule == SAMPLE else flags
@@ -254,8 +242,11 @@ def _plan_of(tracer: Any) -> Any:
 
 def _outer_span(context: Any) -> Any:
     """What the context (None: the current one) has as its span, or None."""
-    if context is None and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
-        return c_current(_variable, _SPAN_KEY) if COMPILED else _variable.get().get(_SPAN_KEY)
+    if COMPILED:
+        if context is None and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+            return c_current(_variable, _SPAN_KEY)
+    elif context is None and _context_api._RUNTIME_CONTEXT is _runtime:
+        return _variable.get().get(_SPAN_KEY)
     if type(context) is Context:
         return context.get(_SPAN_KEY)
     return get_current_span(context)
@@ -307,8 +298,8 @@ def _begin(
     sets: Any,
     parent: Any,
     metrics: Any,
-) -> None:
-    """Give a new span what is empty or its tracer's, what it was asked for with, and its start."""
+) -> Any:
+    """Give a new span what is empty or its tracer's, what it was asked for with, and its start; gives it back."""
     span = made_span
     span._name = name
     span._parent = parent
@@ -350,3 +341,4 @@ def _begin(
     span._start_time = start_time
     if plan.starts:
         plan.processor.on_start(span, parent_context=context)
+    return span

@@ -75,6 +75,13 @@ cdef _begin(
     object metrics,
 )
 
+cdef int _by_ratio(Plan plan, int rule, object trace_id) except -1
+
+cdef _dropped(Plan plan, object spare, object trace_id, object span_id, int flags, object state)
+
+@cython.locals(span=Identity)
+cdef _known_by(object made, object trace_id, object span_id, int flags, object state)
+
 @cython.locals(bits=cython.int, span=Identity)
 cdef _asking(
     Plan plan,
@@ -96,13 +103,9 @@ cdef _asking(
 @cython.locals(
     plan=Plan,
     found=tuple,
-    is_plain=cython.bint,
-    bits=cython.int,
     flags=cython.int,
     rule=cython.int,
-    low=cython.ulonglong,
-    outer=Identity,
-    dropped=Identity,
+    own=Identity,
     span=SpanState,
 )
 cpdef start_span(

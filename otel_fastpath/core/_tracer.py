@@ -60,33 +60,7 @@ class TracerScope(Scope):
         start = self._start
         try:
             if COMPILED:
-                if start is None:
-                    if _is_ours(manner, self._tracer):
-                        span = start_span(
-                            self._tracer,
-                            self._name,
-                            None,
-                            _INTERNAL,
-                            None,
-                            _NO_LINKS,
-                            None,
-                            True,  # noqa: FBT003  # as upstream has it
-                            True,  # noqa: FBT003
-                            self._span,
-                        )
-                elif _is_ours(manner, start[0]):
-                    span = start_span(
-                        start[0],
-                        start[1],
-                        start[2],
-                        start[3],
-                        start[4],
-                        start[5],
-                        start[6],
-                        start[7],
-                        start[8],
-                        self._span,
-                    )
+                span = _started(self, manner, start)
             elif type(start[0]) is manner.tracer_class and manner.tracer_class.start_span is manner.ours:
                 span = start_span(*start)
         except Exception as error:
@@ -166,6 +140,21 @@ class TracerManner(Manner):
     def with_frames(self, frames: Any) -> Any:
         """The same with other frames."""
         return TracerManner(self.instead, frames, self.tracer_class, self.ours)
+
+
+def _started(scope: Any, manner: Any, start: Any) -> Any:
+    """The span of a scope that is entered; None where the tracer's `start_span` is not the function of ours."""
+    if start is None:
+        if not _is_ours(manner, scope._tracer):
+            return None
+        name = scope._name
+        spare = scope._span
+        return start_span(scope._tracer, name, None, _INTERNAL, None, _NO_LINKS, None, True, True, spare)  # noqa: FBT003
+    if not _is_ours(manner, start[0]):
+        return None
+    return start_span(
+        start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7], start[8], scope._span
+    )
 
 
 def _spelled_out(scope: Any) -> Any:
@@ -283,8 +272,7 @@ def bind_start_span(original: Any) -> Any:
 
 def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_class: Any, ours: Any) -> Any:
     """What stands in the place of `Tracer.start_as_current_span`; the rest is as in `TracerManner`."""
-    switch = Switch()
-    manner = TracerManner(instead, frames, tracer_class, ours)
+    switch, manner = Switch(), TracerManner(instead, frames, tracer_class, ours)
 
     def start_as_current_span(
         self: Any,
@@ -336,9 +324,7 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
         if COMPILED:
             return filled(_unused_scope(), manner, start, end_on_exit)
         scope = TracerScope()
-        scope._manner = manner
-        scope._start = start
-        scope._end_on_exit = end_on_exit
+        scope._manner, scope._start, scope._end_on_exit = manner, start, end_on_exit
         scope._state = 0
         return scope
 

@@ -28,6 +28,8 @@ cdef TracerScope _last_left
 cdef int _are_left
 cdef int _MOST_LEFT
 
+cdef _started(TracerScope scope, Manner manner, tuple start)
+
 cdef tuple _spelled_out(TracerScope scope)
 
 @cython.locals(scope=TracerScope)
