@@ -188,11 +188,7 @@ def _asking(
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
     kind_of_span = plan.dropped_class if rule == DROP else plan.span_class
     made_span = c_new_instance(kind_of_span) if COMPILED else _new(kind_of_span)
-    span: Any = made_span
-    span.trace = trace_id
-    span.drawn = span_id
-    span.trace_flags = bits if own is None or own[5] else bits | INVALID
-    span.trace_state = state
+    span: Any = _known_by(made_span, trace_id, span_id, bits if own is None or own[5] else bits | INVALID, state)
     span.made_context = own
     if rule != DROP:
         _begin(made_span, plan, name, context, kind, attributes, links, start, records, sets, parent, metrics)
@@ -228,7 +224,7 @@ def start_if_kept(tracer: Any, name: Any, kind: Any, attributes: Any, start: Any
     return NotImplemented if span is None else span
 
 
-# `start_span` does what these two do without the calls.
+# `start_span` does the same without this call, and in the pure core without that of `_outer_span`.
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
     try:
