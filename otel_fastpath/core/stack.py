@@ -86,6 +86,12 @@ def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str
     return Stack(links)
 
 
+def text(error: BaseException) -> str:
+    """The text of an exception's stack trace at once, from the frames' texts that are kept; its failure is raised."""
+    made = snapshot(error)
+    return made if isinstance(made, str) else _text_of(*made._call[1])
+
+
 def record_under(span: Any, error: BaseException, outer: tuple[Frame, ...]) -> None:
     """Have a span that is not ours record the exception as if these frames stood above those of its traceback."""
     own = error.__traceback__

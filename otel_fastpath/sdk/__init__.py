@@ -14,6 +14,7 @@ def all_patches() -> tuple[Patch, ...]:
     from otel_fastpath.sdk import (  # noqa: PLC0415
         api_trace,
         collection,
+        logs,
         metrics,
         openinference_openai,
         otlp_metrics,
@@ -33,6 +34,7 @@ def all_patches() -> tuple[Patch, ...]:
         *tracer.PATCHES,
         *metrics.PATCHES,
         *collection.PATCHES,
+        *logs.PATCHES,
         *otlp_trace.PATCHES,
         *otlp_metrics.PATCHES,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ def _known() -> dict[str, dict[str, list[str]]]:
 def sources(*places: str) -> dict[str, frozenset[str]]:
     """The fingerprints of these "module:qualified.name" in every release that was read: `make fingerprints`."""
     return {place: frozenset(_known()[place]) for place in places}
+
+
+def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:
+    """A module to put in the place of another among somebody's globals: these names are replaced, the rest is its."""
+    made = ModuleType(module.__name__, module.__doc__)
+    made.__getattr__ = functools.partial(getattr, module)  # type: ignore[method-assign]
+    vars(made).update(replaced)
+    return made
 
 
 class _ProbeError(Exception):

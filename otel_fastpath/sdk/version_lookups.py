@@ -12,13 +12,13 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging import version as packaging_version
 
 from otel_fastpath import versions
 from otel_fastpath.patching import Patch, SkipError
+from otel_fastpath.sdk._upstream import stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +36,9 @@ def _make_parser(original: Any) -> Any:
     """Replace the module `packaging.version` by one that remembers what it parsed; the rest is the original's."""
     if original is not packaging_version:
         raise SkipError(f"it is not the module packaging.version: {original!r}")
-    module = ModuleType(original.__name__, original.__doc__)
-    module.__getattr__ = functools.partial(getattr, original)  # type: ignore[method-assign]
     # A Version is immutable and can be shared; what is no version raises each time.
-    for name in ("parse", "Version"):
-        setattr(module, name, functools.lru_cache(maxsize=64)(getattr(original, name)))
-    return module
+    once = functools.lru_cache(maxsize=64)
+    return stand_in(original, parse=once(original.parse), Version=once(original.Version))
 
 
 @dataclass(frozen=True)

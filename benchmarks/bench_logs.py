@@ -1,0 +1,119 @@
+"""A log record with an exception, as `logger.exception()` makes one under OpenTelemetry.
+
+    python benchmarks/bench_logs.py                 the table
+    otel-fastpath budget check --file benchmarks/budgets.toml --only 'log record*'
+
+`stock` and `fastpath` are the set-ups. The record goes by `Logger.emit` to a processor that forgets it; `bare` is the
+same record without an exception.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from opentelemetry._logs import SeverityNumber
+from opentelemetry.sdk import _logs
+
+# Scenarios are counted in forks: what every set-up would import is imported before.
+from otel_fastpath import FastpathInstrumentor
+
+SHALLOW, DEEP = 5, 30
+
+
+class Forget(_logs.LogRecordProcessor):
+    """Stands where a batch processor does."""
+
+    def on_emit(self, log_record: Any) -> None:
+        """Forget it."""
+
+    def shutdown(self) -> None:
+        """Nothing is held."""
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002  # the interface
+        """Nothing waits."""
+        return True
+
+
+class Given:
+    """What the callables of this file work with.
+
+    Attributes:
+        logger: Of a provider with one processor.
+        shallow: An exception that went through 5 frames.
+        deep: One that went through 30.
+    """
+
+    def __init__(self) -> None:
+        provider = _logs.LoggerProvider(shutdown_on_exit=False)
+        provider.add_log_record_processor(Forget())
+        self.logger = provider.get_logger("bench")
+        self.shallow = _raised(SHALLOW)
+        self.deep = _raised(DEEP)
+
+
+def _raised(frames: int) -> BaseException:
+    def fail(more: int) -> None:
+        if more:
+            fail(more - 1)
+        raise ValueError("it failed")
+
+    try:
+        fail(frames - 2)
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+def stock() -> Given:
+    """OpenTelemetry as it is."""
+    return Given()
+
+
+def fastpath() -> Given:
+    """The stack trace formatted by us."""
+    instrumentor = FastpathInstrumentor()
+    instrumentor.instrument(disabled="exceptions")
+    [row] = [row for row in instrumentor.status() if row.name == "logs.exception"]
+    if row.state.value != "applied":
+        raise RuntimeError(f"{row.name} is not applied: {row.reason}")
+    return Given()
+
+
+def record(given: Given) -> None:
+    """Without an exception."""
+    _emit(given, None)
+
+
+def record_shallow(given: Given) -> None:
+    """An exception of 5 frames."""
+    _emit(given, given.shallow)
+
+
+def record_deep(given: Given) -> None:
+    """An exception of 30 frames."""
+    _emit(given, given.deep)
+
+
+def _emit(given: Given, error: BaseException | None) -> None:
+    given.logger.emit(
+        timestamp=time.time_ns(),
+        severity_text="ERROR",
+        severity_number=SeverityNumber.ERROR,
+        body="it failed",
+        attributes={"code.line.number": 12},
+        exception=error,
+    )
+
+
+# Row of the table -> bare and instrumented.
+ROWS = {
+    "log record, exception of 5 frames": (record, record_shallow),
+    "log record, exception of 30 frames": (record, record_deep),
+}
+
+if __name__ == "__main__":
+    from table import main
+
+    sys.exit(main("An exception in a log record", "bench_logs", ROWS, ("stock", "fastpath")))

@@ -1,0 +1,133 @@
+"""Exceptions in log records: what stock writes of them, by each of upstream's ways into a log record."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk import _logs
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk.version import __version__ as sdk_version
+from sidebyside import errors
+
+from otel_fastpath.core import stack
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
+
+from harness import released
+
+pytestmark = pytest.mark.filterwarnings("ignore:.LoggingHandler. in .opentelemetry-sdk. is deprecated")
+
+TAKES_EXCEPTIONS = tuple(map(int, sdk_version.split(".")[:2])) >= (1, 42)
+# The ways -> the patches that they need.
+ROWS = {"sdk": "handler", "instrumentation": "instrumentation_handler", "exception": "exception"}
+WAYS = tuple(way for way in ROWS if TAKES_EXCEPTIONS or way != "exception")
+# What is released with the SDK of 1.x is 0.(x + 21)b.
+BETA = "0.{}b{}".format(int(sdk_version.split(".")[1]) + 21, sdk_version.split(".")[2])
+
+
+@pytest.fixture
+def instrumentation(monkeypatch):
+    """The module of the `logging` instrumentation's handler, the released one, for as long as the test."""
+    monkeypatch.syspath_prepend(released.wheel("opentelemetry-instrumentation-logging", BETA))
+    name = "opentelemetry.instrumentation.logging"
+    yield importlib.import_module(f"{name}.handler")
+    for module in [module for module in sys.modules if module.startswith(name)]:
+        del sys.modules[module]
+
+
+@pytest.fixture
+def handlers(instrumentation):
+    """Each class of handlers."""
+    return {"sdk": _logs.LoggingHandler, "instrumentation": instrumentation.LoggingHandler}
+
+
+def attributes_of(way, error, handlers):
+    """The attributes of a record of the error."""
+    exporter = InMemoryLogRecordExporter()
+    provider = _logs.LoggerProvider(shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    if way == "exception":
+        provider.get_logger("test").emit(body="it failed", exception=error)
+    else:
+        parts = ("test", logging.ERROR, __file__, 1, "it failed", (), (type(error), error, error.__traceback__))
+        handlers[way](logger_provider=provider).emit(logging.LogRecord(*parts))
+    [record] = exporter.get_finished_logs()
+    return dict(record.log_record.attributes)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", errors.RAISERS)
+def test_a_record_of_an_exception_is_as_stock_writes_it(way, what, handlers, instrumentor):
+    """All attributes, in their order, the stack trace to the letter."""
+    error = errors.made(what)
+    expected = outcome(way, error, handlers)
+
+    instrumentor.instrument()
+
+    assert {row.name: row.state.value for row in instrumentor.status()}[f"logs.{ROWS[way]}"] == "applied"
+    assert outcome(way, error, handlers) == expected
+    assert outcome(way, error, handlers) == expected
+
+
+def outcome(way, error, handlers):
+    """The attributes, or the exception that logging this one ends with."""
+    try:
+        return list(attributes_of(way, error, handlers).items())
+    except RuntimeError as raised:
+        return repr(raised)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_known_stack_is_not_formatted_again(way, handlers, instrumentor, monkeypatch):
+    """That is what the patches are for."""
+    instrumentor.instrument()
+    error = errors.made("plain")
+    expected = attributes_of(way, error, handlers)
+
+    monkeypatch.setattr(traceback, "TracebackException", None)
+
+    assert attributes_of(way, error, handlers) == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fault_of_ours_leaves_the_text_to_traceback(way, handlers, instrumentor, monkeypatch, no_faults, logged):
+    """It is counted each time and logged once."""
+    error = errors.made("plain")
+    expected = attributes_of(way, error, handlers)
+    instrumentor.instrument()
+    monkeypatch.setattr(stack, "text", lambda _error: 1 / 0)
+
+    assert [attributes_of(way, error, handlers) for _ in range(2)] == [expected] * 2
+
+    assert no_faults.counts() == {"logs": 2}
+    assert len(logged()) == 1
+
+
+def test_a_traceback_of_another_exception_is_shown_as_given(handlers, instrumentor):
+    """The three of `exc_info` need not belong together."""
+    error, other = errors.made("plain"), errors.made("caused")
+    record = logging.LogRecord("test", logging.ERROR, __file__, 1, "x", (), (type(error), error, other.__traceback__))
+    handler = handlers["sdk"]()
+    expected = handler._get_attributes(record)
+
+    instrumentor.instrument()
+
+    assert handler._get_attributes(record) == expected
+    assert other.__traceback__.tb_frame.f_code.co_name in expected["exception.stacktrace"]
+
+
+def test_what_formats_is_put_back(handlers, instrumentor):
+    """Upstream's modules have the standard library's module again."""
+    instrumentor.instrument()
+    places = [sys.modules[kind.__module__] for kind in handlers.values()]
+    assert all(place.traceback is not traceback for place in places)
+    assert all(place.traceback.print_exc is traceback.print_exc for place in places)
+
+    instrumentor.uninstrument()
+
+    assert all(place.traceback is traceback for place in places)
