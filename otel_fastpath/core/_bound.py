@@ -12,6 +12,9 @@ from otel_fastpath.core import faults
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
+# What `_openai` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["BoundHistogram"]
+
 # What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
 _find: Any = None
 

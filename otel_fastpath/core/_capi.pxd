@@ -17,6 +17,23 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return PyLong_FromLongLong((long long)now.tv_sec * 1000000000LL + now.tv_nsec);
     }
+    /* As `time.perf_counter`. */
+    static double otel_fastpath_perf_counter(void) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        PyTime_t now;
+        if (PyTime_PerfCounterRaw(&now)) return -1.0;
+        return PyTime_AsSecondsDouble(now);
+    #else
+        return _PyTime_AsSecondsDouble(_PyTime_GetPerfCounter());
+    #endif
+    }
+    /* A dict's value for an interned key, borrowed; NULL without an exception where there is none. It is looked for
+       first at a place where it mostly is: a third of what a look-up takes. */
+    static PyObject *otel_fastpath_at(PyObject *mapping, PyObject *name, Py_ssize_t place) {
+        PyObject *key, *value;
+        if (PyDict_Next(mapping, &place, &key, &value) && key == name) return value;
+        return PyDict_GetItemWithError(mapping, name);
+    }
     /* Whether a module's global is this object: one look-up for each version of the module's dict. */
     static int otel_fastpath_is_global(PyObject *globals, PyObject *name, PyObject *expected) {
         PyObject *found;
@@ -189,6 +206,24 @@ cdef extern from *:
         if (made != NULL && PyObject_GenericSetAttr(made, name, attributes) < 0) Py_CLEAR(made);
         return made;
     }
+    /* A tuple of these five; the one given, if nobody else has it. They must be nothing that could be in a cycle. */
+    static PyObject *otel_fastpath_five(
+        PyObject *given, PyObject *first, PyObject *second, PyObject *third, PyObject *fourth, PyObject *fifth
+    ) {
+        PyObject *items[5] = {first, second, third, fourth, fifth}, *before;
+        int at;
+    #ifndef Py_GIL_DISABLED
+        if (given != Py_None && Py_REFCNT(given) == 1) {
+            for (at = 0; at < 5; at++) {
+                before = PyTuple_GET_ITEM(given, at);
+                PyTuple_SET_ITEM(given, at, Py_NewRef(items[at]));
+                Py_DECREF(before);
+            }
+            return Py_NewRef(given);
+        }
+    #endif
+        return PyTuple_Pack(5, first, second, third, fourth, fifth);
+    }
     /* How many references there are; many where threads can take one meanwhile. */
     static Py_ssize_t otel_fastpath_holders(PyObject *object) {
     #ifdef Py_GIL_DISABLED
@@ -204,6 +239,11 @@ cdef extern from *:
     const bint COMPILED "OTEL_FASTPATH_COMPILED"
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
+    double c_perf_counter "otel_fastpath_perf_counter"()
+    PyObject *otel_fastpath_at(PyObject *mapping, object name, Py_ssize_t place) except? NULL
+    object c_five "otel_fastpath_five"(
+        object given, object first, object second, object third, object fourth, object fifth
+    )
     bint c_is_global "otel_fastpath_is_global"(dict globals, object name, object expected) except -1
     object c_new_dict "otel_fastpath_new_dict"(object kind)
     object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
@@ -299,6 +339,21 @@ cdef inline object c_value(object context, object key):
     """A context's value for the key, or None."""
     cdef PyObject *value = PyDict_GetItemWithError(<PyObject *>context, key)
     return None if value is NULL else <object>value
+
+
+cdef inline object c_at(object mapping, object name, Py_ssize_t place):
+    """A dict's value for a key of which it is known where it mostly is, or None."""
+    cdef PyObject *value = otel_fastpath_at(<PyObject *>mapping, name, place)
+    return None if value is NULL else <object>value
+
+
+cdef inline object c_read_at(object instance, str name, Py_ssize_t place):
+    """As `c_read`, where the instance's dict mostly has the attribute at this place."""
+    cdef PyObject *attributes = c_dict(instance)
+    cdef PyObject *value = NULL
+    if attributes is not NULL:
+        value = otel_fastpath_at(attributes, name, place)
+    return getattr(instance, name) if value is NULL else <object>value
 
 
 cdef inline object c_item(object value, Py_ssize_t index):

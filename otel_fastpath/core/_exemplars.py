@@ -83,8 +83,7 @@ def _last_ids(bucket: Any) -> Any:
 def measured_at() -> Any:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
     if COMPILED:
-        clock = c_value(_instrument_globals, "time_ns")
-        return c_now() if clock is _now else clock()
+        return c_now() if c_is_global(_instrument_globals, "time_ns", _now) else _instrument_globals["time_ns"]()
     return _instrument_globals["time_ns"]()
 
 
@@ -121,7 +120,10 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
     # What the point has is taken off again: without a filter that is everything.
     kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
     if COMPILED:
-        bucket.held = (amount, measured_at(), kept, span_id, trace_id)
+        moment = measured_at()
+        # No other thread runs until it is back.
+        held, bucket.held = bucket.held, None
+        bucket.held = c_five(held, amount, moment, kept, span_id, trace_id)
     else:
         # The clock, without a call of ours around it.
         bucket.held = (amount, _instrument_globals["time_ns"](), kept, span_id, trace_id)

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _exemplars.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_is_locked, c_now, c_value
+from otel_fastpath.core._capi cimport COMPILED, c_five, c_is_global, c_is_locked, c_now
 from otel_fastpath.core._series_c cimport Cell
 
 cdef object getrandbits
@@ -24,7 +24,7 @@ cdef tuple _last_ids(Bucket bucket)
 
 cdef measured_at()
 
-@cython.locals(bucket=Bucket, place=Py_ssize_t)
+@cython.locals(bucket=Bucket, held=tuple, place=Py_ssize_t)
 cdef keep(
     Cell cell, object amount, object attributes, object context, Py_ssize_t index, object span_id, object trace_id
 )

@@ -113,8 +113,8 @@ def _is_open(recorder: Any, amount: Any) -> bool:
     if recorder.is_refused:
         return False
     if recorder.config is not None:
-        config = recorder.config["_config"]
-        if not (c_read(config, "is_enabled") if COMPILED else config.is_enabled):
+        config = c_at(recorder.config, "_config", 0) if COMPILED else recorder.config["_config"]
+        if not (c_read_at(config, "is_enabled", 0) if COMPILED else config.is_enabled):
             return False
     if COMPILED:
         if not c_is_amount(amount, recorder.is_signed):
@@ -205,7 +205,11 @@ class BoundSeries(Series):
     def record(self, amount: Any, context: Any) -> bool:
         """Record; whether it is done."""
         recorder = self.recorder
-        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
+        if COMPILED:
+            storages = c_at(recorder.consumer, "_reader_storages", recorder.at_storages)
+        else:
+            storages = recorder.consumer["_reader_storages"]
+        if storages is not recorder.storages or not _is_open(recorder, amount):
             return False
         cells = self.cells
         if cells is None:
@@ -272,7 +276,7 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
 def _add(cell: Any, amount: Any) -> int:
     """Add the amount to the aggregation as its own method does, under its lock; which bucket it is in."""
     state = cell.state
-    value = state["_value"]
+    value = c_at(state, "_value", cell.at_value) if COMPILED else state["_value"]
     if cell.kind == _SUM:
         state["_value"] = (0 if value is None else value) + amount
         return 0
@@ -286,12 +290,17 @@ def _add(cell: Any, amount: Any) -> int:
         if value is None:
             value = state["_value"] = made
     counts = value
-    state["_sum"] += amount
+    if COMPILED:
+        total = c_at(state, "_sum", cell.at_sum)
+        least, most = c_at(state, "_min", cell.at_min), c_at(state, "_max", cell.at_max)
+    else:
+        total, least, most = state["_sum"], state["_min"], state["_max"]
+    state["_sum"] = total + amount
     if cell.keeps_extremes:
         # min() and max() would be calls.
-        if amount < state["_min"]:  # noqa: PLR1730
+        if amount < least:
             state["_min"] = amount
-        if amount > state["_max"]:  # noqa: PLR1730
+        if amount > most:
             state["_max"] = amount
     if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
         index = c_bisect(cell.bounds, amount)
@@ -345,7 +354,7 @@ def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) ->
 def _span_in(context: Any) -> Any:
     """What the context (None: the current one) has as its span, or None."""
     if COMPILED and type(context) is Context:
-        return c_value(context, _SPAN_KEY)
+        return c_at(context, _SPAN_KEY, 0)
     return _outer_span(context)
 
 

@@ -19,7 +19,6 @@ from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
-from otel_fastpath.core.bound import bind
 from otel_fastpath.core.genai import (
     CONVERSATION,
     ERROR_TYPE,
@@ -33,6 +32,7 @@ from otel_fastpath.core.genai import (
 )
 
 if TYPE_CHECKING:
+    from otel_fastpath.core._attach import *
     from otel_fastpath.core._capi import *
 
 # What `_reads` takes from here; its compiled twin takes it by `cimport`.
@@ -41,6 +41,7 @@ __all__ = ["Call", "attach", "detach"]
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 if not COMPILED:
+    from otel_fastpath.core._bound import *
     from otel_fastpath.core._call import *
     from otel_fastpath.core._models import *
     from otel_fastpath.core._targets import *
@@ -60,8 +61,11 @@ _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain els
 
 def attach(context: Any) -> Any:
     """Make a context the current one; gives what `detach` takes."""
-    if _context_globals["_RUNTIME_CONTEXT"] is _runtime:
-        return c_set(_variable, context) if COMPILED else _variable.set(context)
+    if COMPILED:
+        if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+            return c_set(_variable, context)
+    elif _context_api._RUNTIME_CONTEXT is _runtime:
+        return _variable.set(context)
     return (_context_api.attach(context),)
 
 
@@ -71,11 +75,12 @@ def detach(token: Any) -> None:
     A read that was given up is closed by whoever collects it, in a context of its own, where there is nothing to put
     back: no reason to say so.
     """
+    if COMPILED and type(token) is not tuple:
+        c_was_reset(_variable, token)
+        return
     try:
         if type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
-        elif COMPILED:
-            c_reset(_variable, token)
         else:
             _variable.reset(token)
     except ValueError:
@@ -96,6 +101,7 @@ class Call:
         attributes: Of the span, besides those it started with.
         captured: What keeps the content, or None.
         context: The caller's with the call's span as the current one.
+        has_times: Whether somebody may measure its chunks.
         is_over: It has ended.
         is_quiet: What is below it must know that it was not sampled, and that is all.
         outer: The data of a call of `opentelemetry-util-genai` that it is part of, or None.
@@ -115,6 +121,7 @@ class Call:
         "attributes",
         "captured",
         "context",
+        "has_times",
         "is_over",
         "is_quiet",
         "outer",
@@ -179,7 +186,7 @@ class Call:
         """Measure the first chunk, or one before everything is known that the metric names.
 
         Returns:
-            What measures all further chunks, given the seconds and the context; None: this does.
+            What measures all further chunks; None: this does, where `has_times` is still true.
         """
         attributes = self.attributes
         is_first = not self._has_chunk
@@ -187,13 +194,14 @@ class Call:
         if is_first and not self.target.is_fetched:
             attributes[TIME_TO_FIRST_CHUNK] = seconds
         if not self._measures or self.outer is not None:
-            return _no_measure
+            self.has_times = False
+            return None
         found = self.target.series(attributes, _ERROR_AND_MODEL)
         if found.next_chunk is None:
-            found.first_chunk = bind(found.histograms[2], found.attributes).record
-            found.next_chunk = bind(found.histograms[3], found.attributes).record
-        record = found.first_chunk if is_first else found.next_chunk
-        record(seconds, self.context)
+            found.first_chunk = BoundHistogram(found.histograms[2], found.attributes)
+            found.next_chunk = BoundHistogram(found.histograms[3], found.attributes)
+        bound = found.first_chunk if is_first else found.next_chunk
+        bound.record(seconds, self.context)
         return found.next_chunk if RESPONSE_MODEL in attributes else None
 
     def fail(self, error: Any) -> None:
@@ -234,7 +242,7 @@ class Call:
             self.span.end()
 
     def _tell(self, error: Any, message: Any) -> None:
-        seconds = perf_counter() - self.started
+        seconds = (c_perf_counter() if COMPILED else perf_counter()) - self.started
         attributes = self.attributes
         target = self.target
         calls = self._calls
@@ -265,20 +273,16 @@ class Call:
         attributes = self.attributes
         found = self.target.series(attributes, which)
         if found.duration is None:
-            found.duration = bind(found.histograms[0], found.attributes).record
-            found.input = bind(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"}).record
-            found.output = bind(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"}).record
-        found.duration(seconds, self.context)
+            found.duration = BoundHistogram(found.histograms[0], found.attributes)
+            found.input = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"})
+            found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
+        found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
         if count is not None:
-            found.input(count, self.context)
+            found.input.record(count, self.context)
         count = attributes.get(OUTPUT_TOKENS)
         if count is not None:
-            found.output(count, self.context)
-
-
-def _no_measure(seconds: Any, context: Any) -> None:
-    """Nobody measures."""
+            found.output.record(count, self.context)
 
 
 def begin(telemetry: Any, client: Any, options: Any) -> Any:
@@ -299,7 +303,7 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
         calls = telemetry.calls
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
         listens = measures or calls.always
-        if COMPILED and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
+        if COMPILED and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
             context = c_get(_variable)
         else:
             context = _context_api.get_current()
@@ -351,6 +355,7 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
     call.attributes = {}
     call.captured = call._served_model = call._chunks = None
     call._has_chunk = call.is_over = False
+    call.has_times = True
     if outer is None:
         call.span = span
         call._recording = type(span) is not NonRecordingSpan and span.is_recording()
@@ -362,7 +367,7 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
         call.context = context
         call._token = None
         call.attributes.update(target.start)
-    call.started = perf_counter()
+    call.started = c_perf_counter() if COMPILED else perf_counter()
 
 
 def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -> None:

@@ -1,8 +1,10 @@
 # C types for the compiled twin of _openai.py.
 import cython
 
+from otel_fastpath.core._attach cimport c_was_reset
+from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._call_c cimport _start, is_suppressed
-from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_get, c_read, c_reset, c_set
+from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_get, c_is_global, c_perf_counter, c_read, c_set
 from otel_fastpath.core._models_c cimport read, read_body
 from otel_fastpath.core._targets_c cimport Calls, Series, Target
 
@@ -15,7 +17,6 @@ cdef object INVALID_SPAN
 cdef object Status
 cdef object StatusCode
 cdef object faults
-cdef object bind
 cdef object CONVERSATION
 cdef object ERROR_TYPE
 cdef object INPUT_TOKENS
@@ -49,11 +50,12 @@ cdef class Call:
     cdef public dict attributes
     cdef public object captured
     cdef public object context
+    cdef public bint has_times
     cdef public bint is_over
     cdef public bint is_quiet
     cdef public object outer
     cdef public object span
-    cdef public object started
+    cdef public double started
     cdef public Target target
     cpdef leave(self)
     cpdef bint received(self, object result, object options, object is_stream) except -1
@@ -61,12 +63,12 @@ cdef class Call:
     cpdef answer(self, object result, object is_raw=*)
     cpdef stream(self)
     cpdef served(self, object model)
-    @cython.locals(found=Series, attributes=dict, is_first=bint)
-    cpdef early_chunk(self, object seconds)
+    @cython.locals(found=Series, attributes=dict, is_first=bint, bound=BoundHistogram)
+    cpdef BoundHistogram early_chunk(self, object seconds)
     cpdef fail(self, object error)
     cpdef abandon(self)
     cpdef end(self, object error=*, object message=*)
-    @cython.locals(target=Target, calls=Calls, attributes=dict)
+    @cython.locals(seconds=double, target=Target, calls=Calls, attributes=dict)
     cdef _tell(self, object error, object message)
     @cython.locals(found=Series, attributes=dict)
     cdef _measure(self, object seconds, tuple which)

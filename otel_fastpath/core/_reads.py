@@ -36,7 +36,7 @@ class Reading:
         is_reading: Whether the next chunk is being waited for.
     """
 
-    __slots__ = ("_call", "_chunks", "_inner", "_last", "_record", "_skips", "is_reading")
+    __slots__ = ("_call", "_chunks", "_inner", "_last", "_skips", "_times", "is_reading")
 
     def __init__(self, inner: Any, call: Any, chunks: Any) -> None:
         self._inner = inner
@@ -44,8 +44,8 @@ class Reading:
         self._chunks = chunks
         self._skips = NONE
         self._last = call.started
-        # What records the time of a chunk, once everything is known that the metric names.
-        self._record: Any = None
+        # What the time of a chunk is recorded to, once everything is known that the metric names.
+        self._times: Any = None
         self.is_reading = False
 
     def __getattr__(self, name: str) -> Any:
@@ -58,17 +58,17 @@ class Reading:
 
     def _took(self, chunk: Any) -> None:
         """Read a chunk and measure it."""
-        now = perf_counter()
+        now = c_perf_counter() if COMPILED else perf_counter()
         call = self._call
         try:
             outcome = None
             if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips
-            if self._record is None:
-                self._record = call.early_chunk(now - self._last)
-            else:
-                self._record(now - self._last, call.context)
+            if self._times is not None:
+                self._times.record(now - self._last, call.context)
+            elif call.has_times:
+                self._times = call.early_chunk(now - self._last)
             self._last = now
             if outcome is not None:
                 call.end(outcome[0], outcome[1])

@@ -1,7 +1,8 @@
 # C types for the compiled twin of _reads.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED
+from otel_fastpath.core._capi cimport COMPILED, c_perf_counter
+from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._models_c cimport is_text
 from otel_fastpath.core._openai_c cimport Call, attach, detach
 
@@ -13,11 +14,11 @@ cdef class Reading:
     cdef Call _call
     cdef object _chunks
     cdef object _inner
-    cdef object _last
-    cdef object _record
+    cdef double _last
     cdef int _skips
+    cdef BoundHistogram _times
     cdef public bint is_reading
-    @cython.locals(call=Call)
+    @cython.locals(call=Call, now=double)
     cdef _took(self, object chunk)
 
 cdef class Reads(Reading):

@@ -60,6 +60,7 @@ class Cell:
         aggregation: Upstream's; `state` is its attributes.
         kind: One of `_metrics.KINDS`.
         lock: The aggregation's; `acquire`, `release` and `is_locked` are its methods.
+        at_value: Where the state has the value, for the compiled core; `at_sum`, `at_min` and `at_max` likewise.
         boundaries: Those of a histogram; `bounds` has them as C doubles, and is empty where they are none.
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `_metrics.OFFERS`.
@@ -75,6 +76,10 @@ class Cell:
     __slots__ = (
         "acquire",
         "aggregation",
+        "at_max",
+        "at_min",
+        "at_sum",
+        "at_value",
         "attributes",
         "boundaries",
         "bounds",
@@ -102,7 +107,7 @@ class Recorder:
 
     Attributes:
         consumer: The attributes of upstream's consumer.
-        storages: What the consumer had for its readers.
+        storages: What the consumer had for its readers; `at_storages` is where, for the compiled core.
         config: The attributes of what says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
         samples: One of `_metrics.SAMPLES`.
@@ -112,7 +117,18 @@ class Recorder:
         is_refused: Whether upstream must record everything.
     """
 
-    __slots__ = ("config", "consumer", "filters", "is_refused", "is_signed", "learn", "samples", "series", "storages")
+    __slots__ = (
+        "at_storages",
+        "config",
+        "consumer",
+        "filters",
+        "is_refused",
+        "is_signed",
+        "learn",
+        "samples",
+        "series",
+        "storages",
+    )
 
 
 class Series:

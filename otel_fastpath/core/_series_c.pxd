@@ -2,6 +2,10 @@
 cdef class Cell:
     cdef public object acquire
     cdef public object aggregation
+    cdef public Py_ssize_t at_max
+    cdef public Py_ssize_t at_min
+    cdef public Py_ssize_t at_sum
+    cdef public Py_ssize_t at_value
     cdef public object attributes
     cdef public tuple boundaries
     cdef public bytes bounds
@@ -23,6 +27,7 @@ cdef class Cell:
     cdef public dict state
 
 cdef class Recorder:
+    cdef public Py_ssize_t at_storages
     cdef public dict config
     cdef public dict consumer
     cdef public tuple filters

@@ -1,16 +1,17 @@
 # C types for the compiled twin of _targets.py.
+from otel_fastpath.core._bound_c cimport BoundHistogram
 
 cdef object SpanKind
 cdef int _MOST_SERIES
 
 cdef class Series:
     cdef public dict attributes
-    cdef public object duration
-    cdef public object first_chunk
+    cdef public BoundHistogram duration
+    cdef public BoundHistogram first_chunk
     cdef public tuple histograms
-    cdef public object input
-    cdef public object next_chunk
-    cdef public object output
+    cdef public BoundHistogram input
+    cdef public BoundHistogram next_chunk
+    cdef public BoundHistogram output
 
 cdef class Target:
     cdef public dict _by_values
