@@ -113,6 +113,15 @@ bench-check: setup
 bench: setup
 	$(PY) benchmarks/bench_span.py $(ARGS)
 
+# Encoding spans to OTLP; and what exporting them takes from a busy application, for which nothing else may run.
+.PHONY: bench-otlp
+bench-otlp: setup
+	$(PY) benchmarks/bench_otlp.py $(ARGS)
+
+.PHONY: bench-gil
+bench-gil: setup
+	$(PY) benchmarks/bench_export_gil.py $(ARGS)
+
 # The same operations by other tracing libraries, in an environment of their own.
 PEERS := .cache/peers-$(PYTHON_VERSION)
 .PHONY: peers

@@ -1,14 +1,19 @@
 """What exporting takes from the application: a busy main thread while spans leave over OTLP/HTTP, stock and fast path.
 
-    python benchmarks/bench_export_gil.py --pairs 5 --rate 10000 --markdown build/bench/gil.md
+    python benchmarks/bench_export_gil.py --pairs 30 --rate 10000 --markdown build/bench/gil.md
 
 Two worker processes, one stock and one with the fast path, take turns; each has a process that receives. The main
-thread of a worker first runs alone and then while a batch processor of its own exports; what it loses is one figure of
-a pair. It does one of two things: counting in pure Python, which gives the interpreter up only when asked to, or system
-calls in pairs (os.write and os.read on a pipe), which give it up each time and must get it back. It feeds the processor
-itself, with spans made before: what making them costs is another benchmark's subject. Beside it are three figures that
-do not need an idle machine: the CPU time of the exporting thread, and on Linux how long the main thread was blocked and
-how often the exporting thread waited for each batch (for the interpreter, the network, or by a pause of ours).
+thread of a worker runs alone, then while a batch processor of its own exports, then alone again: what it loses is one
+pair's figure. It does one of two things: counting in pure Python, which gives the interpreter up only when asked to, or
+system calls in pairs (os.write and os.read on a pipe), which give it up each time and must get it back. It feeds the
+processor itself, with spans made before: what making them costs is another benchmark's subject. What falls out of the
+processor's queue is counted.
+
+A pair in which other processes, or on Linux other machines on the same host, took processors is not counted: it is
+known by what all processors did, not by what came of the pair. Beside the loss are figures that need no idle machine:
+what the main thread loses for each second of CPU that its process has used, the CPU time of the exporting thread, and
+on Linux how long the main thread was blocked and how often the exporting thread waited for each batch (for the
+interpreter, the network, or by a pause of ours).
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import threading
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -32,11 +37,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from otel_fastpath import FastpathInstrumentor
 from otel_fastpath import core as cores
+from otel_fastpath.budget.estimate import over_processes
 
 BATCH = 512
 BATCHES = 20
-# Nobody else used the machine, if the main thread alone was so steady.
+# A pair is disturbed if others used so much of one processor, or the main thread alone was not so steady.
 QUIET = 0.05
+SURE = 0.95
 ATTRIBUTES = {
     "http.request.method": "GET",
     "url.path": "/items/1",
@@ -75,6 +82,21 @@ def busy() -> float:
     return (running + queued) / 1e9
 
 
+def used(*pids: int) -> float:
+    """Seconds of CPU that these processes have used; without any: that all have, and other machines on the host.
+
+    Only Linux tells.
+    """
+    if not Path("/proc/stat").exists():
+        return 0.0
+    tick = os.sysconf("SC_CLK_TCK")
+    if pids:
+        each = (Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:13] for pid in pids)
+        return sum(int(ticks) for both in each for ticks in both) / tick
+    user, nice, system, _, _, interrupts, soft, stolen, *_ = Path("/proc/stat").read_text("ascii").split()[1:11]
+    return sum(map(int, (user, nice, system, interrupts, soft, stolen))) / tick
+
+
 class Feed:
     """Hands the batch processor a batch of finished spans whenever one is due."""
 
@@ -96,7 +118,7 @@ class Feed:
         for _ in range(BATCH * BATCHES):
             tracer.start_span("GET /items/{id}", attributes=ATTRIBUTES).end()
         provider.shutdown()
-        self.exported = 0
+        self.exported = self.dropped = 0
         self._batches = [kept[at : at + BATCH] for at in range(0, len(kept), BATCH)]
         exporter = Counted(f"http://127.0.0.1:{port}/v1/traces", compression=Compression(compression))
         self._processor = BatchSpanProcessor(exporter)._batch_processor
@@ -104,16 +126,18 @@ class Feed:
         self._due = self._every = 0.0
 
     def start(self, rate: int) -> None:
-        """Begin to feed so many spans a second; 0: none."""
-        self.exported = 0
+        """Begin to feed so many spans a second; 0: none. The first batch is due half a batch's time from now."""
+        self.exported = self.dropped = 0
         self._every = BATCH / rate if rate else 1e9
-        self._due = time.perf_counter() + self._every
+        self._due = time.perf_counter() + self._every / 2
 
     def tick(self, now: float) -> None:
         """Feed the batch that is due, if any. Where the exporter does not keep up, the oldest spans fall out."""
         if now >= self._due:
             self._due += self._every
-            self._processor._queue.extendleft(self._batches[self._next % len(self._batches)])
+            queue = self._processor._queue
+            self.dropped += max(len(queue) + BATCH - queue.maxlen, 0)
+            queue.extendleft(self._batches[self._next % len(self._batches)])
             self._processor._worker_awaken.set()
             self._next += 1
 
@@ -181,9 +205,13 @@ def work(port: int, core: str, compression: str) -> None:
         what, seconds, rate = json.loads(line)
         feed.start(rate)
         before, waited, own, begin = feed.cpu(), feed.waits(), busy(), time.perf_counter()
+        process = time.process_time()
         result = (compute if what == "compute" else call)(feed, seconds)
-        result["waits"] = 100 * (1 - (busy() - own) / (time.perf_counter() - begin))
+        passed = time.perf_counter() - begin
+        result["rounds per CPU second"] = result["rounds"] * passed / (time.process_time() - process)
+        result["waits"] = 100 * (1 - (busy() - own) / passed)
         result["spans"] = feed.exported / seconds
+        result["dropped"] = feed.dropped / seconds
         result["cpu"] = 100 * (feed.cpu() - before) / seconds
         result["waits a batch"] = (feed.waits() - waited) * BATCH / max(feed.exported, BATCH)
         feed.start(0)
@@ -191,89 +219,133 @@ def work(port: int, core: str, compression: str) -> None:
         print(json.dumps(result), flush=True)
 
 
-def ask(worker: Any, *request: Any) -> Any:
-    """Let a worker do something."""
-    worker.stdin.write(json.dumps(request) + "\n")
-    worker.stdin.flush()
-    return json.loads(worker.stdout.readline() or sys.exit("a worker has stopped: see above"))
+Rows: TypeAlias = "list[dict[str, float]]"
 
 
-def measure(workers: dict[str, Any], what: str, options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
-    """Pairs of both workers in turns: alone, exporting, and alone again.
+class Worker:
+    """One process that works and one that receives; the latter serves a single connection, which stays open."""
 
-    A pair counts where the main thread went as fast before as after: else somebody else was using the machine. Where
-    that never is, all count.
+    def __init__(self, core: str, options: argparse.Namespace) -> None:
+        again = [sys.executable, __file__, "--compression", options.compression]
+        pipe = subprocess.PIPE
+        self._receiver = subprocess.Popen([*again, "--serve"], stdout=pipe, text=True)
+        port = self._receiver.stdout.readline().strip()
+        self._worker = subprocess.Popen([*again, "--work", port, core], text=True, stdin=pipe, stdout=pipe)
+        self.pids = (self._receiver.pid, self._worker.pid, os.getpid())
+
+    def ask(self, *request: Any) -> Any:
+        """Let it do something."""
+        self._worker.stdin.write(json.dumps(request) + "\n")
+        self._worker.stdin.flush()
+        return json.loads(self._worker.stdout.readline() or sys.exit("a worker has stopped: see above"))
+
+    def stop(self) -> None:
+        """End both."""
+        for process in (self._worker, self._receiver):
+            process.kill()
+            process.wait()
+
+
+def measure(workers: dict[str, Worker], what: str, options: argparse.Namespace) -> dict[str, Rows]:
+    """Pairs of both workers in turns, until enough of each were left alone by others or four times as many are made.
+
+    Returns:
+        Those pairs; all of them where never one was left alone.
     """
-    all_pairs: dict[str, list[dict[str, float]]] = {core: [] for core in workers}
+    seconds = options.batches * BATCH / options.rate
+    all_pairs: dict[str, Rows] = {core: [] for core in workers}
     for turn in range(4 * options.pairs):
         for core in sorted(workers, reverse=bool(turn % 2)):
-            before, result, after = (ask(workers[core], what, options.seconds, rate) for rate in (0, options.rate, 0))
-            alone = (before["rounds"] + after["rounds"]) / 2
-            result["loss"] = 100 * (1 - result["rounds"] / alone)
-            result["p99.9 alone"] = before.get("p99.9", 0.0)
-            result["alone"] = alone
-            result["quiet"] = float(abs(before["rounds"] - after["rounds"]) < QUIET * alone)
-            all_pairs[core].append(result)
-        chosen = {core: quiet_ones(rows) for core, rows in all_pairs.items()}
-        if all(len(rows) >= options.pairs for rows in chosen.values()):
+            all_pairs[core].append(pair(workers[core], what, seconds, options.rate))
+        quiet = {core: [row for row in rows if row["quiet"]] for core, rows in all_pairs.items()}
+        if all(len(rows) >= options.pairs for rows in quiet.values()):
             break
-    return {core: chosen[core] or rows for core, rows in all_pairs.items()}
+    return {core: quiet[core] or rows for core, rows in all_pairs.items()}
 
 
-def quiet_ones(rows: list[dict[str, float]]) -> list[dict[str, float]]:
-    """The pairs in which the machine was as fast as it ever was."""
-    best = max(row["alone"] for row in rows)
-    return [row for row in rows if row["quiet"] and row["alone"] > (1 - QUIET) * best]
+def pair(worker: Worker, what: str, seconds: float, rate: int) -> dict[str, float]:
+    """The main thread alone, exporting, and alone again."""
+    everybody, we, begin = used(), used(*worker.pids), time.perf_counter()
+    before, result, after = (
+        worker.ask(what, *request) for request in ((seconds / 2, 0), (seconds, rate), (seconds / 2, 0))
+    )
+    others = (used() - everybody - used(*worker.pids) + we) / (time.perf_counter() - begin)
+    for loss, rounds in (("loss", "rounds"), ("loss per CPU second", "rounds per CPU second")):
+        result[loss] = 100 * (1 - 2 * result[rounds] / (before[rounds] + after[rounds]))
+    result["p99.9 alone"] = (before.get("p99.9", 0.0) + after.get("p99.9", 0.0)) / 2
+    unsteady = abs(before["rounds"] - after["rounds"]) / before["rounds"]
+    result["quiet"] = float(max(others, unsteady) < QUIET)
+    result["others"] = 100 * others
+    return result
 
 
-def report(what: str, results: dict[str, list[dict[str, float]]]) -> None:
-    """Print medians, with the range of what is judged."""
+def share(rows: Rows, name: str) -> str:
+    """The median with the interval that it surely lies in."""
+    found = over_processes([row[name] for row in rows], SURE)
+    return f"{found.value:.1f} % ({found.low:.1f} to {found.high:.1f})"
+
+
+def noted(rows: Rows) -> str:
+    """How many pairs there are, and whether others used the machine meanwhile."""
+    others = median(row["others"] for row in rows)
+    return f"{len(rows)} pairs, {'not ' if rows[0]['quiet'] else ''}disturbed: others used {others:.0f} % of a CPU"
+
+
+def report(what: str, results: dict[str, Rows]) -> None:
+    """Print medians, with the interval of what is judged."""
     for core, rows in results.items():
-        middle = {name: median(row[name] for row in rows) for name in rows[0]}
-        line = f"{what:8} {core:6} {middle['spans']:7,.0f} spans/s in {middle['cpu']:4.1f} % of a CPU"
-        line += f", {middle['waits a batch']:4.1f} waits a batch"
+        at = {name: median(row[name] for row in rows) for name in rows[0]}
+        print(
+            f"{what:8} {core:6} {at['spans']:7,.0f} spans/s out, {at['dropped']:,.0f} dropped,"
+            f" in {at['cpu']:4.1f} % of a CPU, {at['waits a batch']:4.1f} waits a batch   ({noted(rows)})"
+        )
         if what == "compute":
-            losses = sorted(row["loss"] for row in rows)
             print(
-                f"{line}   main loop waits {middle['waits']:4.1f} % of the time,"
-                f" does {middle['loss']:4.1f} % less ({losses[0]:.1f} to {losses[-1]:.1f}, {len(rows)} pairs)"
+                f"    main loop does {share(rows, 'loss')} less, for each CPU second of its process"
+                f" {share(rows, 'loss per CPU second')}; it is blocked {at['waits']:.1f} % of the time"
             )
         else:
-            places = "  ".join(f"{name} {middle[name]:,.1f}" for name in ("p50", "p99", "p99.9", "p99.99", "max"))
-            print(f"{line}   pair of system calls, us: {places}   (p99.9 alone {middle['p99.9 alone']:,.1f})")
+            places = "  ".join(f"{name} {at[name]:,.1f}" for name in ("p50", "p99", "p99.9", "p99.99", "max"))
+            print(f"    pair of system calls, us: {places}   (p99.9 alone {at['p99.9 alone']:,.1f})")
 
 
-def markdown(results: dict[str, dict[str, list[dict[str, float]]]], loads: list[float]) -> str:
+def markdown(results: dict[str, dict[str, Rows]], options: argparse.Namespace, loads: list[float]) -> str:
     """The medians as a table for a page, and how busy the machine was."""
     lines = [
         [
-            "",
-            "spans/s",
+            f"{options.rate:,} spans/s",
+            "got out, a second",
+            "dropped, a second",
             "exporting thread",
             "busy main loop does less",
+            "less for each CPU second",
             "p99.9 of system calls",
             "p99.9 alone",
             "p99.99",
         ],
-        ["---", *["---:"] * 6],
+        ["---", *["---:"] * 8],
     ]
+    names = {"c": "compiled", "py": "pure"}
     for core, rows in results["compute"].items():
         at = {name: median(row[name] for row in rows) for name in rows[0]}
+        line = [names.get(core, core), f"{at['spans']:,.0f}", f"{at['dropped']:,.0f}", f"{at['cpu']:.1f} % of a CPU"]
+        line += [share(rows, "loss"), share(rows, "loss per CPU second")]
         calls = results["call"][core]
-        line = [core, f"{at['spans']:,.0f}", f"{at['cpu']:.1f} % of a CPU", f"{at['loss']:.1f} %"]
         line += [f"{median(row[name] for row in calls):,.1f} us" for name in ("p99.9", "p99.9 alone", "p99.99")]
         lines.append(line)
     python = ".".join(map(str, sys.version_info[:3]))
-    load = f"{min(loads):.1f} to {max(loads):.1f}"
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\nCPython {python}, {os.cpu_count()} CPUs; load average meanwhile {load}.\n"
+    pairs = "; ".join(f"{names.get(core, core)} {noted(rows)}" for core, rows in results["compute"].items())
+    load = f"load average meanwhile {min(loads):.1f} to {max(loads):.1f}"
+    where = f"CPython {python}, {os.cpu_count()} CPUs; {load}"
+    return f"{table}\n\nMedians, losses with {SURE:.0%} intervals; {pairs}. {where}.\n"
 
 
 def main() -> None:
     """Run the benchmark, or one of its processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=9, help="quiet ones; up to four times as many are tried")
-    parser.add_argument("--seconds", type=float, default=1.03, help="of each of three measurements of a pair")
+    parser.add_argument("--pairs", type=int, default=30, help="not disturbed; up to four times as many are made")
+    parser.add_argument("--batches", type=int, default=10, help="of 512 spans that are due in a pair")
     parser.add_argument("--rate", type=int, default=10_000, help="spans a second")
     parser.add_argument("--core", default="c", choices=("c", "py"))
     parser.add_argument("--compression", default="none", choices=("none", "gzip", "deflate"))
@@ -295,18 +367,10 @@ def run(options: argparse.Namespace) -> None:
         cores.choose(options.core)
     except ImportError as error:
         sys.exit(f"the {options.core} core cannot be imported ({error}): nothing is measured")
-    again = [sys.executable, __file__, "--compression", options.compression]
-    processes = []
-    workers = {}
+    workers: dict[str, Worker] = {}
     try:
         for core in ("stock", options.core):
-            # Each has a receiver of its own: it serves one connection, which stays open.
-            receiver = subprocess.Popen([*again, "--serve"], stdout=subprocess.PIPE, text=True)
-            processes.append(receiver)
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            port = receiver.stdout.readline().strip()
-            workers[core] = subprocess.Popen([*again, "--work", port, core], text=True, **pipes)
-            processes.append(workers[core])
+            workers[core] = Worker(core, options)
         results, loads = {}, [os.getloadavg()[0]]
         for what in ("compute", "call"):
             results[what] = measure(workers, what, options)
@@ -315,11 +379,10 @@ def run(options: argparse.Namespace) -> None:
         print(f"load average meanwhile: {min(loads):.1f} to {max(loads):.1f}")
         if options.markdown:
             options.markdown.parent.mkdir(parents=True, exist_ok=True)
-            options.markdown.write_text(markdown(results, loads), encoding="utf-8")
+            options.markdown.write_text(markdown(results, options, loads), encoding="utf-8")
     finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        for worker in workers.values():
+            worker.stop()
 
 
 if __name__ == "__main__":
