@@ -17,6 +17,7 @@ from opentelemetry.exporter.otlp.proto.http import metric_exporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
+from setups import instrument, without_turns
 
 import otel_fastpath
 
@@ -75,21 +76,9 @@ def compiled() -> Given:
 
 
 def _fastpath(asked: str) -> Given:
-    instrumentor = otel_fastpath.FastpathInstrumentor()
-    # The exception counters are no part of a measurement, and have budgets of their own.
-    instrumentor.instrument(core=asked, disabled="exceptions")
-    from otel_fastpath import core  # noqa: PLC0415  # stock goes without
-    from otel_fastpath.core import pace  # noqa: PLC0415
-
-    # valgrind is fifty times slower: there would be fifty times as many pauses in which others could run.
-    pace._STRETCH = pace._LONG_STRETCH = 1.0
-    if core.implementation()[0] != asked:
-        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
-    given = Given()
-    off = [f"{row.name}: {row.reason}" for row in instrumentor.status() if row.state.value == "skipped"]
-    if off:
-        raise RuntimeError("not applied: " + "; ".join(off))
-    return given
+    without_turns()
+    instrument(asked)
+    return Given()
 
 
 def nothing(given: Given) -> None:

@@ -17,21 +17,8 @@ from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc_export
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from setups import ATTRIBUTES, EVENT, instrument, without_turns
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
-from otel_fastpath import FastpathInstrumentor, core
-from otel_fastpath.core import pace
-
-ATTRIBUTES = {
-    "http.request.method": "GET",
-    "url.scheme": "http",
-    "server.address": "localhost",
-    "server.port": 8000,
-    "http.route": "/items/{item_id}",
-    "http.response.status_code": 200,
-    "network.protocol.version": "1.1",
-}
-EVENT = {"cache.hit": False, "cache.key": "item-4711", "cache.size": 512}
 FEW, MORE = 10, 110
 # More texts than the pure encoder keeps.
 DIFFERENT = 4096
@@ -96,15 +83,8 @@ def compiled() -> Given:
 
 
 def _fastpath(asked: str) -> Given:
-    # valgrind is fifty times slower: there would be fifty times as many pauses in which others could run.
-    pace._STRETCH = pace._LONG_STRETCH = 1.0
-    instrumentor = FastpathInstrumentor()
-    instrumentor.instrument(core=asked, disabled="exceptions")
-    if core.implementation()[0] != asked:
-        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
-    for row in instrumentor.status():
-        if row.name in {"otlp.http_spans", "otlp.grpc_spans"} and row.state.value != "applied":
-            raise RuntimeError(f"{row.name} is not applied: {row.reason}")
+    without_turns()
+    instrument(asked)
     return Given()
 
 
