@@ -16,10 +16,12 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
 
 # With a C compiler the compiled core must build: a silent fallback to the pure one would look as green.
+# A worker for each processor, up to four; who is done takes over what another has not come to.
+WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
 .PHONY: test
 test: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
 test: setup lint types
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(WORKERS) $(ARGS)
 
 .PHONY: test-all
 test-all:

@@ -35,8 +35,9 @@ def bare():
 
 
 @pytest.fixture
-def run(pytester):
-    """Run pytest on these tests, in a process of its own."""
+def run(pytester, monkeypatch):
+    """Run pytest on these tests, in a process of its own; it is no worker of pytest-xdist's where this one is."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
     def run(tests, *arguments):
         pytester.makepyfile(test_hooks=HOOKS + tests)

@@ -42,7 +42,7 @@ def base_url():
 def run(base_url, peer, mode):
     """What the probe prints."""
     command = [str(provide(PEERS[peer][0]) / "python"), str(HERE / "calls.py"), base_url, peer, mode]
-    done = subprocess.run(command, env=clean_environment({}), capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, env=clean_environment({}), capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -48,7 +48,7 @@ def base_url(tmp_path_factory):
 def run(environment, probe, *arguments):
     """What a probe prints in an environment."""
     command = [str(provide(environment) / "python"), str(PROBES / probe), *arguments]
-    done = subprocess.run(command, env=clean_environment({}), capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, env=clean_environment({}), capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return json.loads(_IDS.sub(r"\1...", done.stdout))

@@ -143,7 +143,9 @@ def test_error_types_without_end_are_recorded_all_the_same(run, telemetry, serie
     assert len(series._failed) == _call._MOST_ERROR_TYPES
 
 
-@pytest.mark.parametrize("key", [context._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation"])
+@pytest.mark.parametrize(
+    "key", [context._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation"], ids=["key", "name"]
+)
 def test_a_suppressed_call_is_the_hosts_alone(run, telemetry, exporter, series, reader, key):
     """No span, no duration."""
     token = context.attach(context.set_value(key, value=True))
