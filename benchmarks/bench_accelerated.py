@@ -12,6 +12,7 @@ from typing import Any
 # Scenarios are counted in forks: what every set-up would import is imported before.
 from openai import OpenAI
 from openai._models import construct_type
+from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from opentelemetry.trace import INVALID_SPAN
 
@@ -35,6 +36,7 @@ class Given:
         of: The module whose functions are called; looked up in it for each call, as it does itself.
         client: Of OpenAI's.
         chunks: Of a streamed answer.
+        pieces: Of a streamed legacy completion.
     """
 
     def __init__(self, of: Any, patches: tuple[str, ...]) -> None:
@@ -56,6 +58,19 @@ class Given:
                     "created": 1,
                     "model": "gpt-4o-mini",
                     "choices": [{"index": 0, "delta": {"content": f" word{number}"}, "finish_reason": None}],
+                },
+            )
+            for number in range(CHUNKS)
+        ]
+        self.pieces: list[Any] = [
+            construct_type(
+                type_=Completion,
+                value={
+                    "id": "cmpl-1",
+                    "object": "text_completion",
+                    "created": 1,
+                    "model": "gpt-3.5-turbo-instruct",
+                    "choices": [{"index": 0, "text": f" word{number}", "logprobs": None, "finish_reason": None}],
                 },
             )
             for number in range(CHUNKS)
@@ -85,7 +100,8 @@ def openinference() -> Given:
 
 def openinference_with_us() -> Given:
     """OpenInference's with our patches."""
-    return _openinference("openinference.redact", "openinference.accumulate", "openinference.chat_chunk")
+    names = ("redact", "accumulate", "chat_chunk", "chunk")
+    return _openinference(*(f"openinference.{name}" for name in names))
 
 
 def _openinference(*patches: str) -> Given:
@@ -120,3 +136,10 @@ def openinference_stream(given: Given) -> None:
     accumulator = given.of._ChatCompletionAccumulator(REQUEST, ChatCompletion)
     for chunk in given.chunks:
         accumulator.process_chunk(chunk)
+
+
+def openinference_legacy_stream(given: Given) -> None:
+    """What is made of 20 pieces of a legacy completion."""
+    accumulator = given.of._CompletionAccumulator(REQUEST, Completion)
+    for piece in given.pieces:
+        accumulator.process_chunk(piece)
