@@ -49,7 +49,7 @@ async def one_of_each(client, number=0):
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
-def test_memory_is_flat(kind, settings, environ):
+def test_memory_is_flat(kind, settings, environ, capsys):
     """However many calls were made: what they allocated is gone."""
     environ.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_and_event")
     kept = Kept()
@@ -57,18 +57,25 @@ def test_memory_is_flat(kind, settings, environ):
     async def many(client):
         for number in range(4):
             await one_of_each(client, number)
-        marks = [held()]
-        for _ in range(WINDOWS):
-            for number in range(ROUNDS):
+        marks = [held(0)]
+        for window in range(WINDOWS):
+            for number in range(1, ROUNDS + 1):
                 await one_of_each(client, number)
                 kept.clear()
-            marks.append(held())
+                if SOAK and number % (ROUNDS // 10) == 0:
+                    held(window * ROUNDS + number)
+            marks.append(held((window + 1) * ROUNDS))
         return marks
 
-    def held():
+    def held(rounds):
         kept.seen()
         gc.collect()
-        return tracemalloc.get_traced_memory()[0], sys.getallocatedblocks(), len(gc.get_objects()), resident()
+        found = tracemalloc.get_traced_memory()[0], sys.getallocatedblocks(), len(gc.get_objects()), resident()
+        if SOAK:
+            with capsys.disabled():
+                told = "{:,} B, {:,} blocks, {:,} objects, {:.1f} MB".format(*found)
+                print(f"\n{kind}, {6 * rounds:,} calls: {told}", end="")  # noqa: T201  # what a soak is run for
+        return found
 
     # To follow every allocation takes as long again as the calls: the soak does with what the interpreter counts.
     if not SOAK:
@@ -79,9 +86,6 @@ def test_memory_is_flat(kind, settings, environ):
     finally:
         tracemalloc.stop()
         kept.shut_down()
-    for number, (size, blocks, objects, megabytes) in enumerate(marks):
-        told = f"{size:,} B, {blocks:,} blocks, {objects:,} objects, {megabytes:.1f} MB"
-        print(f"{kind}, {6 * ROUNDS * number:,} calls: {told}")  # noqa: T201  # a soak is run for its figures
     grown = [[after - before for before, after in zip(*pair, strict=True)] for pair in itertools.pairwise(marks)]
     sizes, blocks, objects, megabytes = map(min, zip(*grown, strict=True))
     assert sizes < MOST_BYTES
