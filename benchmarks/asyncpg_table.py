@@ -2,9 +2,11 @@
 
     make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
-The server is DATABASE_URL's, or one of our own for as long as this runs. Each way of looking at a query has a process;
-they take turns, and what one adds is the median of its differences to the bare process's turns: CPU of the thread that
-runs the event loop. Spans go to a batch processor whose thread never wakes.
+The server is DATABASE_URL's, or one of our own for as long as this runs. A process looks at queries in one way, and knows
+asyncpg's method as it was before, too: it asks by each in turns, and what is added is the median of the differences. Where
+things come to lie in memory differs from process to process by as much as a cheap hook costs, so that each way has
+several processes, one after the other, and the table has the middle of theirs. Times are CPU of the thread that runs the
+event loop. Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
@@ -53,10 +55,18 @@ ROWS = (
     Row("not sampled", "official, not sampled", "ours, not sampled"),
     Row("no SDK", "official, no SDK", "ours, no SDK"),
     Row("suppressed", "official, suppressed", "ours, suppressed"),
+    Row("nothing: bare against bare", "", "bare"),
 )
-MODES = ("bare", *dict.fromkeys(mode for row in ROWS for mode in row[1:]))
-ROUNDS, QUERIES, WARM_UP = 80, 200, 20
+MODES = tuple(dict.fromkeys(mode for row in ROWS for mode in row[1:] if mode))
+STARTS, ROUNDS, QUERIES, WARM_UP = 6, 20, 200, 20
 DISTRIBUTIONS = ("asyncpg", "opentelemetry-sdk", "opentelemetry-instrumentation-asyncpg")
+
+
+class Turn(NamedTuple):
+    """CPU microseconds of a query in one turn of a process."""
+
+    bare: float
+    looked_at: float
 
 
 @contextlib.contextmanager
@@ -72,32 +82,44 @@ def _server() -> Iterator[str]:
 
 
 async def _work(mode: str, url: str) -> None:
-    """One of the processes: for each line that comes in, the CPU microseconds of a query."""
-    import asyncpg  # noqa: PLC0415  # instrumented first, where that is how it is used
-    from opentelemetry.instrumentation.utils import suppress_instrumentation  # noqa: PLC0415  # likewise
+    """One of the processes: a turn for each line that comes in."""
+    import asyncpg  # noqa: PLC0415  # instrumented below
+    from opentelemetry.instrumentation.utils import suppress_instrumentation  # noqa: PLC0415  # only where it is used
 
+    # Within it no other hook of ours or theirs runs: its statement is in the connection's cache.
+    asyncpg.Connection.bare = asyncpg.Connection.fetchrow
     bench.instrument(mode)
     connection = await asyncpg.connect(url)
     await connection.execute(
         "CREATE TEMP TABLE bench_t (id int PRIMARY KEY, v text); INSERT INTO bench_t VALUES (1, 'x')"
     )
+
+    async def bare(count: int) -> None:
+        for _ in range(count):
+            await connection.bare(bench.QUERY, 1)
+
+    async def looked_at(count: int) -> None:
+        for _ in range(count):
+            await connection.fetchrow(bench.QUERY, 1)
+
     loop = asyncio.get_running_loop()
     with suppress_instrumentation() if "suppressed" in mode else contextlib.nullcontext():
         print("ready", flush=True)
         while await loop.run_in_executor(None, sys.stdin.readline):
-            for _ in range(WARM_UP):
-                await connection.fetchrow(bench.QUERY, 1)
-            started = time.thread_time()
-            for _ in range(QUERIES):
-                await connection.fetchrow(bench.QUERY, 1)
-            print((time.thread_time() - started) / QUERIES * 1e6, flush=True)
+            spent = {}
+            for queries in random.sample((bare, looked_at), 2):
+                await queries(WARM_UP)
+                started = time.thread_time()
+                await queries(QUERIES)
+                spent[queries] = (time.thread_time() - started) / QUERIES * 1e6
+            print(spent[bare], spent[looked_at], flush=True)
     await connection.close()
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
-    """Mode -> CPU microseconds per query of each round."""
-    found: dict[str, list[float]] = {mode: [] for mode in MODES}
-    with _server() as url, contextlib.ExitStack() as stack:
+def _start(url: str, rounds: int) -> dict[str, list[Turn]]:
+    """Mode -> the turns of a process of its own; the processes take turns with each other."""
+    found: dict[str, list[Turn]] = {mode: [] for mode in MODES}
+    with contextlib.ExitStack() as stack:
         workers: dict[str, Any] = {}
         for mode in MODES:
             command = [sys.executable, __file__, "--worker", mode, url]
@@ -110,44 +132,61 @@ def measure(rounds: int) -> dict[str, list[float]]:
             for mode in random.sample(MODES, len(MODES)):
                 workers[mode].stdin.write("\n")
                 workers[mode].stdin.flush()
-                found[mode].append(float(workers[mode].stdout.readline()))
+                found[mode].append(Turn(*map(float, workers[mode].stdout.readline().split())))
         for worker in workers.values():
             worker.stdin.close()
     return found
 
 
-def table(found: dict[str, list[float]]) -> str:
+def measure(starts: int, rounds: int) -> list[dict[str, list[Turn]]]:
+    """What `_start` gives, for each start."""
+    with _server() as url:
+        return [_start(url, rounds) for _ in range(starts)]
+
+
+def table(found: list[dict[str, list[Turn]]]) -> str:
     """As Markdown."""
     added = {
-        mode: statistics.median(one - bare for one, bare in zip(each, found["bare"], strict=True))
-        for mode, each in found.items()
+        mode: [statistics.median(turn.looked_at - turn.bare for turn in start[mode]) for start in found]
+        for mode in MODES
     }
     lines = ["| `fetchrow` | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|"]
     for row in ROWS:
-        stock, ours = added[row.official], added[row.ours]
-        ratio = f"1/{stock / ours:.1f}" if ours > 0 else "-"
-        lines.append(f"| {row.title} | {stock:.1f} us | {ours:.1f} us | {ratio} |")
+        ours = statistics.median(added[row.ours])
+        ratio = ""
+        if row.official:
+            stock = statistics.median(added[row.official])
+            ratio = f"1/{stock / ours:.1f}" if ours > 0 else "-"
+        lines.append(f"| {row.title} | {_said(added.get(row.official))} | {_said(added[row.ours])} | {ratio} |")
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
-    bare = statistics.median(found["bare"])
+    bare = statistics.median(turn.bare for start in found for turns in start.values() for turn in turns)
+    turns = len(found[0]["bare"])
     said = (
         f"CPU of the event loop's thread for a query on a real PostgreSQL over loopback, beyond the {bare:.0f} us that "
-        f"it takes bare: medians of the differences to bare in {len(found['bare'])} rounds of {QUERIES} queries, in "
-        f"turns. Python {platform.python_version()}, {parts}."
+        f"it takes bare: medians of {len(found)} processes (least to most), each the median of the differences to bare "
+        f"in {turns} turns of {QUERIES} queries. Python {platform.python_version()}, {parts}."
     )
     return "\n".join((*lines, "", said))
+
+
+def _said(added: list[float] | None) -> str:
+    if added is None:
+        return ""
+    return f"{statistics.median(added):.1f} us ({min(added):.1f} to {max(added):.1f})"
 
 
 def main() -> int:
     """Print the table, and write it where that is wanted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"each of {QUERIES} queries in each mode")
+    parser.add_argument("--starts", type=int, default=STARTS, help="how many processes each mode has, one by one")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns of each, of {QUERIES} queries")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         asyncio.run(_work(*options.worker))
         return 0
-    made = table(measure(options.rounds))
+    made = table(measure(options.starts, options.rounds))
     print(made)
     if options.markdown:
         options.markdown.parent.mkdir(parents=True, exist_ok=True)
