@@ -2,11 +2,11 @@
 
     make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
-The server is DATABASE_URL's, or one of our own for as long as this runs. A process looks at queries in one way, and knows
-asyncpg's method as it was before, too: it asks by each in turns, and what is added is the median of the differences. Where
-things come to lie in memory differs from process to process by as much as a cheap hook costs, so that each way has
-several processes, one after the other, and the table has the middle of theirs. Times are CPU of the thread that runs the
-event loop. Spans go to a batch processor whose thread never wakes.
+The server is DATABASE_URL's, or one of our own for as long as this runs. A process looks at queries in one way, and
+knows asyncpg's method as it was before, too: it asks by each in turns, and what is added is the median of the
+differences. Where things come to lie in memory differs from process to process by as much as a cheap hook costs, so
+that each way has several processes, one after the other, and the table has the middle of theirs. Times are CPU of the
+thread that runs the event loop. Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
