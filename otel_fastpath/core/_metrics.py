@@ -113,8 +113,10 @@ def _is_open(recorder: Any, amount: Any) -> bool:
     if recorder.is_refused:
         return False
     if recorder.config is not None:
-        config = c_at(recorder.config, "_config", 0) if COMPILED else recorder.config["_config"]
-        if not (c_read_at(config, "is_enabled", 0) if COMPILED else config.is_enabled):
+        if COMPILED:
+            if not c_read_at(c_at(recorder.config, "_config", 0), "is_enabled", 0):
+                return False
+        elif not recorder.config["_config"].is_enabled:
             return False
     if COMPILED:
         if not c_is_amount(amount, recorder.is_signed):
@@ -230,10 +232,12 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
     span_id = trace_id = None
     sampled = stale = False
     if recorder.samples:
-        if COMPILED or context is not None or _context_api._RUNTIME_CONTEXT is not _runtime:
-            held = _span_in(context)
-        else:
+        if context is None and not COMPILED and _context_api._RUNTIME_CONTEXT is _runtime:
             held = _variable.get().get(_SPAN_KEY)
+        elif type(context) is Context:
+            held = c_at(context, _SPAN_KEY, 0) if COMPILED else context.get(_SPAN_KEY)
+        else:
+            held = _outer_span(context)
         span = None
         if held is not None and isinstance(held, Identity):
             span = held  # of the type that the compiled core reads without a look-up
@@ -349,13 +353,6 @@ def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) ->
         attributes=None if attributes is None else dict(attributes),
     )
     return made
-
-
-def _span_in(context: Any) -> Any:
-    """What the context (None: the current one) has as its span, or None."""
-    if COMPILED and type(context) is Context:
-        return c_at(context, _SPAN_KEY, 0)
-    return _outer_span(context)
 
 
 def _span_context(held: Any, context: Any) -> Any:

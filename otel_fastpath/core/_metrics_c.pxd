@@ -79,6 +79,4 @@ cdef _pass_on(Cell cell, object amount, object attributes, object context, bint 
 
 cdef _measurement(object instrument, object amount, object attributes, object context)
 
-cdef _span_in(object context)
-
 cdef tuple _span_context(object held, object context)

@@ -65,8 +65,9 @@ class Reading:
             if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips
-            if self._times is not None:
-                self._times.record(now - self._last, call.context)
+            times = self._times
+            if times is not None:
+                times.record(now - self._last, call.context)
             elif call.has_times:
                 self._times = call.early_chunk(now - self._last)
             self._last = now

@@ -18,7 +18,7 @@ cdef class Reading:
     cdef int _skips
     cdef BoundHistogram _times
     cdef public bint is_reading
-    @cython.locals(call=Call, now=double)
+    @cython.locals(call=Call, now=double, times=BoundHistogram)
     cdef _took(self, object chunk)
 
 cdef class Reads(Reading):
