@@ -160,6 +160,6 @@ ROWS = {
 if __name__ == "__main__":
     from table import main
 
-    sys.exit(
-        main("A span in other libraries", "bench_peers", ROWS, ("stock", "fastpath", "sentry", "ddtrace", "logfire"))
-    )
+    libraries = ("sentry", "ddtrace", "logfire")
+    distributions = ("sentry-sdk", "ddtrace", "logfire")
+    sys.exit(main("A span in other libraries", "bench_peers", ROWS, ("stock", "fastpath", *libraries), distributions))

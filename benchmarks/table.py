@@ -31,8 +31,14 @@ FOLDER = Path(__file__).resolve().parent
 THOUSAND = 1000
 
 
-def main(title: str, module: str, rows: Mapping[str, Sequence[Callable[..., Any]]], setups: Sequence[str]) -> int:
-    """Measure, print, and write what was asked for."""
+def main(
+    title: str,
+    module: str,
+    rows: Mapping[str, Sequence[Callable[..., Any]]],
+    setups: Sequence[str],
+    distributions: Sequence[str] = (),
+) -> int:
+    """Measure, print, and write what was asked for; `distributions` are named with their versions, too."""
     parser = argparse.ArgumentParser(description=f"{title}: {', '.join(setups)}, side by side.")
     parser.add_argument("--only", default="", help="rows whose name has this in it")
     parser.add_argument("--cycles", type=int, default=100, help="blocks of each row and set-up (default %(default)s)")
@@ -48,7 +54,8 @@ def main(title: str, module: str, rows: Mapping[str, Sequence[Callable[..., Any]
     show = progress.bar(sys.stderr)
     counted = {} if options.no_instructions else instructions(module, chosen, setups, show)
     times, failed = ({}, {}) if options.no_times else timed(module, chosen, setups, options.cycles, show)
-    document = _document(title, chosen, setups, counted, times, failed)
+    named = (*declare.DEFAULT_DISTRIBUTIONS, *distributions)
+    document = _document(title, chosen, setups, counted, times, failed, named)
     write(options, document, {"title": title, "instructions": counted, "microseconds": times, "failed": failed})
     return 0 if counted or times else 4
 
@@ -124,6 +131,7 @@ def _document(
     counted: Mapping[str, Mapping[str, float]],
     times: Mapping[str, Mapping[str, float]],
     failed: Mapping[str, str],
+    distributions: Sequence[str],
 ) -> Document:
     columns = ["operation"]
     columns += [f">{setup}, 1,000 instr." for setup in setups] if counted else []
@@ -147,7 +155,7 @@ def _document(
         title=title,
         summary=Cell("times: medians of blocks taken in turns; compare columns, not runs"),
         tables=(Table(tuple(columns), tuple(lines)),),
-        facts=fact_lines(facts(declare.DEFAULT_DISTRIBUTIONS)),
+        facts=fact_lines(facts(distributions)),
         notes=tuple(f"not measured: {name}: {why}" for name, why in failed.items()),
     )
 

@@ -16,6 +16,6 @@ def test_a_part_passes_as_without_us():
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,7 @@
 """The demo: what it sends, what it compares, what it leaves behind."""
 
 import asyncio
+import contextlib
 import copy
 import json
 import os
@@ -188,6 +189,10 @@ def start_demo(tmp_path):
 
     yield start
     for process in started:
+        # It ends what it started; killed, it would leave that behind.
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=PATIENCE)
         process.kill()
         process.wait()
         process.stdout.close()

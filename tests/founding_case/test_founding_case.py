@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -41,6 +42,10 @@ def start(tmp_path):
 
     yield run
     for process in started:
+        # It ends what it started; killed, it would leave that behind.
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=PATIENCE)
         process.kill()
         process.wait()
         process.stdout.close()
