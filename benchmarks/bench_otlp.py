@@ -1,4 +1,4 @@
-"""Encoding spans to OTLP, as the HTTP exporter does: what a hundred more in a batch take, and a batch of one.
+"""Exporting spans as the HTTP exporter does: what encoding a hundred more takes, or a batch of one, and sending it.
 
     python benchmarks/bench_otlp.py                 the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml --only otlp
@@ -13,10 +13,13 @@ import sys
 from itertools import cycle
 from typing import Any
 
+from opentelemetry.exporter.http.transport._requests import RequestsHTTPTransport
 from opentelemetry.exporter.otlp.proto.grpc import trace_exporter as grpc_exporter
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from requests import Response
+from requests.adapters import BaseAdapter
 from setups import ATTRIBUTES, EVENT, instrument, without_turns
 
 FEW, MORE = 10, 110
@@ -36,6 +39,19 @@ class Keep(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
+class Answer(BaseAdapter):
+    """Takes the place of the network, below the session of an exporter."""
+
+    def send(self, _request: Any, **_: Any) -> Response:  # type: ignore[override]
+        """Success at once."""
+        response = Response()
+        response.status_code = 200
+        return response
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
 class Given:
     """What the callables of this file work with: batches by name, each a list of 110 spans."""
 
@@ -49,6 +65,10 @@ class Given:
         self.events = recorded(plain, events=2)
         self.scopes = recorded(plain, scopes=3)
         spans = recorded(different)
+        self.transport = RequestsHTTPTransport()
+        self.transport._session.mount("http://", Answer())
+        # What is read of the environment takes as long as there is environment.
+        self.transport._session.trust_env = False
         self.different = cycle([spans[at : at + MORE] for at in range(0, len(spans) - MORE, MORE)])
 
 
@@ -100,6 +120,14 @@ def nothing(given: Given) -> None:
 def one(given: Given) -> None:
     """A batch of one span, with what is once per batch."""
     encode(given.plain[:1])
+
+
+HEADERS = {"content-type": "application/x-protobuf", "user-agent": "OTel-OTLP-Exporter-Python"}
+
+
+def send(given: Given) -> None:
+    """What sending takes above the connection."""
+    given.transport.request("POST", "http://localhost:4318/v1/traces", headers=HEADERS, data=b"spans", timeout=10)
 
 
 def without_10(given: Given) -> None:
@@ -191,6 +219,7 @@ ROWS = {
     "same, and a text of 500 characters": (long_10, long_110),
     "same, and 2 events of 3 attributes": (events_10, events_110),
     "a batch of one span, 7 attributes": (nothing, one),
+    "sending a batch over HTTP, above the connection": (nothing, send),
 }
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ def all_patches() -> tuple[Patch, ...]:
         logs,
         metrics,
         openinference_openai,
+        otlp_http,
         otlp_metrics,
         otlp_trace,
         propagation,
@@ -37,4 +38,5 @@ def all_patches() -> tuple[Patch, ...]:
         *logs.PATCHES,
         *otlp_trace.PATCHES,
         *otlp_metrics.PATCHES,
+        *otlp_http.PATCHES,
     )

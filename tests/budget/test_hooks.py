@@ -39,6 +39,7 @@ RUN_BY = {
     "logs.*": "log record, exception of 5 frames",
     "otlp.http_spans": "otlp, one more span, 7 attributes",
     "otlp.grpc_spans": "otlp over grpc, one more span, 7 attributes",
+    "otlp.http_request": "otlp, sending a batch over HTTP",
     "otlp.*_metrics": "OTLP, 128 histogram points",
     "otlp.http_metrics_count": "collect and encode 128 histogram points",
     "asyncpg.execute": "asyncpg, fetchrow",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from harness import released
 from harness.paths import UpstreamError
 from harness.sources import NotFoundError, fingerprint
+from packaging.version import Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,10 @@ DISTRIBUTIONS = (
     "opentelemetry-exporter-otlp-proto-common",
     "opentelemetry-exporter-otlp-proto-http",
     "opentelemetry-exporter-otlp-proto-grpc",
+    "opentelemetry-exporter-http-transport",
 )
+# This one is numbered as a beta, 0.66b1 with 1.45.1, and is there from that minor version on.
+BETA = {"opentelemetry-exporter-http-transport": 45}
 
 
 def fingerprints(
@@ -42,12 +46,21 @@ def fingerprints(
     found: dict[str, list[str]] = {}
     missing: dict[str, list[str]] = {}
     for version in versions:
-        roots = [released.wheel(distribution, version) for distribution in distributions]
+        numbers = ((distribution, number_of(distribution, version)) for distribution in distributions)
+        roots = [released.wheel(distribution, number) for distribution, number in numbers if number]
         try:
             found.setdefault(fingerprint(roots, target), []).append(version)
         except NotFoundError as reason:
             missing.setdefault(str(reason), []).append(version)
     return found, missing
+
+
+def number_of(distribution: str, version: str) -> str | None:
+    """The distribution's own number in the release of this version; None: it was no part of it."""
+    if distribution not in BETA:
+        return version
+    release = Version(version)
+    return f"0.{release.minor + 21}b{release.micro}" if release.minor >= BETA[distribution] else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
