@@ -51,7 +51,12 @@ THIRD_PARTIES = {
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {"openai", "asyncpg", "fastapi", "starlette", "httpx", "httpcore", "requests"}
 # The last three are what Python 3.10 does not have in its standard library.
-IN_FUNCTIONS = {"wrap": APPLICATIONS, "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"}}
+# An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
+IN_FUNCTIONS = {
+    "sdk": {"requests"},
+    "wrap": APPLICATIONS,
+    "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"},
+}
 # Patched modules: importing one is the application's decision.
 PATCHED = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.", "opentelemetry.proto")
 DECIDES = {"instrumentor": "opentelemetry.instrumentation.instrumentor"}

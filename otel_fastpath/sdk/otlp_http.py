@@ -64,18 +64,17 @@ class _Requests:
     """The requests of all transports, each kept for as long as what it is made of stays."""
 
     def __init__(self) -> None:
-        from requests import PreparedRequest, Request, Session, sessions  # noqa: PLC0415  # only where it is patched
+        from requests import PreparedRequest, Request, Session, sessions  # noqa: PLC0415  # as upstream does: when it sends
 
         self._request = Request
         self._session = Session
         self._kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
         places = ((_OF_SESSION, Session), (_OF_MODULE, sessions), (_OF_PREPARED, PreparedRequest))
         self._used = tuple(functools.partial(operator.itemgetter(*names), vars(owner)) for names, owner in places)
-        self._as_read = self._read()
         self._netrc_auth = vars(sessions)["get_netrc_auth"]
-        for used in (used for each in self._as_read for used in each):
-            if not _own(used):
-                raise SkipError(f"a request is not prepared by the code of requests alone, but by {used!r}")
+        read = self._read()
+        # Where somebody was before us, every request differs from what was read: upstream's way is taken.
+        self._as_read = read if all(_own(used) for each in read for used in each) else ()
 
     def _read(self) -> tuple[Any, ...]:
         return tuple([read() for read in self._used])
@@ -126,7 +125,7 @@ def _make(original: Callable[..., Any]) -> Any:
     result = getattr(original, "__globals__", {}).get("RequestsHTTPResult")
     if result is None:
         raise SkipError(f"RequestsHTTPTransport.request is not upstream's own, but {original!r}")
-    requests = _Requests()
+    requests = functools.cache(_Requests)
 
     @functools.wraps(original)
     def request(
@@ -139,7 +138,7 @@ def _make(original: Callable[..., Any]) -> Any:
         data: bytes | None = None,
     ) -> Any:
         try:
-            prepared = requests.prepared(self, method, url, headers, data)
+            prepared = requests().prepared(self, method, url, headers, data)
             settings = prepared and self._session.merge_environment_settings(prepared.url, {}, None, None, None)
         except Exception as error:
             # What cannot be prepared is upstream's to refuse.
@@ -151,10 +150,10 @@ def _make(original: Callable[..., Any]) -> Any:
         try:
             response = self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
         except Exception as error:
-            requests.forget(self)
+            requests().forget(self)
             return result(error=error)
         if response.status_code not in _SUCCESS:
-            requests.forget(self)
+            requests().forget(self)
         return result(status_code=response.status_code, reason=response.reason, response=response)
 
     return request

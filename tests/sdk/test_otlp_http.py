@@ -12,7 +12,6 @@ from opentelemetry.exporter.http.transport._requests import RequestsHTTPTranspor
 from requests.adapters import HTTPAdapter
 
 from otel_fastpath.core import faults
-from otel_fastpath.patching import SkipError
 from otel_fastpath.sdk import otlp_http
 
 STOCK = RequestsHTTPTransport.request
@@ -210,18 +209,21 @@ def test_somebody_elses_request_is_called(receiver, monkeypatch, name):
     assert len(receiver.got) == 3
 
 
-def test_somebody_elses_request_from_before(monkeypatch):
-    """Where preparing is not that of requests alone when we come, upstream's way stays, and the reason is told."""
-    original = requests.Session.request
+@pytest.mark.usefixtures("fast")
+def test_somebody_elses_request_from_before(receiver, monkeypatch):
+    """Where preparing is not that of requests alone when we come, it is called each time, too."""
+    calls, original = [], requests.Session.request
 
     @functools.wraps(original)
-    def request(*args, **options):
+    def counted(*args, **options):
+        calls.append(args[0])
         return original(*args, **options)
 
-    monkeypatch.setattr(requests.Session, "request", request)
-    [patch] = otlp_http.PATCHES
-    with pytest.raises(SkipError, match="not prepared by the code of requests alone"):
-        patch.make(STOCK)
+    monkeypatch.setattr(requests.Session, "request", counted)
+    transport = RequestsHTTPTransport()
+    for _ in range(3):
+        sent(transport, receiver)
+    assert calls == [transport._session] * 3
 
 
 @pytest.mark.usefixtures("fast")
