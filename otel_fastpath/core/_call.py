@@ -101,7 +101,8 @@ class Call:
                 self._token = None
                 detach(token)
             if self.series is not None:
-                self.series.record(perf_counter() - self._started)
+                bound = self.series.bound
+                bound.record(perf_counter() - self._started)
             if self._is_ours:
                 self.span.end()
         except Exception as error:
@@ -121,7 +122,7 @@ class Call:
                 if failure.type:
                     self.series.record_failed(seconds, failure)
                 else:
-                    self.series.record(seconds)
+                    self.series.bound.record(seconds)
             if self.recording and failure.type:
                 self._tell(failure, error)
             if self._is_ours:
@@ -150,7 +151,7 @@ class Plan:
         name: Of the span.
         attributes: Of the span at its start; nobody changes them.
         series: Where the duration goes; None: nowhere.
-        rows: Records the number of rows; None: it is not wanted.
+        rows: Where the number of rows goes; None: it is not wanted.
         is_quiet: Whether the query is not looked at.
     """
 
@@ -220,7 +221,7 @@ class Query(Call):
     def told(self, number: Any) -> None:
         """Say how many rows were returned."""
         if self.plan.rows is not None and self.series is not None:
-            self.plan.rows(number)
+            self.plan.rows.record(number)
         if self.recording and self.link.active.options.rows:
             self.span.set_attribute("db.response.returned_rows", number)
 

@@ -1,6 +1,7 @@
 # C types for the compiled twin of _call.py.
 import cython
 
+from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more, c_version
 from otel_fastpath.core._identity_c cimport Dropped
 from otel_fastpath.core._scope_c cimport attach, detach
@@ -39,6 +40,7 @@ cdef class Call:
     cdef public object series
     cdef public object span
     cpdef leave(self)
+    @cython.locals(bound=BoundHistogram)
     cpdef end(self)
     cpdef fail(self, object error)
     cdef _tell(self, object failure, object error)
@@ -47,7 +49,7 @@ cdef class Plan:
     cdef public dict attributes
     cdef public bint is_quiet
     cdef public object name
-    cdef public object rows
+    cdef public BoundHistogram rows
     cdef public object series
 
 cdef class Link:

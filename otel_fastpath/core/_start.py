@@ -53,6 +53,9 @@ _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAM
 _BOTH_IDS = 192
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
+# In the place of a spare span: what would be dropped whatever it is need not be made.
+_GIVE_UP = object()
+
 _make_plan: Any = None
 
 
@@ -74,7 +77,10 @@ def start_span(
     sets: Any,
     spare: Any = None,
 ) -> Any:
-    """Start a span as upstream's `Tracer.start_span` does; None where that must. `spare`: a dropped one of nobody's."""
+    """Start a span as upstream's `Tracer.start_span` does; None where that must.
+
+    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then.
+    """
     try:
         plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
     except AttributeError:
@@ -90,15 +96,21 @@ def start_span(
     if outer is not None:
         own: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
         if own is None or own.trace_flags >= INVALID:
+            if own is None and _gives_up(plan, spare) and _is_dropped_below(plan, outer):
+                return spare
             found = _foreign_parent(plan, outer)
             if found is None:
                 return None
             parent, trace_id, flags, state, rule = found
         else:
+            rule = plan.local_sampled if own.trace_flags & 1 else plan.local_not_sampled
+            if rule == DROP and _gives_up(plan, spare):
+                return spare
             parent = own.made_context or Identity.get_span_context(own)
             trace_id = c_item(parent, 0) if COMPILED else parent[0]
-            rule = plan.local_sampled if own.trace_flags & 1 else plan.local_not_sampled
             state, flags = own.trace_state, own.trace_flags & ~1  # left: whether the trace id is random
+    elif rule == DROP and _gives_up(plan, spare):
+        return spare
     config = plan.config
     is_on = tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
     if not is_on:
@@ -195,45 +207,27 @@ def _asking(
     return made_span
 
 
-def drops(tracer: Any) -> Any:
-    """Whether a span that is started now would be dropped, whatever its name and attributes; False: not for certain."""
-    plan = _plan_of(tracer)
-    if plan is None or plan.metrics is not None or plan.config is None:
-        return False
-    outer = _outer_span(None)
-    if outer is None:
-        return plan.root == DROP
-    if isinstance(outer, Identity):
-        flags = outer.trace_flags
-        return flags < INVALID and (plan.local_sampled if flags & 1 else plan.local_not_sampled) == DROP
+def start_if_kept(tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+    """Start a span in the current context; None: it would be dropped whatever it is; NotImplemented: upstream must."""
+    span = start_span(tracer, name, None, kind, attributes, (), start, True, True, _GIVE_UP)  # noqa: FBT003  # as upstream
+    return None if span is _GIVE_UP else NotImplemented if span is None else span
+
+
+def _gives_up(plan: Any, spare: Any) -> bool:
+    """Whether who starts a span does without one that is dropped; its metrics and its generator need it."""
+    return spare is _GIVE_UP and plan.metrics is None and plan.config is not None
+
+
+def _is_dropped_below(plan: Any, outer: Any) -> bool:
+    """Whether children of a span that is not of this core are dropped; False: not for certain."""
     if type(outer) is not NonRecordingSpan:
         return False
     found = outer._context
     if type(found) is not SpanContext or not found[5]:
         return False
     if found[2]:
-        return (plan.remote_sampled if found[3] & 1 else plan.remote_not_sampled) == DROP
-    return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP
-
-
-def start_if_kept(tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
-    """Start a span in the current context; None: it would be dropped; NotImplemented: upstream must start it."""
-    if drops(tracer):
-        return None
-    span = start_span(tracer, name, None, kind, attributes, (), start, True, True)  # noqa: FBT003  # as upstream has it
-    return NotImplemented if span is None else span
-
-
-# `start_span` does the same without this call, and in the pure core without that of `_outer_span`.
-def _plan_of(tracer: Any) -> Any:
-    """The tracer's plan, made anew where processors were added; None where upstream must start the span."""
-    try:
-        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
-    except AttributeError:
-        return _make_plan(tracer)
-    if COMPILED:
-        return plan if c_read(plan.processor, "_span_processors") is plan.processors else _make_plan(tracer)
-    return plan if plan.processor._span_processors is plan.processors else _make_plan(tracer)
+        return (plan.remote_sampled if found[3] & 1 else plan.remote_not_sampled) == DROP  # type: ignore[no-any-return]
+    return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP  # type: ignore[no-any-return]
 
 
 def _outer_span(context: Any) -> Any:

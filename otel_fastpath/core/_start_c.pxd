@@ -43,15 +43,15 @@ cdef int RATIO
 cdef object _BOTH_IDS
 cdef tuple _DECISIONS
 cdef dict _RULES
+cdef object _GIVE_UP
 cdef object _make_plan
 
 cdef _outer_span(object context)
 
-@cython.locals(plan=Plan)
-cdef _plan_of(object tracer)
+cdef bint _gives_up(Plan plan, object spare) except -1
 
-@cython.locals(plan=Plan, found=tuple, flags=cython.int)
-cpdef drops(object tracer)
+@cython.locals(found=tuple)
+cdef bint _is_dropped_below(Plan plan, object outer) except -1
 
 cdef _foreign_parent(Plan plan, object outer)
 

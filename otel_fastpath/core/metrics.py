@@ -66,6 +66,8 @@ _BUCKET_FACTORY: Any = ExemplarBucket
 # the order of the keys differs, and without end where a view takes an attribute away.
 _LEAST: Final = 1024
 _EACH: Final = 4
+# Beyond it an int may have no place in a double.
+_EXACT: Final = 1 << 53
 
 
 def _is_upstream(value: Any, *kinds: type) -> bool:
@@ -255,8 +257,8 @@ def _is_plain(attributes: dict[str, Any]) -> bool:
 
 
 def _doubles(boundaries: Any) -> bytes:
-    """The boundaries as C doubles, where that is what they are."""
-    if all(type(each) is float for each in boundaries):
+    """The boundaries as C doubles, where they are no other numbers then."""
+    if all(type(each) is float or (type(each) is int and abs(each) <= _EXACT) for each in boundaries):
         return struct.pack(f"{len(boundaries)}d", *boundaries)
     return b""
 

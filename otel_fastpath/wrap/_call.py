@@ -117,16 +117,19 @@ class Series:
         histogram: In seconds.
         attributes: Those of a call that succeeds.
         status_key: What is taken over from a failure's attributes where it is there: "db.response.status_code".
+
+    Attributes:
+        bound: The histogram with the attributes of a call that succeeds.
     """
 
-    __slots__ = ("_attributes", "_failed", "_histogram", "_status_key", "record")
+    __slots__ = ("_attributes", "_failed", "_histogram", "_status_key", "bound")
 
     def __init__(self, histogram: Histogram, attributes: Mapping[str, Any], status_key: str = "") -> None:
         self._histogram = histogram
         self._attributes = attributes
         self._status_key = status_key
         self._failed: dict[str, Any] = {}
-        self.record: Callable[[float], None] = bind(histogram, attributes).record
+        self.bound = bind(histogram, attributes)
 
     def record_failed(self, seconds: float, failure: Failure) -> None:
         """Record a call that failed."""

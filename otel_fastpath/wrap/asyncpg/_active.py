@@ -173,7 +173,7 @@ class Plans:
         summary = query.stated(prefix)
         if summary:
             attributes["db.query.summary"] = summary
-        rows = bind(active.rows, attributes).record
+        rows = bind(active.rows, attributes)
         if query.summary.procedure:
             attributes["db.stored_procedure.name"] = query.summary.procedure
         return Series(active.durations, attributes, "db.response.status_code"), rows
