@@ -53,22 +53,22 @@ _new_link: Any = None
 _tracer_class: Any = None
 _our_start_span: Any = None
 _version: Any = 0
-_start_if_kept: Any = None
+_spans: Any = None
 
 
-def watch_tracer(tracer_class: Any, start_span: Any, start_if_kept: Any) -> None:
+def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
     """Say what starts a span of the SDK's unless it would be dropped; a call needs none then.
 
     Args:
         tracer_class: `opentelemetry.sdk.trace.Tracer`; None: it is upstream's own again.
         start_span: What stands in its place for as long as nobody wraps it.
-        start_if_kept: `core._start.start_if_kept`.
+        spans: A `core._start.KeptSpans`; None with it.
     """
-    global _tracer_class, _our_start_span, _version, _start_if_kept
+    global _tracer_class, _our_start_span, _version, _spans
     _tracer_class = tracer_class
     _our_start_span = start_span
     _version = 0
-    _start_if_kept = start_if_kept
+    _spans = spans
 
 
 def activate(active: Any, new_link: Any) -> None:
@@ -104,7 +104,10 @@ class Call:
                 bound = self.series.bound
                 bound.record(perf_counter() - self._started)
             if self._is_ours:
-                self.span.end()
+                if COMPILED and _spans is not None:
+                    _spans.end(self.span)
+                else:
+                    self.span.end()
         except Exception as error:
             faults.report(_END, error)
 
@@ -275,7 +278,7 @@ def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: An
     """
     if _is_ours(tracer):
         try:
-            span = _start_if_kept(tracer, name, telemetry.kind, attributes, start_ns)
+            span = _spans.start(tracer, name, telemetry.kind, attributes, start_ns)
         except Exception as error:
             faults.absorb("Tracer.start_span", error)
         else:
@@ -306,7 +309,10 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> 
         call.span = span
         # What is not sampled needs no end.
         call._is_ours = not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
-        call.recording = call._is_ours and span.is_recording()
+        if COMPILED and _spans is not None:
+            call.recording = call._is_ours and _spans.is_recording(span)
+        else:
+            call.recording = call._is_ours and span.is_recording()
         call._token = attach(span)
     else:
         call.span = get_current_span()
@@ -338,9 +344,9 @@ def enter(args: Any, kwargs: Any, kind: Any) -> Any:
             found = connection._protocol._otel_fastpath
         except AttributeError:
             found = _new_link(connection)
-        if type(found) is not Link or found.active is not _active:
-            found = _new_link(connection)
-        link = found
+        link = found if type(found) is Link else _new_link(connection)
+        if link.active is not _active:
+            link = _new_link(connection)
         if is_suppressed():
             return None
         text = args[1] if len(args) > 1 else kwargs.get("query")

@@ -4,6 +4,7 @@ import cython
 from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more, c_version
 from otel_fastpath.core._identity_c cimport Dropped
+from otel_fastpath.core._plan_c cimport Spans
 from otel_fastpath.core._scope_c cimport attach, detach
 
 cdef object _context_api
@@ -28,7 +29,7 @@ cdef object _new_link
 cdef object _tracer_class
 cdef object _our_start_span
 cdef unsigned int _version
-cdef object _start_if_kept
+cdef Spans _spans
 
 cdef class Call:
     cdef bint _is_ours

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # What `_span` and `_start` take from here; their compiled twins take it by `cimport`.
-__all__ = ["Plan", "enqueue"]
+__all__ = ["Plan", "Spans", "enqueue"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
@@ -56,6 +56,24 @@ class Plan:
         "span_class",
         "starts",
     )
+
+
+class Spans:
+    """The SDK's spans for a module that does without the SDK: `_start.KeptSpans`."""
+
+    __slots__ = ()
+
+    def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+        """Start a span in the current context; None where it would be dropped, NotImplemented where upstream must."""
+        raise NotImplementedError
+
+    def is_recording(self, span: Any) -> bool:
+        """As `span.is_recording()`."""
+        raise NotImplementedError
+
+    def end(self, span: Any) -> None:
+        """As `span.end()`."""
+        raise NotImplementedError
 
 
 class Batch:

@@ -39,6 +39,11 @@ cdef class Plan:
     cdef public object span_class
     cdef public bint starts
 
+cdef class Spans:
+    cdef start(self, object tracer, object name, object kind, object attributes, object start)
+    cdef bint is_recording(self, object span) except -1
+    cdef end(self, object span)
+
 cdef class Batch:
     cdef public Py_ssize_t max_batch
     cdef public Py_ssize_t max_queue

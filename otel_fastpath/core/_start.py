@@ -33,6 +33,7 @@ globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
     from otel_fastpath.core._identity import *
+    from otel_fastpath.core._plan import *
     from otel_fastpath.core._span import *
 
 # The current context's variable, read directly where the runtime context is upstream's own.
@@ -207,10 +208,29 @@ def _asking(
     return made_span
 
 
-def start_if_kept(tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
-    """Start a span in the current context; None: it would be dropped whatever it is; NotImplemented: upstream must."""
-    span = start_span(tracer, name, None, kind, attributes, (), start, True, True, _GIVE_UP)  # noqa: FBT003  # as upstream
-    return None if span is _GIVE_UP else NotImplemented if span is None else span
+class KeptSpans(Spans):
+    """What wrappers start: no span that would be dropped."""
+
+    __slots__ = ()
+
+    def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+        """See `Spans`."""
+        span = start_span(tracer, name, None, kind, attributes, (), start, True, True, _GIVE_UP)  # noqa: FBT003  # as upstream
+        return None if span is _GIVE_UP else NotImplemented if span is None else span
+
+    def is_recording(self, span: Any) -> bool:
+        """Without a look-up, where nobody put a method of the same name on the span."""
+        if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
+            own: Any = span
+            return own._end_time is None
+        return span.is_recording()  # type: ignore[no-any-return]
+
+    def end(self, span: Any) -> None:
+        """Likewise."""
+        if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
+            SpanState.end(span)
+        else:
+            span.end()
 
 
 def _gives_up(plan: Any, spare: Any) -> bool:

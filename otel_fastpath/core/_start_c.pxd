@@ -5,6 +5,7 @@ from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport (
     COMPILED,
     c_current,
+    c_is_bare,
     c_is_global,
     c_item,
     c_low_64_bits,
@@ -12,7 +13,7 @@ from otel_fastpath.core._capi cimport (
     c_now,
     c_read,
 )
-from otel_fastpath.core._plan_c cimport Plan
+from otel_fastpath.core._plan_c cimport Plan, Spans
 from otel_fastpath.core._identity_c cimport FLAGS, INVALID, REPLACED, Identity
 from otel_fastpath.core._span_c cimport SpanState
 
@@ -47,6 +48,10 @@ cdef object _GIVE_UP
 cdef object _make_plan
 
 cdef _outer_span(object context)
+
+cdef class KeptSpans(Spans):
+    @cython.locals(own=SpanState)
+    cdef bint is_recording(self, object span) except -1
 
 cdef bint _gives_up(Plan plan, object spare) except -1
 
