@@ -44,7 +44,8 @@ class Bucket:
 
     Attributes:
         held: Amount, time, attributes, span id and trace id of what was offered last, or None. One tuple, so that what
-            is offered and what is collected at the same time are whole without a lock.
+            is offered and what is collected at the same time are whole without a lock. The compiled core, which no
+            other thread interrupts, writes into the tuple that there is as long as nobody else has it.
     """
 
     __slots__ = ("held",)
