@@ -41,7 +41,7 @@ def exceeded(results):
     ]
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_no_hook_costs_more_than_it_may(declaration):
     """`make budget` says it in a table; `make budget-calibrate` writes down what is meant."""
     here = calibration.here(declaration)
