@@ -235,3 +235,11 @@ def _libraries(keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[
 def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:
     """The names of a comma-separated list of OpenTelemetry's own."""
     return frozenset(name.strip() for name in environ.get(variable, "").split(",") if name.strip())
+
+
+def environment() -> Any:
+    """The environment as it is held, not decoded, to be compared with a copy; None where it is not held as in CPython.
+
+    Decoding it to look for proxies is a fifth of what sending a request takes.
+    """
+    return getattr(os.environ, "_data", None)

@@ -3,7 +3,8 @@
 Stock prepares each request from nothing: it parses the address, looks for a netrc file twice, merges headers, cookies
 and hooks, and does it while the application waits for the interpreter. Here a request is prepared once, by its session,
 and sent again with another body, by the same session: adapters, hooks, cookies, retries, TLS and whoever has patched
-`Session.send` or an adapter see what they would see. The environment's proxies and certificates are asked each time.
+`Session.send` or an adapter see what they would see. Proxies and certificates are those that the environment names; it
+is read again whenever it has changed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import urllib.request
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from otel_fastpath.config import environment
 from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch, SkipError
 from otel_fastpath.sdk._upstream import sources
@@ -24,8 +27,16 @@ if TYPE_CHECKING:
 
 _TARGET: Final = "opentelemetry.exporter.http.transport._requests:RequestsHTTPTransport.request"
 # What preparing a request goes through: whoever replaced one of these wants it called each time.
-_OF_SESSION: Final = ("prepare_request", "request")
-_OF_MODULE: Final = ("get_netrc_auth", "merge_cookies", "merge_hooks", "merge_setting", "PreparedRequest", "Request")
+_OF_SESSION: Final = ("merge_environment_settings", "prepare_request", "request")
+_OF_MODULE: Final = (
+    "get_environ_proxies",
+    "get_netrc_auth",
+    "merge_cookies",
+    "merge_hooks",
+    "merge_setting",
+    "PreparedRequest",
+    "Request",
+)
 _OF_PREPARED: Final = (
     "copy",
     "prepare",
@@ -54,9 +65,10 @@ def _own(used: Any) -> bool:
 
 
 class _Kept(NamedTuple):
-    """A prepared request and what it was made of."""
+    """A prepared request, how it is sent, and what both were made of."""
 
     prepared: Any
+    settings: dict[str, Any]
     made_of: tuple[Any, ...]
 
 
@@ -73,14 +85,17 @@ class _Requests:
         self._used = tuple(functools.partial(operator.itemgetter(*names), vars(owner)) for names, owner in places)
         self._netrc_auth = vars(sessions)["get_netrc_auth"]
         read = self._read()
-        # Where somebody was before us, every request differs from what was read: upstream's way is taken.
-        self._as_read = read if all(_own(used) for each in read for used in each) else ()
+        own = all(_own(used) for each in read for used in each)
+        # Upstream's way is taken for every request where somebody was before us, or a system names proxies, too.
+        self._as_read = read if own and urllib.request.getproxies is urllib.request.getproxies_environment else ()
 
     def _read(self) -> tuple[Any, ...]:
         return tuple([read() for read in self._used])
 
-    def prepared(self, transport: Any, method: str, url: str, headers: Any, data: Any) -> Any:
-        """The request with this body, or None where only upstream's way is known to be right."""
+    def prepared(
+        self, transport: Any, method: str, url: str, headers: Any, data: Any
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """The request with this body and how to send it; None where only upstream's way is known to be right."""
         session = transport._session
         if (
             type(session) is not self._session
@@ -92,9 +107,11 @@ class _Requests:
             or len(session.cookies)
             or not vars(session).keys().isdisjoint(_OF_SESSION)
             or self._read() != self._as_read
+            or (environ := environment()) is None
         ):
             return None
-        made_of = (method, url, headers, tuple(session.headers.items()), session.trust_env)
+        of_session = (session.trust_env, dict(session.proxies), session.stream, session.verify, session.cert)
+        made_of = (method, url, headers, environ, tuple(session.headers.items()), of_session)
         kept = self._kept.get(transport)
         if kept is None or kept.made_of != made_of:
             kept = self._keep(transport, made_of, data)
@@ -102,18 +119,20 @@ class _Requests:
             return None
         prepared = kept.prepared.copy()
         prepared.prepare_body(data, None)
-        return prepared
+        # An adapter may change what it is given.
+        return prepared, {**kept.settings, "proxies": kept.settings["proxies"].copy()}
 
     def _keep(self, transport: Any, made_of: tuple[Any, ...], data: bytes) -> _Kept | None:
-        method, url, headers, *rest = made_of
+        method, url, headers, environ, *rest = made_of
         session = transport._session
         if session.trust_env and self._netrc_auth(url) is not None:
             return None
         prepared = session.prepare_request(self._request(method.upper(), url, headers=headers, data=data))
         # The exporter's connections keep the last body no longer than upstream's do.
         prepared.body = None
+        settings = session.merge_environment_settings(prepared.url, {}, None, None, None)
         headers = None if headers is None else dict(headers)
-        kept = self._kept[transport] = _Kept(prepared, (method, url, headers, *rest))
+        kept = self._kept[transport] = _Kept(prepared, settings, (method, url, headers, dict(environ), *rest))
         return kept
 
     def forget(self, transport: Any) -> None:
@@ -138,15 +157,15 @@ def _make(original: Callable[..., Any]) -> Any:
         data: bytes | None = None,
     ) -> Any:
         try:
-            prepared = requests().prepared(self, method, url, headers, data)
-            settings = prepared and self._session.merge_environment_settings(prepared.url, {}, None, None, None)
+            ready = requests().prepared(self, method, url, headers, data)
         except Exception as error:
             # What cannot be prepared is upstream's to refuse.
             if faults.ours(error):
                 faults.report("OTLP request", error)
-            prepared = None
-        if prepared is None:
+            ready = None
+        if ready is None:
             return original(self, method, url, headers=headers, timeout=timeout, data=data)
+        prepared, settings = ready
         try:
             response = self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
         except Exception as error:

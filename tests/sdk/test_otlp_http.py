@@ -123,12 +123,42 @@ def test_headers_that_are_changed_in_place(receiver):
     assert [b"token: a\r\n" in head for head, _ in receiver.got] == [True, False]
 
 
+def test_settings_of_the_session_that_are_changed_later(receiver, monkeypatch):
+    """Proxies, certificates and streaming are the session's as it is when it sends, and an adapter's to change."""
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
+    seen = []
+
+    class Watched(HTTPAdapter):
+        def send(self, request, **options):  # noqa: ARG002  # an adapter's
+            seen.append((options["verify"], options["stream"], options["cert"], dict(options["proxies"])))
+            options["proxies"]["http"] = "changed"
+            response = requests.Response()
+            response.status_code = 200
+            return response
+
+    [patch] = otlp_http.PATCHES
+    for request in (STOCK, patch.make(STOCK)):
+        transport = RequestsHTTPTransport()
+        session = transport._session
+        session.mount("http://", Watched())
+        for verify, stream, cert, proxies in [(True, False, None, {})] * 2 + [(False, True, "file", {"no": "proxy"})]:
+            session.verify, session.stream, session.cert, session.proxies = verify, stream, cert, proxies
+            assert request(transport, "POST", receiver.url, data=b"body").status_code == 200
+    assert seen[:3] == seen[3:] == [(True, False, None, {})] * 2 + [(False, True, "file", {"no": "proxy"})]
+
+
 def _authorized(session):
     session.auth = ("user", "password")
 
 
 def _with_parameters(session):
     session.params = {"tenant": "7"}
+
+
+def _without_environment(session):
+    session.trust_env = False
+    session.headers["seen"] = "1"
 
 
 def _with_cookies(session):
@@ -142,6 +172,7 @@ def _with_cookies(session):
         (_authorized, b"Authorization: Basic "),
         (_with_parameters, b"?tenant=7"),
         (_with_cookies, b"Cookie: session=1"),
+        (_without_environment, b"seen: 1"),
     ],
 )
 def test_a_session_that_is_changed_later(receiver, change, seen):
@@ -243,13 +274,16 @@ def test_a_session_of_another_class_is_left_alone(receiver):
 
 @pytest.mark.usefixtures("fast")
 def test_a_proxy_that_the_environment_names_later(receiver, monkeypatch):
-    """The environment is asked for each request, as upstream does."""
+    """A change of the environment holds from the next request on, both ways."""
     transport, proxy = RequestsHTTPTransport(), Receiver()
     sent(transport, receiver)
     monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1/traces"))
     sent(transport, receiver)
     assert len(receiver.got) == 1
     assert proxy.got[0][0].startswith(f"POST {receiver.url} ".encode())
+    monkeypatch.delenv("HTTP_PROXY")
+    sent(transport, receiver)
+    assert (len(receiver.got), len(proxy.got)) == (2, 1)
     proxy.listener.close()
 
 
