@@ -314,10 +314,11 @@ cdef inline dict c_own(object instance):
 cdef inline object c_current(object variable, object key):
     """The current context's value for the key, or None."""
     cdef PyObject *context = NULL
-    cdef PyObject *value
+    cdef PyObject *value = NULL
     PyContextVar_Get(variable, NULL, &context)
     try:
-        value = PyDict_GetItemWithError(context, key)
+        if PyDict_Size(context):
+            value = PyDict_GetItemWithError(context, key)
         return None if value is NULL else <object>value
     finally:
         Py_XDECREF(context)

@@ -76,6 +76,12 @@ class Identity:
         return self.get_span_context()[1]
 
 
+if not COMPILED:
+    # Made by a call of the class: the constructors of upstream's, which `core.span` adds, set what is not of these.
+    Identity.__new__ = object.__new__  # type: ignore[method-assign]
+    Identity.__init__ = object.__init__  # type: ignore[method-assign]
+
+
 class Dropped(Identity):
     """All that there is to a span of a trace that nobody records."""
 

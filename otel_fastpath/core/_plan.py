@@ -25,12 +25,12 @@ class Plan:
     __slots__ = (
         "as_is",
         "asks",
-        "batches",
         "bounds",
         "clean",
         "config",
         "dropped_class",
         "event_class",
+        "first_batch",
         "generator",
         "info",
         "limits",
@@ -42,6 +42,7 @@ class Plan:
         "max_events",
         "max_value",
         "metrics",
+        "only_batches",
         "processor",
         "processors",
         "random_flag",
@@ -81,16 +82,20 @@ class Batch:
 
     Args:
         processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
+        after: The `Batch` that a span is queued by after this one, or None.
     """
 
-    __slots__ = ("append", "max_batch", "max_queue", "pid", "processor", "queue")
+    __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room")
 
-    def __init__(self, processor: Any) -> None:
+    def __init__(self, processor: Any, after: Any) -> None:
         self.processor = processor
+        self.after = after
         self.queue = processor._queue
         self.append = self.queue.appendleft
         self.max_queue = processor._max_queue_size
         self.max_batch = processor._max_export_batch_size
+        # With less in the queue, one more is all that there is to do.
+        self.room = min(self.max_queue, self.max_batch - 1)
         self.pid = processor._pid
 
 

@@ -5,15 +5,17 @@ from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_read
 
 cdef object getpid
 
+cdef class Batch
+
 cdef class Plan:
     cdef public frozenset as_is
     cdef public bint asks
-    cdef public tuple batches
     cdef public tuple bounds
     cdef public object clean
     cdef public object config
     cdef public object dropped_class
     cdef public object event_class
+    cdef public Batch first_batch
     cdef public object generator
     cdef public object info
     cdef public object limits
@@ -25,6 +27,7 @@ cdef class Plan:
     cdef public Py_ssize_t max_events
     cdef public Py_ssize_t max_value
     cdef public object metrics
+    cdef public bint only_batches
     cdef public object processor
     cdef public object processors
     cdef public int random_flag
@@ -49,8 +52,10 @@ cdef class Batch:
     cdef public Py_ssize_t max_queue
     cdef public int pid
     cdef public object processor
+    cdef public Batch after
     cdef public object append
     cdef public object queue
+    cdef public Py_ssize_t room
 
 @cython.locals(length=Py_ssize_t, in_the_way=cython.bint)
 cdef enqueue(Batch batch, object span)

@@ -194,7 +194,7 @@ class Scope:
     def __del__(self) -> None:
         # A scope that was entered and dropped: upstream's generators restore the context and end the span when they
         # are collected. One that could not be entered has nothing to restore.
-        if self._state == 1:
+        if self._state & 1:
             try:
                 raise GeneratorExit  # noqa: TRY301  # what upstream logs here is logged while this one is handled
             except GeneratorExit:
@@ -206,7 +206,7 @@ def filled(scope: Any, manner: Any, start: Any, end_on_exit: Any) -> Any:
     scope._manner = manner
     scope._start = start
     scope._end_on_exit = end_on_exit
-    scope._state = 0  # 1: entered, 2: left
+    scope._state = 0  # 1: entered, 2: left, 3: entered, the token is not of `_variable` (pure `TracerScope` only)
     return scope
 
 

@@ -12,6 +12,7 @@ checks are written so that the store follows when nothing jumps.
 
 from __future__ import annotations
 
+from os import getpid
 from sys import maxsize
 from typing import TYPE_CHECKING, Any
 
@@ -341,12 +342,18 @@ class SpanState(Identity):
             processor = plan.processor
             current = c_read(processor, "_span_processors") if COMPILED else processor._span_processors
             flags = self.trace_flags
-            if plan.batches is None or current is not plan.processors or flags >= REPLACED:
+            if not plan.only_batches or current is not plan.processors or flags >= REPLACED:
                 processor._on_ending(self)
                 processor.on_end(self._readable_span())
             elif flags & 1:
-                for batch in plan.batches:
-                    enqueue(batch, self)
+                batch = plan.first_batch
+                while batch is not None:
+                    # What `enqueue` does, without the call.
+                    if COMPILED or len(batch.queue) >= batch.room or batch.pid != getpid() or batch.processor._shutdown:
+                        enqueue(batch, self)
+                    else:
+                        batch.append(self)
+                    batch = batch.after
         except Exception as error:
             faults.absorb("Span.end", error)
             self._end_time = None

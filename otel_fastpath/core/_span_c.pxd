@@ -14,7 +14,7 @@ from otel_fastpath.core._capi cimport (
     c_read,
 )
 from otel_fastpath.core._identity_c cimport Identity, REPLACED
-from otel_fastpath.core._plan_c cimport Plan, enqueue
+from otel_fastpath.core._plan_c cimport Batch, Plan, enqueue
 
 cdef object _sdk_trace
 cdef object _now
@@ -70,6 +70,6 @@ cdef class SpanState(Identity):
     @cython.locals(plan=Plan)
     cdef _exception_attributes(self, object exception, object attributes, object escaped, object frames)
     cdef _record(self, object exception, object attributes, object timestamp, object escaped, object frames)
-    @cython.locals(plan=Plan, flags=cython.int)
+    @cython.locals(batch=Batch, plan=Plan, flags=cython.int)
     cpdef end(self, object end_time=*)
 

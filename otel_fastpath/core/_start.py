@@ -6,6 +6,7 @@ allows to leave out was worked out before, as its `Plan`.
 
 from __future__ import annotations
 
+import contextvars
 from random import getrandbits
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -41,10 +42,11 @@ _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+# The context of who has made none current.
+_OUTERMOST = contextvars.Context().run(_variable.get) if _is_plain else None
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
 _get: Any = dict.get
-_new = object.__new__
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
@@ -80,103 +82,160 @@ def start_span(
 ) -> Any:
     """Start a span as upstream's `Tracer.start_span` does; None where that must.
 
-    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then.
+    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then. One flat function: in the pure core
+    each call of another would be 500 instructions more.
     """
-    try:
-        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
-    except AttributeError:
-        plan = _make_plan(tracer)
+    if COMPILED:
+        plan = _plan_of(tracer)
         if plan is None:
             return None
-    if not COMPILED and context is None and _context_api._RUNTIME_CONTEXT is _runtime:
-        outer = _get(_variable.get(), _SPAN_KEY)  # without the call
-    else:
         outer = _outer_span(context)
-    parent = trace_id = None
-    flags, rule, state = plan.random_flag, plan.root, DEFAULT_TRACE_STATE
-    if outer is not None:
-        own: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
-        if own is None or own.trace_flags >= INVALID:
-            if own is None and _gives_up(plan, spare) and _is_dropped_below(plan, outer):
+        is_on = _is_on(plan, tracer)
+    else:
+        # The same, without the calls.
+        try:
+            plan = tracer._otel_fastpath_plan
+        except AttributeError:
+            plan = _make_plan(tracer)
+            if plan is None:
+                return None
+        if context is None and _context_api._RUNTIME_CONTEXT is _runtime:
+            current = _variable.get()
+            outer = None if current is _OUTERMOST else _get(current, _SPAN_KEY)
+        else:
+            outer = _outer_span(context)
+        is_on = _is_on(plan, tracer) if plan.config is None else plan.config.is_enabled
+    parent = trace_id = own = metrics = None
+    if outer is None:
+        flags, rule, state = plan.random_flag, plan.root, DEFAULT_TRACE_STATE
+    else:
+        above: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
+        if above is None or above.trace_flags >= INVALID:
+            if above is None and spare is _GIVE_UP and not plan.asks and _is_dropped_below(plan, outer):
                 return spare
             found = _foreign_parent(plan, outer)
             if found is None:
                 return None
             parent, trace_id, flags, state, rule = found
         else:
-            rule = plan.local_sampled if own.trace_flags & 1 else plan.local_not_sampled
-            if rule == DROP and _gives_up(plan, spare):
+            rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+            if rule == DROP and spare is _GIVE_UP and not plan.asks:
                 return spare
-            parent = own.made_context or Identity.get_span_context(own)
+            parent = above.made_context or Identity.get_span_context(above)
             trace_id = c_item(parent, 0) if COMPILED else parent[0]
-            state, flags = own.trace_state, own.trace_flags & ~1  # left: whether the trace id is random
-    elif rule == DROP and _gives_up(plan, spare):
-        return spare
-    config = plan.config
-    is_on = tracer._is_enabled() if config is None else c_read(config, "is_enabled") if COMPILED else config.is_enabled
+            state, flags = above.trace_state, above.trace_flags & ~1  # left: whether the trace id is random
     if not is_on:
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    if rule != DROP:
+    if rule == DROP and not plan.asks:
+        if spare is _GIVE_UP:
+            return spare
+        span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
+    else:
         processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
         if processors is not plan.processors:
             plan = _make_plan(tracer)  # processors were added
             if plan is None:
                 return None
-    if rule == ASK or plan.asks or (attributes is not None and type(attributes) is not dict):
-        return _asking(
-            plan, name, context, kind, attributes, links, start, records, sets, parent, trace_id, flags, state, rule
-        )
-    span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
-    if rule >= RATIO:
-        rule = _by_ratio(plan, rule, span_id if trace_id is None else trace_id)
+        if rule == ASK or plan.asks or (attributes is not None and type(attributes) is not dict):
+            asked = _asked(plan, name, context, kind, attributes, links, parent, trace_id, flags, state, rule)
+            trace_id, span_id, flags, rule, attributes, state, own, metrics = asked
+        else:
+            span_id = (
+                getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
+            )
+            if rule >= RATIO:
+                rule = _by_ratio(plan, rule, span_id if trace_id is None else trace_id)
+            if rule == SAMPLE:
+                flags += 1
+
     if rule == DROP:
-        return _dropped(plan, spare, trace_id, span_id, flags, state)
-    span = c_new_instance(plan.span_class) if COMPILED else _new(plan.span_class)
-    _known_by(span, trace_id, span_id, flags + 1 if rule == SAMPLE else flags, state)
-    return _begin(span, plan, name, context, kind, attributes, links, start, records, sets, parent, None)
+        if not COMPILED:
+            known = plan.dropped_class()
+        elif type(spare) is plan.dropped_class:
+            known = spare
+        else:
+            known = c_new_instance(plan.dropped_class)
+        known.trace = trace_id
+        known.drawn = span_id
+        known.trace_flags = flags
+        known.trace_state = state
+        known.made_context = own
+        return known
+
+    if not COMPILED:
+        span = plan.span_class()
+        if start is None:
+            start = _sdk_trace.time_ns()
+    else:
+        span = c_new_instance(plan.span_class)
+        if start is None:
+            start = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
+    span.trace = trace_id
+    span.drawn = span_id
+    span.trace_flags = flags
+    span.trace_state = state
+    span.made_context = own
+    span._name = name
+    span._parent = parent
+    span._record_exception = records
+    span._set_status_on_exception = sets
+    if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
+        plan = plan.served
+    span.plan = plan
+    span._kind = kind
+    span._record_end_metrics = metrics
+    span._resource = plan.resource
+    span._instrumentation_scope = plan.scope
+    span._status = _UNSET
+    span._end_time = None
+    span.bounded_attributes = None
+    span.bounded_events = None
+    span.bounded_links = None
+    span.event_store = None
+    span.lock = None
+    if attributes is None:
+        span.attribute_store = {}
+    else:
+        kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
+        if kept is LEAVE:
+            span.attribute_store = {}
+            span._bound_attributes(made(_proxied(attributes), recording=True))
+        elif len(kept) > plan.max_attributes:
+            span.attribute_store = {}
+            span._bound_attributes(made(kept, recording=True))
+        else:
+            span.attribute_store = kept
+    if links:
+        span.bounded_links = span._new_links(links)
+    span._start_time = start
+    if plan.starts:
+        plan.processor.on_start(span, parent_context=context)
+    return span
 
 
 def _by_ratio(plan: Any, rule: Any, trace_id: Any) -> Any:
     return SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
 
 
-def _dropped(plan: Any, spare: Any, trace_id: Any, span_id: Any, flags: Any, state: Any) -> Any:
-    """A span of a trace that nobody records; the spare one, if it is of the plan's class."""
-    if COMPILED and type(spare) is plan.dropped_class:
-        return _known_by(spare, trace_id, span_id, flags, state)
-    return _known_by(
-        c_new_instance(plan.dropped_class) if COMPILED else _new(plan.dropped_class), trace_id, span_id, flags, state
-    )
-
-
-def _known_by(made: Any, trace_id: Any, span_id: Any, flags: Any, state: Any) -> Any:
-    """The span, with what it is known by."""
-    span = made
-    span.trace = trace_id
-    span.drawn = span_id
-    span.trace_flags = flags
-    span.trace_state = state
-    span.made_context = None
-    return made
-
-
-def _asking(
+def _asked(
     plan: Any,
     name: Any,
     context: Any,
     kind: Any,
     attributes: Any,
     links: Any,
-    start: Any,
-    records: Any,
-    sets: Any,
     parent: Any,
     trace_id: Any,
     flags: Any,
     state: Any,
     rule: Any,
 ) -> Any:
-    """Start a span that a sampler or a generator of the user's own is asked about, or that upstream may refuse."""
+    """Ask a sampler or a generator of the user's own, or for attributes that upstream may refuse.
+
+    Returns:
+        The ids, the flags, the rule, the attributes, the trace state, the span context where the ids are the user's,
+        and what is to be called when the span ends.
+    """
     if trace_id is None:
         if plan.random_ids:
             trace_id = getrandbits(128) or plan.generator.generate_trace_id()
@@ -191,21 +250,18 @@ def _asking(
         rule = _by_ratio(plan, rule, trace_id)
     if rule != DROP and attributes is not None and type(attributes) is not dict:
         attributes = _proxied(attributes)
-    bits = flags + 1 if rule == SAMPLE else flags
-    own: Any = None
+    if rule == SAMPLE:
+        flags += 1
+    own = None
     if plan.random_ids:
         span_id = getrandbits(64) or plan.generator.generate_span_id()
     else:
         span_id = plan.generator.generate_span_id()
-        own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[bits], trace_state=state)
+        own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[flags], trace_state=state)
+        if not own[5]:
+            flags |= INVALID
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
-    kind_of_span = plan.dropped_class if rule == DROP else plan.span_class
-    made_span = c_new_instance(kind_of_span) if COMPILED else _new(kind_of_span)
-    span: Any = _known_by(made_span, trace_id, span_id, bits if own is None or own[5] else bits | INVALID, state)
-    span.made_context = own
-    if rule != DROP:
-        _begin(made_span, plan, name, context, kind, attributes, links, start, records, sets, parent, metrics)
-    return made_span
+    return trace_id, span_id, flags, rule, attributes, state, own, metrics
 
 
 class KeptSpans(Spans):
@@ -233,11 +289,6 @@ class KeptSpans(Spans):
             span.end()
 
 
-def _gives_up(plan: Any, spare: Any) -> bool:
-    """Whether who starts a span does without one that is dropped; its metrics and its generator need it."""
-    return spare is _GIVE_UP and plan.metrics is None and plan.config is not None
-
-
 def _is_dropped_below(plan: Any, outer: Any) -> bool:
     """Whether children of a span that is not of this core are dropped; False: not for certain."""
     if type(outer) is not NonRecordingSpan:
@@ -248,6 +299,21 @@ def _is_dropped_below(plan: Any, outer: Any) -> bool:
     if found[2]:
         return (plan.remote_sampled if found[3] & 1 else plan.remote_not_sampled) == DROP  # type: ignore[no-any-return]
     return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP  # type: ignore[no-any-return]
+
+
+def _plan_of(tracer: Any) -> Any:
+    """The tracer's plan; None where upstream must start the span."""
+    try:
+        return c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
+    except AttributeError:
+        return _make_plan(tracer)
+
+
+def _is_on(plan: Any, tracer: Any) -> Any:
+    """Whether the tracer was not disabled."""
+    if plan.config is None:
+        return tracer._is_enabled()
+    return c_read(plan.config, "is_enabled") if COMPILED else plan.config.is_enabled
 
 
 def _outer_span(context: Any) -> Any:
@@ -293,62 +359,3 @@ def _proxied(attributes: Any) -> Any:
 
 def _low_64_bits(trace_id: Any) -> Any:
     return c_low_64_bits(trace_id) if COMPILED else trace_id & 0xFFFFFFFFFFFFFFFF
-
-
-def _begin(
-    made_span: Any,
-    plan: Any,
-    name: Any,
-    context: Any,
-    kind: Any,
-    attributes: Any,
-    links: Any,
-    start_time: Any,
-    records: Any,
-    sets: Any,
-    parent: Any,
-    metrics: Any,
-) -> Any:
-    """Give a new span what is empty or its tracer's, what it was asked for with, and its start; gives it back."""
-    span = made_span
-    span._name = name
-    span._parent = parent
-    span._record_exception = records
-    span._set_status_on_exception = sets
-    if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
-        plan = plan.served
-    span.plan = plan
-    span._kind = kind
-    span._record_end_metrics = metrics
-    span._resource = plan.resource
-    span._instrumentation_scope = plan.scope
-    span._status = _UNSET
-    span._end_time = None
-    span.bounded_attributes = None
-    span.bounded_events = None
-    span.bounded_links = None
-    span.event_store = None
-    span.lock = None
-    if attributes is None:
-        span.attribute_store = {}
-    else:
-        kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
-        if kept is LEAVE:
-            span.attribute_store = {}
-            span._bound_attributes(made(_proxied(attributes), recording=True))
-        elif len(kept) > plan.max_attributes:
-            span.attribute_store = {}
-            span._bound_attributes(made(kept, recording=True))
-        else:
-            span.attribute_store = kept
-    if links:
-        span.bounded_links = span._new_links(links)
-    if start_time is None:
-        if COMPILED:
-            start_time = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
-        else:
-            start_time = _sdk_trace.time_ns()
-    span._start_time = start_time
-    if plan.starts:
-        plan.processor.on_start(span, parent_context=context)
-    return span

@@ -33,6 +33,7 @@ cdef object _runtime
 cdef object _variable
 cdef dict _sdk_globals
 cdef object _now
+cdef object _OUTERMOST
 cdef object _UNSET
 cdef object _SERVER
 cdef object _CONSUMER
@@ -53,7 +54,9 @@ cdef class KeptSpans(Spans):
     @cython.locals(own=SpanState)
     cdef bint is_recording(self, object span) except -1
 
-cdef bint _gives_up(Plan plan, object spare) except -1
+cdef Plan _plan_of(object tracer)
+
+cdef bint _is_on(Plan plan, object tracer) except -1
 
 @cython.locals(found=tuple)
 cdef bint _is_dropped_below(Plan plan, object outer) except -1
@@ -64,40 +67,15 @@ cdef _proxied(object attributes)
 
 cdef unsigned long long _low_64_bits(object trace_id) except? 0xFFFFFFFFFFFFFFFF
 
-@cython.locals(span=SpanState)
-cdef _begin(
-    object made_span,
-    Plan plan,
-    object name,
-    object context,
-    object kind,
-    object attributes,
-    object links,
-    object start_time,
-    object records,
-    object sets,
-    object parent,
-    object metrics,
-)
-
 cdef int _by_ratio(Plan plan, int rule, object trace_id) except -1
 
-cdef _dropped(Plan plan, object spare, object trace_id, object span_id, int flags, object state)
-
-@cython.locals(span=Identity)
-cdef _known_by(object made, object trace_id, object span_id, int flags, object state)
-
-@cython.locals(bits=cython.int, span=Identity)
-cdef _asking(
+cdef tuple _asked(
     Plan plan,
     object name,
     object context,
     object kind,
     object attributes,
     object links,
-    object start,
-    object records,
-    object sets,
     object parent,
     object trace_id,
     int flags,
@@ -108,9 +86,11 @@ cdef _asking(
 @cython.locals(
     plan=Plan,
     found=tuple,
+    asked=tuple,
     flags=cython.int,
     rule=cython.int,
-    own=Identity,
+    above=Identity,
+    known=Identity,
     span=SpanState,
 )
 cpdef start_span(

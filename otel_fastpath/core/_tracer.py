@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
+import sys
+import sysconfig
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as _context_api
@@ -28,6 +32,7 @@ _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+_OUTERMOST = contextvars.Context().run(_variable.get) if _is_plain else None
 _set_default = dict.setdefault
 _INTERNAL = SpanKind.INTERNAL
 _NO_LINKS = ()
@@ -36,6 +41,12 @@ _NO_LINKS = ()
 _last_left: Any = None
 _are_left = 0
 _MOST_LEFT = 8
+# Of the pure core: the last scope that was left. No other thread takes its turn between a look at it and a change.
+_left: list[Any] = [None]
+# How many references it has then: by a name, and as the argument of who counts. What 3.14 counts depends on the code
+# around, and where there is no GIL others count meanwhile: there no number is right.
+_COUNTS = sys.version_info < (3, 14) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+_ALONE = 2 if _COUNTS else -1
 
 
 class TracerScope(Scope):
@@ -56,35 +67,35 @@ class TracerScope(Scope):
         # Left already, unless the span starts and becomes current.
         self._state = 2
         span = None
-        manner: Any = self._manner
-        start = self._start
+        start, manner = self._start, self._manner
         try:
             if COMPILED:
                 span = _started(self, manner, start)
-            elif type(start[0]) is manner.tracer_class and manner.tracer_class.start_span is manner.ours:
+            elif type(start[0]) is manner.tracer_class and manner.methods["start_span"] is manner.ours:
                 span = start_span(*start)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)
             # Not by way of the tracer's method, which is ours and would fail once more.
-            span = manner.ours.__wrapped__(*(_spelled_out(self) if COMPILED else start))
+            start = _spelled_out(self)
+            span = manner.ours.__wrapped__(*start)
         if span is None:
-            span = manner.instead(*(_spelled_out(self) if COMPILED else start))
+            span = manner.instead(*_spelled_out(self))
         self._span = span
-        if COMPILED and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-            self._context = c_succeeding(_variable, Context, _SPAN_KEY, span, self._context)
-            self._token = c_set(_variable, self._context)
-        elif COMPILED or _context_api._RUNTIME_CONTEXT is not _runtime:
-            self._context = None
+        if COMPILED:
+            _make_current(self, span)
+        elif _context_api._RUNTIME_CONTEXT is not _runtime:
             self._token = attach(span)
+            self._state = 3
+            return span
         else:
             # What `attach` does, without the call.
             current = _variable.get()
-            if current and (len(current) > 1 or _SPAN_KEY not in current):
-                self._token = _variable.set(Context({**current, _SPAN_KEY: span}))
-            else:
+            if current is _OUTERMOST or not current or (len(current) == 1 and _SPAN_KEY in current):
                 context = Context()
                 _set_default(context, _SPAN_KEY, span)
                 self._token = _variable.set(context)
+            else:
+                self._token = _variable.set(Context({**current, _SPAN_KEY: span}))
         self._state = 1
         return span
 
@@ -94,25 +105,23 @@ class TracerScope(Scope):
             if COMPILED and self._state == 1:
                 self._context = None
                 self._start = _spelled_out(self)
+            if self._state & 1:
+                self._state = 1
             # Not to be used again: its finalizer, which runs but once, may have called this.
             return self._leave(kind, error)
         self._state = 2
         if COMPILED:
             _leave_as_found(self)
             return False
-        if type(self._token) is tuple:
-            detach(self._token)
-        else:
-            # What `detach` does, without the call.
-            try:
-                _variable.reset(self._token)
-            except Exception:
-                _context_api.logger.exception("Failed to detach context")
-        self._token = None
-        if self._end_on_exit:
-            span = self._span
-            if not isinstance(span, Dropped):
-                span.end()
+        span, token = self._span, self._token
+        self._start = self._span = self._token = None
+        try:
+            _variable.reset(token)
+        except Exception:
+            _context_api.logger.exception("Failed to detach context")
+        if self._end_on_exit and not isinstance(span, Dropped):
+            span.end()
+        _left[0] = self
         return False
 
 
@@ -126,13 +135,14 @@ class TracerManner(Manner):
         ours: The function in the place of its `start_span`, or None where there is none of ours.
     """
 
-    __slots__ = ("ours", "tracer_class", "version")
+    __slots__ = ("methods", "ours", "tracer_class", "version")
 
     def __init__(self, instead: Any, frames: Any, tracer_class: Any, ours: Any) -> None:
         self.instead = instead
         self.frames = frames
         self.below_proxy = None
         self.tracer_class = tracer_class
+        self.methods = None if tracer_class is None else vars(tracer_class)
         self.ours = ours
         # Of the class, when `ours` was last seen there.
         self.version = 0
@@ -162,6 +172,16 @@ def _spelled_out(scope: Any) -> Any:
     if scope._start is not None:
         return scope._start
     return (scope._tracer, scope._name, None, _INTERNAL, None, _NO_LINKS, None, True, True)
+
+
+def _make_current(scope: Any, span: Any) -> None:
+    """Make the span the current one in the scope's own context, a spare one where that will do."""
+    if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+        scope._context = c_succeeding(_variable, Context, _SPAN_KEY, span, scope._context)
+        scope._token = c_set(_variable, scope._context)
+    else:
+        scope._context = None
+        scope._token = attach(span)
 
 
 def _unused_scope() -> Any:
@@ -286,7 +306,19 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
         set_status_on_exception: Any = True,
         end_on_exit: Any = True,
     ) -> Any:
-        if COMPILED and is_inert(switch):
+        if not COMPILED:
+            # What `_unused_scope` and `filled` do, without the calls.
+            scope = _left[0]
+            _left[0] = None
+            if getrefcount(scope) != _ALONE:
+                scope = TracerScope()
+            start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
+            scope._start = start
+            scope._manner = manner
+            scope._end_on_exit = end_on_exit
+            scope._state = 0
+            return scope
+        if is_inert(switch):
             return original(
                 self,
                 name,
@@ -300,8 +332,7 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
                 end_on_exit,
             )
         if (
-            COMPILED
-            and context is None
+            context is None
             and kind is _INTERNAL
             and attributes is None
             and links is _NO_LINKS
@@ -310,22 +341,7 @@ def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_
             and set_status_on_exception is True
         ):
             return _filled_plainly(_unused_scope(), manner, self, name, end_on_exit)
-        start = (
-            self,
-            name,
-            context,
-            kind,
-            attributes,
-            links,
-            start_time,
-            record_exception,
-            set_status_on_exception,
-        )
-        if COMPILED:
-            return filled(_unused_scope(), manner, start, end_on_exit)
-        scope = TracerScope()
-        scope._manner, scope._start, scope._end_on_exit = manner, start, end_on_exit
-        scope._state = 0
-        return scope
+        start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
+        return filled(_unused_scope(), manner, start, end_on_exit)
 
     return patching(original, start_as_current_span, switch)

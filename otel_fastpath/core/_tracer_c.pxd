@@ -16,6 +16,9 @@ cdef object _SPAN_KEY
 cdef dict _context_globals
 cdef object _runtime
 cdef object _variable
+cdef object _OUTERMOST
+cdef list _left
+cdef int _ALONE
 cdef tuple _NO_LINKS
 
 cdef class TracerScope(Scope):
@@ -35,6 +38,8 @@ cdef tuple _spelled_out(TracerScope scope)
 @cython.locals(scope=TracerScope)
 cdef TracerScope _unused_scope()
 
+cdef _make_current(TracerScope scope, object span)
+
 cdef TracerScope _filled_plainly(TracerScope scope, Manner manner, object tracer, object name, object end_on_exit)
 
 @cython.locals(dropped=Dropped)
@@ -44,6 +49,7 @@ cdef _let_go(TracerScope scope, object span, object context)
 
 cdef class TracerManner(Manner):
     cdef public object ours
+    cdef object methods
     cdef object tracer_class
     cdef unsigned int version
     cpdef with_frames(self, tuple frames)

@@ -172,7 +172,9 @@ class Planner:
             # Server and consumer spans go by the other plan; to all other spans these processors do nothing.
             plan.served = self._basic(tracer) if others else None
             plan.starts = False
-            plan.batches = tuple(self._batch(each._batch_processor) for each in batching)
+            plan.only_batches = True
+            for each in reversed(batching):
+                plan.first_batch = self._batch(each._batch_processor, plan.first_batch)
         else:
             plan.starts = bool(others)
         return plan
@@ -200,7 +202,8 @@ class Planner:
         plan.processors = processor._span_processors
         plan.served = None
         plan.starts = True
-        plan.batches = None
+        plan.only_batches = False
+        plan.first_batch = None
         return plan
 
     @staticmethod
