@@ -6,14 +6,14 @@ operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibilit
 give its methods the private attributes that they work on.
 
 There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
-between: CPython switches threads at calls and backward jumps only, 3.10 at any jump that is taken. That is why the
-checks are written so that the store follows when nothing jumps.
+between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call. 3.10 switches
+there, too, and at any jump that is taken: it looks afterwards whether two threads took the last place.
 """
 
 from __future__ import annotations
 
 from os import getpid
-from sys import maxsize
+from sys import maxsize, version_info
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk import trace as _sdk_trace
@@ -37,6 +37,7 @@ if not COMPILED:
     from otel_fastpath.core._identity import *
     from otel_fastpath.core._plan import *
 
+_LEN_IS_A_CALL = version_info < (3, 11)
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
 _OK = StatusCode.OK
@@ -123,6 +124,8 @@ class SpanState(Identity):
                             return
                     elif room and self._end_time is None:
                         store[key] = kept
+                        if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
+                            self.drop_surplus()
                         return
         except Exception as error:
             faults.absorb("Span.set_attribute", error)
@@ -180,6 +183,8 @@ class SpanState(Identity):
                     if len(store) <= most and store is self.attribute_store and self._end_time is None:
                         if at_once:
                             store.update(kept)
+                            if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
+                                self.drop_surplus()
                             return
                         for key, value in kept.items():
                             store = self.attribute_store
@@ -189,6 +194,8 @@ class SpanState(Identity):
                                 store[key] = value
                             elif self._end_time is None:
                                 store[key] = value
+                        if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
+                            self.drop_surplus()
                         return
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
@@ -230,6 +237,8 @@ class SpanState(Identity):
         room = len(events) < plan.max_events and len(kept) <= plan.max_event_attributes
         if room and self._end_time is None and self.bounded_events is None:
             events.append(event)
+            if not COMPILED and _LEN_IS_A_CALL and len(events) > plan.max_events:
+                self.drop_surplus()
             return True
         return False
 

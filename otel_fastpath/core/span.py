@@ -163,6 +163,17 @@ class UpstreamFace:
             self.bounded_attributes._dict = _resolved(self.attribute_store)
         self.bounded_attributes._immutable = _FREEZES and self._end_time is not None
 
+    def drop_surplus(self) -> None:
+        """Drop the oldest of what threads have set beyond a limit at once, counted."""
+        bounded = self._attributes
+        with bounded._lock:
+            kept, most = bounded._dict, bounded.maxlen
+            while most is not None and len(kept) > most:
+                del kept[next(iter(kept))]
+                bounded.dropped += 1
+        # Making it counts what is too much.
+        _ = self._events
+
     @property
     def attributes(self) -> Any:
         """A read-only view of the attributes."""
