@@ -266,7 +266,6 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     object c_set "PyContextVar_Set"(object variable, object value)
-    int c_reset "PyContextVar_Reset"(object variable, object token) except -1
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
     int PyDict_SetItem(object mapping, object key, object value) except -1
     dict c_copy "PyDict_Copy"(dict mapping)

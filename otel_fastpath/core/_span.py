@@ -6,8 +6,8 @@ operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibilit
 give its methods the private attributes that they work on.
 
 There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
-between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call. 3.10 switches
-there, too, and at any jump that is taken: it looks afterwards whether two threads took the last place.
+between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call once the code is
+warm. 3.10 switches there, too, and at any jump that is taken: it looks afterwards whether two took the last place.
 """
 
 from __future__ import annotations

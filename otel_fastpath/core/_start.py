@@ -82,8 +82,8 @@ def start_span(
 ) -> Any:
     """Start a span as upstream's `Tracer.start_span` does; None where that must.
 
-    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then. One flat function: in the pure core
-    each call of another would be 500 instructions more.
+    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then. One flat function, longer than all
+    others: in the pure core each call of another would be 500 instructions more, 2 % of a span.
     """
     if COMPILED:
         plan = _plan_of(tracer)

@@ -193,10 +193,12 @@ class UpstreamFace:
         if self.bounded_events is None:
             with _making:
                 if self.bounded_events is None:
-                    bounded = BoundedList.from_seq(self._limits.max_events, self.event_store or ())
+                    store = self.event_store or []
+                    seen = len(store)
+                    bounded = BoundedList.from_seq(self._limits.max_events, store[:seen])
                     self.bounded_events = bounded
                     # What other threads added until then.
-                    bounded.extend((self.event_store or [])[len(bounded) :])
+                    bounded.extend(store[seen:])
         return self.bounded_events
 
     @_events.setter

@@ -143,7 +143,7 @@ def _last_lines(error: BaseException) -> str:
     module: str | None = kind.__module__
     try:
         message = str(error)
-    except Exception:
+    except BaseException:  # as the `traceback` module
         module = None
     if type(module) is not str:
         return "".join(traceback.format_exception_only(kind, error))

@@ -10,6 +10,7 @@ is read again whenever it has changed.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import sys
 import urllib.request
@@ -85,12 +86,16 @@ class _Requests:
         self._used = tuple(functools.partial(operator.itemgetter(*names), vars(owner)) for names, owner in places)
         self._netrc_auth = vars(sessions)["get_netrc_auth"]
         read = self._read()
-        own = all(_own(used) for each in read for used in each)
+        own = all(map(_own, read))
         # Upstream's way is taken for every request where somebody was before us, or a system names proxies, too.
-        self._as_read = read if own and urllib.request.getproxies is urllib.request.getproxies_environment else ()
+        self._as_read = read if own and urllib.request.getproxies is urllib.request.getproxies_environment else None
 
     def _read(self) -> tuple[Any, ...]:
-        return tuple([read() for read in self._used])
+        return tuple(itertools.chain.from_iterable([read() for read in self._used]))
+
+    def _is_replaced(self) -> bool:
+        # By identity: a proxy says that it is equal to what it stands before.
+        return self._as_read is None or not all(map(operator.is_, self._read(), self._as_read))
 
     def prepared(
         self, transport: Any, method: str, url: str, headers: Any, data: Any
@@ -106,7 +111,7 @@ class _Requests:
             or any(session.hooks.values())
             or len(session.cookies)
             or not vars(session).keys().isdisjoint(_OF_SESSION)
-            or self._read() != self._as_read
+            or self._is_replaced()
             or (environ := environment()) is None
         ):
             return None
@@ -119,7 +124,8 @@ class _Requests:
             return None
         prepared = kept.prepared.copy()
         prepared.prepare_body(data, None)
-        # An adapter may change what it is given.
+        # An adapter may change what it is given, and add hooks to it: a copy of a request shares them.
+        prepared.hooks = {event: list(hooks) for event, hooks in prepared.hooks.items()}
         return prepared, {**kept.settings, "proxies": kept.settings["proxies"].copy()}
 
     def _keep(self, transport: Any, made_of: tuple[Any, ...], data: bytes) -> _Kept | None:

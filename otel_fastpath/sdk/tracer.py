@@ -105,7 +105,7 @@ def _make_start_span(original: Any) -> Any:
     lazy.defer(on=True)
     start_span = methods.bind_start_span(original)
     _starters.add(start_span)
-    # What wraps a library asks beforehand, and makes no span that would be dropped.
+    # What wraps a library starts its spans by this, and makes none that would be dropped.
     core.hot("_call").watch_tracer(Tracer, start_span, core.hot("_start").KeptSpans())
     return start_span
 

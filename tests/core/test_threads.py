@@ -146,6 +146,22 @@ def test_everything_set_is_kept_or_counted(exporting, amount, watched):
         logging.getLogger("opentelemetry.attributes").disabled = False
 
 
+def test_what_threads_set_beyond_a_limit_is_dropped_and_counted(exporting):
+    """The oldest of it, as upstream does; where two took the last place at once, as only Python 3.10 lets them."""
+    with exporting(span_limits=SpanLimits(max_span_attributes=2, max_events=2)) as (provider, _):
+        span = provider.get_tracer("surplus").start_span("surplus", attributes={"a": 1, "b": 2})
+        span.add_event("a")
+        span.add_event("b")
+        span.attribute_store["c"] = 3
+        span.event_store.append(span.event_store[0])
+
+        span.drop_surplus()
+
+        assert dict(span.attributes) == {"b": 2, "c": 3}
+        assert [event.name for event in span.events] == ["b", "a"]
+        assert (span.dropped_attributes, span.dropped_events) == (1, 1)
+
+
 @pytest.mark.usefixtures("switching")
 def test_setting_all_again_loses_nothing(exporting, amount):
     """While some threads overwrite all attributes that a span has, what others add or overwrite stays."""

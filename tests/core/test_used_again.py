@@ -1,4 +1,4 @@
-"""What the compiled core uses again, contexts, scopes and dropped spans: only what nobody can tell from a new one."""
+"""What the cores use again, contexts, scopes and dropped spans: only what nobody can tell from a new one."""
 
 from __future__ import annotations
 

@@ -121,6 +121,15 @@ def test_a_traceback_of_another_exception_is_shown_as_given(handlers, instrument
     assert other.__traceback__.tb_frame.f_code.co_name in expected["exception.stacktrace"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_another_format_exception_is_called(way, handlers, instrumentor, monkeypatch):
+    """Somebody who leaves secrets out of stack traces does so in log records."""
+    instrumentor.instrument()
+    monkeypatch.setattr(traceback, "format_exception", lambda *_, **__: ["***"])
+
+    assert attributes_of(way, errors.made("plain"), handlers)["exception.stacktrace"] == "***"
+
+
 def test_what_formats_is_put_back(handlers, instrumentor):
     """Upstream's modules have the standard library's module again."""
     instrumentor.instrument()

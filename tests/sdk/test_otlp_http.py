@@ -8,6 +8,7 @@ import threading
 
 import pytest
 import requests
+import wrapt
 from opentelemetry.exporter.http.transport._requests import RequestsHTTPTransport
 from requests.adapters import HTTPAdapter
 
@@ -241,6 +242,46 @@ def test_somebody_elses_request_is_called(receiver, monkeypatch, name):
 
 
 @pytest.mark.usefixtures("fast")
+@pytest.mark.parametrize("name", ["Session.request", "Session.prepare_request", "PreparedRequest.prepare_headers"])
+def test_a_proxy_in_front_of_a_method_is_called(receiver, name):
+    """What wrapt puts there says that it is equal to what it wraps."""
+    transport, calls = RequestsHTTPTransport(), []
+    sent(transport, receiver)
+    owner = getattr(requests, name.partition(".")[0])
+
+    def counted(wrapped, _instance, args, options):
+        calls.append(name)
+        return wrapped(*args, **options)
+
+    method = name.partition(".")[2]
+    original = vars(owner)[method]
+    try:
+        wrapt.wrap_function_wrapper(owner, method, counted)
+        for _ in range(3):
+            sent(transport, receiver)
+    finally:
+        setattr(owner, method, original)
+    assert len(calls) == 3
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_hook_of_one_request_is_not_of_the_next(receiver):
+    """An adapter may add one to what it is given."""
+    calls = []
+
+    class Hooking(HTTPAdapter):
+        def send(self, request, **options):
+            request.register_hook("response", lambda response, **_: calls.append(response))
+            return super().send(request, **options)
+
+    transport = RequestsHTTPTransport()
+    transport._session.mount("http://", Hooking())
+    for _ in range(4):
+        sent(transport, receiver)
+    assert len(calls) == 4
+
+
+@pytest.mark.usefixtures("fast")
 def test_somebody_elses_request_from_before(receiver, monkeypatch):
     """Where preparing is not that of requests alone when we come, it is called each time, too."""
     calls, original = [], requests.Session.request
@@ -353,7 +394,7 @@ def test_undone_exactly(instrumentor):
 
 @pytest.mark.usefixtures("fast")
 def test_nothing_is_kept_of_a_transport_that_is_gone(receiver):
-    """Neither it, nor its session, nor the last body."""
+    """Neither it nor its session."""
     import gc
     import weakref
 
