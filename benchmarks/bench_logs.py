@@ -13,6 +13,7 @@ import sys
 import time
 from typing import Any
 
+from bench_span import fallen
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk import _logs
 from setups import instrument
@@ -47,21 +48,8 @@ class Given:
         provider = _logs.LoggerProvider(shutdown_on_exit=False)
         provider.add_log_record_processor(Forget())
         self.logger = provider.get_logger("bench")
-        self.shallow = _raised(SHALLOW)
-        self.deep = _raised(DEEP)
-
-
-def _raised(frames: int) -> BaseException:
-    def fail(more: int) -> None:
-        if more:
-            fail(more - 1)
-        raise ValueError("it failed")
-
-    try:
-        fail(frames - 2)
-    except ValueError as error:
-        return error
-    raise AssertionError
+        self.shallow = fallen(SHALLOW)
+        self.deep = fallen(DEEP)
 
 
 def stock() -> Given:
