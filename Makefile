@@ -27,12 +27,35 @@ test: setup lint types
 test-all:
 	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test PYTHON_VERSION=$$version || exit; done
 
+# The same with the newest and the lowest releases that pyproject.toml declares, in environments of their own beside the
+# project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are those of the lock's releases: where the
+# environment has others, tests/budget/test_ours.py skips them and says which.
+# Old releases use what newer ones of others deprecate, which is no fault there.
+WARNINGS_lowest := -W ignore::DeprecationWarning
+.PHONY: test-newest test-lowest
+test-newest test-lowest: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
+test-newest test-lowest: test-%: setup
+	$(PY) tests/releases/provide.py $*
+	$(UV_PROJECT_ENVIRONMENT)-$*/bin/python -m pytest $(WORKERS) $(WARNINGS_$*) $(ARGS)
+
 # What the tests of the core do in small, at the scale that is promised: a million times each way through a span with
 # memory flat, 8 threads x 100,000 spans with none lost or mixed; forks, greenlets, tasks. And 100,000 calls of either
 # client of OpenAI's with content captured. An hour and more.
 .PHONY: soak
 soak: setup
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/core tests/wrap/openai_http/test_nothing_left.py --durations=0 $(ARGS)
+
+# Raises at each line of this package that holds a call, in a forked child each, and shows what reached the host: a
+# quarter of an hour on two processors. make faults ARGS="--workload spans --core c --line core/_scope.py"
+.PHONY: faults
+faults: setup
+	$(PY) tests/faults/run.py $(ARGS)
+
+# The hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg) what they lose of
+# references instead. make memcheck ARGS="--only span"; make memcheck DEBUG_PYTHON=python3.14d
+.PHONY: memcheck
+memcheck: setup
+	$(PY) tests/memcheck/run.py $(if $(DEBUG_PYTHON),--debug-python $(DEBUG_PYTHON)) $(ARGS)
 
 .PHONY: lint
 lint: setup
@@ -129,7 +152,7 @@ PEERS := .cache/peers-$(PYTHON_VERSION)
 .PHONY: peers
 peers: setup
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
-	UV_PROJECT_ENVIRONMENT= $(UV) pip install --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
+	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
 .PHONY: bench-peers
 bench-peers: peers

@@ -16,6 +16,8 @@ from typing import Any
 
 QUERY = "SELECT id, v FROM bench_t WHERE id = $1"
 SETS = [(1,), (2,)]
+# A text that is seen for the first time: 8 kB of literals.
+LITERALS = ("INSERT INTO bench_t VALUES " + ", ".join(f"({n}, 'name {n}', {n}.5)" for n in range(400)))[:8192]  # noqa: S608  # is not executed
 ROWS = [(1, "x")] * 50
 ADDRESS = ("127.0.0.1", 5433)
 PARAMS = SimpleNamespace(database="bench", user="bench")
@@ -346,6 +348,17 @@ def connect_bare(given: Given) -> None:  # noqa: ARG001  # as the others
 def connect(given: Given) -> None:
     """The hook around it."""
     _finish(given.connect())
+
+
+def scan_bare(given: Given) -> None:
+    """Without the scanner: nothing."""
+
+
+def scan(given: Given) -> None:  # noqa: ARG001  # as the others
+    """What is done once for each text that is kept."""
+    from otel_fastpath import core  # noqa: PLC0415  # only where it is measured
+
+    core.hot("_sql").scan(LITERALS)
 
 
 if __name__ == "__main__":

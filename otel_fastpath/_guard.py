@@ -7,7 +7,6 @@ import hashlib
 import importlib
 import inspect
 import linecache
-import logging
 import textwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging.requirements import Requirement
 
 from otel_fastpath import _swap
+from otel_fastpath._quiet import Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_logger = logging.getLogger(__name__)
+_logger = Quiet(__name__)
 
 _MISSING: Final = object()
 _requirement = functools.cache(Requirement)

@@ -7,8 +7,9 @@ another thread asks `importlib.util.find_spec` for the module.
 from __future__ import annotations
 
 import sys
-import threading
 from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath._locks import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ class _Finder:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._watchers: dict[str, tuple[Callable[[str], None], ...]] = {}
 
     def watch(self, names: Sequence[str], call: Callable[[str], None]) -> None:

@@ -1,21 +1,19 @@
 """Settings: keyword arguments of `instrument()` over OTEL_FASTPATH_* variables over defaults.
 
-The only module that reads os.environ. A bad value never raises: it is one log line that names the setting, the value,
-what was expected and what is used instead.
+The only module that reads os.environ. A bad value never raises: `wrong_settings` tells of it, and the rest holds.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from otel_fastpath import wrong_settings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-_logger = logging.getLogger(__name__)
 
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
@@ -84,16 +82,11 @@ class Config:
         return None
 
     def check_names(self, known: Iterable[str]) -> Config:
-        """Drop what names no patch or wrapper, with one log line."""
+        """Drop what names no patch or wrapper, and tell of it."""
         names = tuple(known)
         unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
-        if unknown:
-            _logger.warning(
-                "%s: no patch or wrapper is called %s; expected a pattern or one of %s. It is ignored.",
-                _SETTINGS["disabled"],
-                ", ".join(map(repr, sorted(unknown))),
-                ", ".join(names),
-            )
+        for pattern in sorted(unknown):
+            wrong_settings.tell(title("disabled"), pattern, "the name of a patch, or a pattern of names", allowed=names)
         return replace(self, disabled=self.disabled - unknown)
 
 
@@ -107,7 +100,9 @@ def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Co
             `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
+    wrong_settings.forget()
     _report_unknown(environ, keywords)
+    _report_misspelt(environ)
     return Config(
         disabled=_names(*_given("disabled", keywords, environ)),
         core=_core(*_given("core", keywords, environ)),
@@ -147,11 +142,11 @@ def genai(environ: Mapping[str, str] | None = None) -> GenAI:
 
 
 def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) -> str:
-    """The variable's value in lower case, or nothing and a log line where it is not what is expected."""
+    """The variable's value in lower case, or nothing where it is not what is expected."""
     value = environ.get(name, "").strip().lower()
     if not value or value in expected:
         return value
-    _logger.warning("%s is %r; expected one of %s. The default is used.", name, value, ", ".join(expected))
+    wrong_settings.tell(name, value, _any_of(expected), "The default is used.", allowed=expected)
     return ""
 
 
@@ -168,27 +163,34 @@ def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -
     return _SETTINGS[name], environ.get(_SETTINGS[name], "")
 
 
+def title(keyword: str) -> str:
+    """What to call a setting where it is not known how it was made."""
+    return f"{_SETTINGS[keyword]} ({keyword}=)"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return f"one of {', '.join(words)}"
+
+
 def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any]) -> None:
+    expected = "the name of a setting"
     for name in sorted(keywords.keys() - _SETTINGS.keys() - _OF_OTHERS):
-        _logger.warning(
-            "instrument(%s=...): no such setting; expected one of %s. It is ignored.", name, ", ".join(_SETTINGS)
-        )
+        wrong_settings.tell("instrument(...)", name, expected, allowed=_SETTINGS)
     ours = {name for name in environ if name.upper().startswith(_PREFIX)}
     for name in sorted(ours - set(_SETTINGS.values()) - _OF_THE_BUILD):
-        _logger.warning("%s: no such setting; expected one of %s. It is ignored.", name, ", ".join(_SETTINGS.values()))
+        wrong_settings.tell("environment", name, expected, allowed=_SETTINGS.values())
+
+
+def _report_misspelt(environ: Mapping[str, str]) -> None:
+    """Tell of another spelling of our own name where OpenTelemetry's variable wants it exactly."""
+    variable = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
+    for name in sorted(_listed(environ, variable) - {ENTRY_POINT}):
+        if ENTRY_POINT in "".join(filter(str.isalpha, name.lower())):
+            wrong_settings.tell(variable, name, f"{ENTRY_POINT}, which is the name of otel-fastpath there")
 
 
 def _names(setting: str, value: Any) -> frozenset[str]:
-    given = value.split(",") if isinstance(value, str) else value
-    try:
-        return frozenset(name.strip() for name in given if name.strip())
-    except (TypeError, AttributeError):
-        _logger.warning(
-            "%s is %r; expected names of patches, or one comma-separated string. Nothing is left off by it.",
-            setting,
-            value,
-        )
-        return frozenset()
+    return frozenset(wrong_settings.parts(setting, value, "names of patches"))
 
 
 def _core(setting: str, value: Any) -> str | None:
@@ -196,11 +198,8 @@ def _core(setting: str, value: Any) -> str | None:
     if asked in CORES:
         return str(asked)
     if asked != "":
-        _logger.warning(
-            "%s is %r; expected c (compiled) or py (pure Python). The compiled core is used where it is there.",
-            setting,
-            value,
-        )
+        effect = "The compiled core is used where it is there."
+        wrong_settings.tell(setting, value, "c (compiled) or py (pure Python)", effect, allowed=CORES)
     return None
 
 
@@ -220,12 +219,8 @@ def _libraries(keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[
         if mode in MODES:
             found[library] = mode
         elif mode != "":
-            _logger.warning(
-                "%s is %r; expected one of %s. The default is used: ours takes the place of the official one.",
-                setting,
-                value,
-                ", ".join(MODES),
-            )
+            effect = "The default is used: ours takes the place of the official one."
+            wrong_settings.tell(setting, value, _any_of(MODES), effect, allowed=MODES)
         _, options = _given(f"{library}_options", keywords, environ)
         if options != "":
             found[f"{library}_options"] = options

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import _platform, config, core, exceptions, wrap
+from otel_fastpath import _platform, config, core, exceptions, wrap, wrong_settings
+from otel_fastpath._locks import Lock
+from otel_fastpath._quiet import Quiet
+from otel_fastpath.core import faults
 from otel_fastpath.patching import Patcher
 from otel_fastpath.sdk import all_patches
 
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching import Row
 
-_logger = logging.getLogger(__name__)
-_lock = threading.Lock()
+_logger = Quiet(__name__)
+_lock = Lock()
 
 
 class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
@@ -31,11 +34,41 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.config.Config`; those of
     `otel_fastpath.config.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, for them too.
-    No argument and no variable makes it raise: what is wrong is logged, once.
+    No argument and no variable makes it raise: `otel_fastpath.wrong_settings` tells what is not valid, once.
     """
 
     _patcher: Patcher | None = None
     _need_gil: frozenset[str] = frozenset()
+
+    def instrument(self, **kwargs: Any) -> Any:
+        """See the class; as every instrumentor, unless it did so before."""
+        # The first instrumentor of a process settles what OTEL_SEMCONV_STABILITY_OPT_IN is for all that follow. Ours
+        # does not read it.
+        stability: Any = None
+        modes: dict[Any, Any] = {}
+        before: dict[Any, Any] = {}
+        is_settled = True
+        try:
+            stability = getattr(_semconv, "_OpenTelemetrySemanticConventionStability", None)
+            modes = getattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
+            before = dict(modes)
+            is_settled = getattr(stability, "_initialized", True)
+        except Exception as error:
+            faults.report("instrument", error)
+        try:
+            return super().instrument(**kwargs)
+        except Exception as error:
+            faults.absorb("instrument", error)
+            return None
+        finally:
+            try:
+                if stability is not None and not is_settled:
+                    modes.clear()
+                    modes.update(before)
+                    stability._OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING = modes
+                    stability._initialized = False
+            except Exception as error:
+                faults.report("instrument", error)
 
     def instrumentation_dependencies(self) -> Collection[str]:
         """Nothing must be installed for it: each patch waits for its own target."""
@@ -46,15 +79,18 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         return self._patches().status() + wrap.status() + exceptions.status()
 
     def _patches(self) -> Patcher:
-        with _lock:
-            if self._patcher is None:
-                patches = all_patches()
+        if self._patcher is None:
+            # Imports modules: no lock is held meanwhile.
+            patches = all_patches()
+            patcher = Patcher(patches, _platform.installed)
+            need_gil = frozenset(patch.name for patch in patches if patch.needs_gil) | wrap.need_gil()
+            with _lock:
                 # On the class: the instrumentor is a singleton, and so is what it did to this process.
-                need_gil = frozenset(patch.name for patch in patches if patch.needs_gil)
-                type(self)._need_gil = need_gil | wrap.need_gil()
-                type(self)._patcher = Patcher(patches, _platform.installed)
-            patcher: Patcher = self._patcher  # type: ignore[assignment]
-            return patcher
+                if self._patcher is None:
+                    type(self)._need_gil = need_gil
+                    type(self)._patcher = patcher
+        made: Patcher = self._patcher  # type: ignore[assignment]
+        return made
 
     def _instrument(self, **kwargs: Any) -> None:
         try:
@@ -100,7 +136,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             core.choose(settings.core)
         except ImportError as error:
             reason = f"the {settings.core} core was asked for and cannot be imported ({error})"
-            _logger.error("OTEL_FASTPATH_CORE: %s; nothing is patched.", reason)  # noqa: TRY400  # the reason says it
+            setting = config.title("core")
+            wrong_settings.tell(setting, settings.core, f"py: {reason}", "Nothing is patched.", level=logging.ERROR)
             return lambda _name: reason
         return settings.off
 

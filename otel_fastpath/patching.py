@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import _imports, _swap
 from otel_fastpath._guard import Distributions, SkipError, UnmetError, check_sources, fingerprint, owner_of
+from otel_fastpath._locks import Lock
+from otel_fastpath._quiet import Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["Installation", "Patch", "Patcher", "Row", "SkipError", "State", "fingerprint"]
 
-_logger = logging.getLogger(__name__)
+_logger = Quiet(__name__)
 
 
 class State(str, Enum):
@@ -97,7 +99,7 @@ class Installation:
         self._log_skip = log_skip
         places = (patch.target, *patch.sources)
         self._modules = tuple(dict.fromkeys(place.partition(":")[0] for place in places))
-        self._note = threading.Lock()
+        self._note = Lock()
         self._is_noted = False
         self._is_worked_on = False
         self._off: str | None = self.reason

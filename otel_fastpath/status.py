@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import _platform, core
+from otel_fastpath import _platform, core, wrong_settings
 from otel_fastpath.core import faults
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Status:
         faults: How often our own code failed, for each place; upstream's ran instead.
         notes: What else there is to know, a sentence each.
         rows: Every patch and wrapper.
+        wrong_settings: What is not valid among the settings, a line each.
     """
 
     version: str
@@ -49,6 +50,7 @@ class Status:
     faults: dict[str, int]
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    wrong_settings: tuple[str, ...] = ()
 
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
@@ -63,6 +65,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
         faults=faults.counts(),
         notes=tuple(notes),
         rows=tuple(rows),
+        wrong_settings=wrong_settings.found(),
     )
 
 
@@ -83,6 +86,7 @@ def _head(status: Status, width: int) -> list[str]:
     why_not = f" ({status.why_not_compiled})" if status.why_not_compiled else ""
     installed = ", ".join(f"{name} {version or 'not installed'}" for name, version in status.distributions.items())
     lines = [f"otel-fastpath {status.version}, {core_name}{why_not}, {status.python}", installed, _faults(status)]
+    lines += [f"Wrong setting: {each}" for each in status.wrong_settings]
     lines += [f"Note: {note}" for note in status.notes]
     return [
         part for line in lines for part in textwrap.wrap(line, width, subsequent_indent=_GAP, break_long_words=False)

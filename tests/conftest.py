@@ -12,6 +12,7 @@ import textwrap
 import pytest
 
 from otel_fastpath import core as cores
+from otel_fastpath import wrong_settings
 from otel_fastpath.core import faults
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
@@ -42,6 +43,13 @@ def core(request):
             pytest.fail("OTEL_FASTPATH_EXTENSION=require, and the core is not compiled")
         pytest.skip("the core is not compiled")
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def nothing_told():
+    """What is told once per process is told once per test."""
+    wrong_settings._told.clear()
+    wrong_settings.forget()
 
 
 @pytest.fixture

@@ -43,14 +43,24 @@ def test_names_are_lists_or_comma_separated(logged, value, names):
     assert logged() == []
 
 
-@pytest.mark.parametrize("value", [3, [3], object()])
+@pytest.mark.parametrize("value", [3, object()])
 def test_names_of_another_kind_are_reported(logged, value):
     """The line names the setting, the value, what is expected and what happens."""
     assert from_env({}, disabled=value).disabled == frozenset()
 
     (line,) = logged()
-    assert line.startswith(f"instrument(disabled=...) is {value!r}; expected names of patches")
-    assert line.endswith("Nothing is left off by it.")
+    assert line.startswith(
+        f"instrument(disabled=...): {value!r} is not valid; expected names of patches, or one comma-"
+    )
+    assert line.endswith("It is ignored.")
+
+
+def test_names_beside_one_of_another_kind_hold(logged):
+    """A list with a part that is no name is used without that part."""
+    assert from_env({}, disabled=["trace.*", 3]).disabled == {"trace.*"}
+
+    (line,) = logged()
+    assert line == "instrument(disabled=...): 3 is not valid; expected names of patches. It is ignored."
 
 
 @pytest.mark.parametrize("value", ["c", "py", "C", " Py "])
@@ -68,7 +78,7 @@ def test_a_core_that_does_not_exist_is_reported(logged, value):
     assert from_env({}, core=value).core is None
 
     (line,) = logged()
-    assert line.startswith(f"instrument(core=...) is {value!r}; expected c (compiled) or py (pure Python).")
+    assert line.startswith(f"instrument(core=...): {value!r} is not valid; expected c (compiled) or py (pure Python).")
     assert line.endswith("The compiled core is used where it is there.")
 
 
@@ -77,7 +87,7 @@ def test_a_bad_variable_is_reported_under_its_own_name(logged):
     from_env({"OTEL_FASTPATH_CORE": "rust"})
 
     (line,) = logged()
-    assert line.startswith("OTEL_FASTPATH_CORE is 'rust'")
+    assert line.startswith("OTEL_FASTPATH_CORE: 'rust' is not valid")
 
 
 def test_keywords_come_before_variables():
@@ -89,14 +99,28 @@ def test_keywords_come_before_variables():
 
 
 def test_unknown_keywords_and_variables_are_reported(logged):
-    """A misspelt setting does not go unnoticed; each is one line with the names there are."""
+    """A misspelt setting does not go unnoticed; each is one line with the three names that look most like it."""
     from_env({"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}, cores="c")
 
     keyword, variable = logged()
-    assert keyword.startswith("instrument(cores=...): no such setting; expected one of disabled, core")
-    assert variable.startswith("OTEL_FASTPATH_DISABLE: no such setting; expected one of OTEL_FASTPATH_DISABLED, OTEL_")
-    assert keyword.endswith("It is ignored.")
-    assert variable.endswith("It is ignored.")
+    assert keyword == (
+        "instrument(...): 'cores' is not valid; expected the name of a setting; nearest: core, openai, "
+        "exceptions_modules. It is ignored."
+    )
+    assert variable == (
+        "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "
+        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_CORE, OTEL_FASTPATH_OPENAI. It is ignored."
+    )
+
+
+@pytest.mark.parametrize("name", ["otel-fastpath", "otel_fastpath", "FastPath", "fast-path"])
+def test_another_spelling_of_our_own_name_is_reported(logged, name):
+    """OpenTelemetry's list wants it exactly; other instrumentations' names are none of our business."""
+    settings = from_env({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": f"fastapi, {name}"})
+
+    assert settings.stock == ""
+    (line,) = logged()
+    assert line.startswith(f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: {name!r} is not valid; expected fastpath, which is")
 
 
 def test_what_all_instrumentors_are_given_is_no_mistake(logged):
@@ -118,14 +142,19 @@ def test_patterns_switch_off():
 
 
 def test_names_that_match_nothing_are_reported(logged):
-    """One line with what was given and all that there is; the others hold."""
-    settings = from_env({"OTEL_FASTPATH_DISABLED": "spans,tracer.*,metrics"}).check_names(NAMES)
+    """One line for each, with the names that look most like it; the others hold."""
+    names = (*NAMES, "metrics.counter")
+    settings = from_env({"OTEL_FASTPATH_DISABLED": "trace.use-span,tracer.*,metric"}).check_names(names)
 
     assert settings.disabled == {"tracer.*"}
+    told = (
+        "OTEL_FASTPATH_DISABLED (disabled=): {} is not valid; expected the name of a patch, or a pattern of names; {}"
+    )
     assert logged() == [
-        (
-            "OTEL_FASTPATH_DISABLED: no patch or wrapper is called 'metrics', 'spans'; expected a pattern or one of "
-            "trace.use_span, tracer.start_span, versions.openai. It is ignored."
+        told.format(f"{name!r}", f"nearest: {', '.join(near)}. It is ignored.")
+        for name, near in (
+            ("metric", ("metrics.counter", "trace.use_span", "versions.openai")),
+            ("trace.use-span", ("trace.use_span", "tracer.start_span", "metrics.counter")),
         )
     ]
 
@@ -192,7 +221,9 @@ def test_a_bad_mode_is_one_line(logged, mode):
     assert from_env({}, subject=mode).mode("subject") == ""
 
     (line,) = logged()
-    assert line.startswith(f"instrument(subject=...) is {mode!r}; expected one of on, off, defer. The default is used")
+    assert line.startswith(
+        f"instrument(subject=...): {mode!r} is not valid; expected one of on, off, defer. The default"
+    )
 
 
 def test_opentelemetrys_own_lists_are_read():

@@ -204,7 +204,7 @@ def test_an_unknown_name_is_one_line(instrumentor, logged):
     instrumentor.instrument(disabled="nothing,trace.use_span")
 
     (line,) = logged()
-    assert "no patch or wrapper is called 'nothing'" in line
+    assert "'nothing' is not valid; expected the name of a patch" in line
     assert states(instrumentor)["trace.use_span"][0] == "off"
     assert states(instrumentor)["tracer.start_span"][0] == "applied"
 
@@ -215,7 +215,7 @@ def test_a_bad_core_is_one_line(instrumentor, environ, logged):
     instrumentor.instrument()
 
     (line,) = logged()
-    assert line.startswith("OTEL_FASTPATH_CORE is 'rust'; expected c (compiled) or py (pure Python).")
+    assert line.startswith("OTEL_FASTPATH_CORE: 'rust' is not valid; expected c (compiled) or py (pure Python).")
     assert states(instrumentor)["tracer.start_span"][0] == "applied"
 
 
@@ -333,3 +333,25 @@ def test_it_is_a_singleton_like_every_instrumentor(instrumentor):
     """Whoever makes one gets the one that knows what is patched."""
     assert FastpathInstrumentor() is instrumentor
     assert list(instrumentor.instrumentation_dependencies()) == []
+
+
+def test_what_others_opt_in_to_is_not_settled_by_ours(instrumentor, monkeypatch):
+    """OTEL_SEMCONV_STABILITY_OPT_IN can be set in code after ours; once another has settled it, it stays."""
+    from opentelemetry.instrumentation import _semconv
+
+    stability = _semconv._OpenTelemetrySemanticConventionStability
+    database = _semconv._OpenTelemetryStabilitySignalType.DATABASE
+    monkeypatch.setattr(stability, "_initialized", False)
+    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
+    monkeypatch.delenv("OTEL_SEMCONV_STABILITY_OPT_IN", raising=False)
+    instrumentor.instrument()
+
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database")
+    # As every instrumentor does.
+    stability._initialize()
+    assert stability._get_opentelemetry_stability_opt_in_mode(database).value == "database"
+
+    instrumentor.uninstrument()
+    instrumentor.instrument()
+    assert stability._initialized
+    assert stability._get_opentelemetry_stability_opt_in_mode(database).value == "database"

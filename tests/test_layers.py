@@ -17,14 +17,17 @@ ROOT = Path(otel_fastpath.__file__).parent
 NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
-LEVEL_0 = {"config", "_platform", "_imports", "_swap", "lazy", "versions"}
+LEVEL_0 = {"config", "_locks", "_platform", "_quiet", "_imports", "_swap", "lazy", "versions", "wrong_settings"}
 BELOW_2 = LEVEL_0 | {"_guard", "patching", "core"}
 # Unit (a module or folder of the package) -> the units that it may import. "": the public names.
 MAY_IMPORT = {
     **{name: set() for name in LEVEL_0},
+    "config": {"wrong_settings"},
+    "_imports": {"_locks"},
+    "lazy": {"_locks"},
     # The design has patching.py on level 0; what it consists of stands below it.
-    "_guard": {"_swap"},
-    "patching": {"_guard", "_imports", "_swap"},
+    "_guard": {"_quiet", "_swap"},
+    "patching": {"_guard", "_imports", "_locks", "_quiet", "_swap"},
     "core": BELOW_2 - {"patching", "_guard"},
     "sdk": BELOW_2,
     "wrap": BELOW_2,

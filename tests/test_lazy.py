@@ -11,7 +11,8 @@ from opentelemetry.sdk.trace import SpanLimits, TracerProvider, sampling
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_fastpath.lazy import FAILED, Lazy, lazy
+from otel_fastpath import lazy as lazies
+from otel_fastpath.lazy import FAILED, UNMADE, Lazy, lazy
 
 
 class _Call:
@@ -98,7 +99,7 @@ class TestWhen:
         assert call.threads == []
 
     def test_once_for_all_readers(self):
-        """Whoever reads first makes the call, and everybody waits for it."""
+        """Whoever reads first makes the call."""
         call = _Call()
         tracer, finished = _exporting()
         with tracer.start_as_current_span("a") as span:
@@ -171,6 +172,19 @@ class TestWhat:
 
         assert run(lazy(lambda: value)) == run(value)
 
+    @pytest.mark.parametrize("read", [list, len, dict, repr, lambda attributes: attributes.get("bad", "none")])
+    @pytest.mark.parametrize("value", [None, [1, "mixed"], object])
+    def test_while_the_span_goes_on(self, value, read):
+        """There is an attribute where stock has one."""
+
+        def run(given):
+            tracer, _ = _exporting()
+            with tracer.start_as_current_span("a", attributes={"first": 1}) as span:
+                span.set_attribute("bad", given)
+                return read(span.attributes), "bad" in span.attributes, span.attributes == {"first": 1}
+
+        assert run(lazy(lambda: value)) == run(value)
+
     def test_arguments(self):
         """Positional and keyword arguments are the call's own."""
         tracer, finished = _exporting()
@@ -178,18 +192,91 @@ class TestWhat:
             span.set_attribute("k", lazy(json.dumps, {"b": 1, "a": 2}, sort_keys=True))
         assert finished()[0].attributes == {"k": '{"a": 2, "b": 1}'}
 
-    def test_a_failure_is_a_marker_and_one_log_line(self, caplog):
-        """However often it is read."""
+    def test_a_failure_is_a_marker_and_one_log_line(self, caplog, monkeypatch):
+        """However often it is read, and however many values the same function is to make."""
+        monkeypatch.setattr(lazies, "_failures", lazies.Tally())
         call = _Call(ValueError("no"))
         tracer, finished = _exporting()
-        with tracer.start_as_current_span("a") as span:
-            span.set_attributes({"k": lazy(call), "other": 1})
-        for _ in range(2):
-            assert finished()[0].attributes == {"k": FAILED, "other": 1}
+        for _ in range(3):
+            with tracer.start_as_current_span("a") as span:
+                span.set_attributes({"k": lazy(call), "other": 1})
+        for each in finished() * 2:
+            assert each.attributes == {"k": FAILED, "other": 1}
         [record] = caplog.records
         assert record.levelno == logging.ERROR
         assert isinstance(record.exc_info[1], ValueError)
-        assert len(call.threads) == 1
+        assert len(call.threads) == 3
+        assert lazies.failures() == {f"{__name__}._Call": 3}
+
+
+@pytest.mark.usefixtures("instrumented")
+class TestItsOwnSpan:
+    """A value that is made from the span that it belongs to."""
+
+    @pytest.mark.parametrize("processor", [SimpleSpanProcessor, BatchSpanProcessor])
+    def test_read_when_exported(self, processor):
+        """What the span has then; the value itself is not made yet, and its function is called once."""
+        seen = []
+        exporter = _Reading()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(processor(exporter))
+        with provider.get_tracer("lazy").start_as_current_span("a", attributes={"first": 1}) as span:
+            span.set_attribute("own", lazy(lambda: seen.append(dict(span.attributes)) or str(dict(span.attributes))))
+            span.set_attribute("last", 2)
+        provider.shutdown()
+        expected = {"first": 1, "own": UNMADE, "last": 2}
+        assert seen == [expected]
+        assert exporter.seen == [{**expected, "own": str(expected)}]
+
+    def test_read_while_the_span_goes_on(self):
+        """Likewise, and the attributes of an event."""
+        tracer, finished = _exporting()
+        with tracer.start_as_current_span("a", attributes={"first": 1}) as span:
+            span.set_attribute("own", lazy(lambda: str(dict(span.attributes))))
+            span.add_event("e", {"own": lazy(lambda: str(dict(span.events[0].attributes)))})
+            assert span.attributes["own"] == str({"first": 1, "own": UNMADE})
+            assert span.events[0].attributes["own"] == str({"own": UNMADE})
+            span.set_attribute("last", 2)
+        assert finished()[0].attributes == {"first": 1, "own": str({"first": 1, "own": UNMADE}), "last": 2}
+
+    def test_two_that_read_each_other(self):
+        """Each sees the other one as not made, where making it led there."""
+        tracer, finished = _exporting()
+        with tracer.start_as_current_span("a") as span:
+            span.set_attribute("one", lazy(lambda: str(span.attributes["two"])))
+            span.set_attribute("two", lazy(lambda: str(span.attributes["one"])))
+        assert finished()[0].attributes == {"one": UNMADE, "two": UNMADE}
+
+    def test_as_json(self):
+        """All that upstream's own code reads can be read."""
+        tracer, finished = _exporting()
+        with tracer.start_as_current_span("a", attributes={"first": 1}) as span:
+            span.set_attribute("own", lazy(lambda: json.loads(span.to_json())["attributes"]["first"]))
+        assert finished()[0].attributes == {"first": 1, "own": 1}
+
+    def test_in_several_threads(self):
+        """Those that need it at the same moment get the same value, and none waits for another."""
+        tracer, finished = _exporting()
+        barrier = threading.Barrier(2, timeout=60)
+        with tracer.start_as_current_span("a") as span:
+            # Both threads are in their call at once: a lock around it would have one wait for ever.
+            span.set_attribute("own", lazy(lambda: barrier.wait() + len(span.attributes)))
+            values = []
+            readers = [threading.Thread(target=lambda: values.append(span.attributes["own"])) for _ in range(2)]
+            for reader in readers:
+                reader.start()
+            for reader in readers:
+                reader.join()
+        assert len(values) == 2
+        assert {finished()[0].attributes["own"], *values} == {values[0]}
+
+    def test_set_meanwhile(self):
+        """What is set while the value is made is not overwritten by it."""
+        tracer, finished = _exporting()
+        with tracer.start_as_current_span("a") as span:
+            span.set_attribute("k", lazy(lambda: span.set_attribute("k", "newer")))
+            assert dict(span._attributes) == {"k": "newer"}
+        assert finished()[0].attributes == {"k": "newer"}
 
 
 class TestOff:
@@ -204,11 +291,18 @@ class TestOff:
 
     def test_from_uninstrument_on(self, instrumented):
         """A value that was put off before is still made."""
+
+        class Unknown:
+            def __str__(self):
+                return "2"
+
         kept = lazy(max, 1, 2)
         assert type(kept) is Lazy
         instrumented.uninstrument()
         assert lazy(max, 1, 2) == 2
         tracer, finished = _exporting()
-        with tracer.start_as_current_span("a") as span:
-            span.set_attribute("k", kept)
-        assert finished()[0].attributes == {"k": "2"}, "upstream takes the text of a value it does not know"
+        for value in (kept, Unknown()):
+            with tracer.start_as_current_span("a") as span:
+                span.set_attribute("k", value)
+        late, unknown = finished()
+        assert late.attributes == unknown.attributes, "upstream takes the text of a value it does not know, or drops it"

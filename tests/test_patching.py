@@ -322,6 +322,22 @@ def test_a_skipped_patch_gets_another_chance(modules, patcher):
     assert importlib.import_module("patched").function() == "plain!"
 
 
+@pytest.mark.parametrize("target", ["patched:missing", "patched:function"])
+def test_a_handler_of_the_log_that_raises_is_not_for_the_host(patcher, monkeypatch, target):
+    """Neither where a patch is skipped nor where making it fails."""
+
+    class Raises(logging.Handler):
+        def emit(self, record):  # noqa: ARG002  # its interface
+            raise RuntimeError
+
+    importlib.import_module("patched")
+    monkeypatch.setattr(logging.getLogger(), "handlers", [Raises()])
+    one = patcher(target, make=lambda _original: 1 // 0)
+    one.install()
+
+    assert state(one)[0] is State.SKIPPED
+
+
 def test_one_reason_is_logged_once(logged):
     """A new release that concerns every patch is one line, not twenty."""
     source = {"patched:function": frozenset({"0123456789ab"})}

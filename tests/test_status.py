@@ -74,6 +74,7 @@ def test_the_text_is_a_table():
         ({"faults": {"b": 1}}, "1 fault, upstream's code ran instead: b 1"),
         ({"faults": {"b": 2, "a": 1}}, "3 faults, upstream's code ran instead: a 1, b 2"),
         ({"notes": ("One thing.",)}, "Note: One thing."),
+        ({"wrong_settings": ("A: 1 is not valid.",)}, "Wrong setting: A: 1 is not valid."),
     ],
 )
 def test_the_head_says_what_explains_the_rest(changes, line):
@@ -105,6 +106,7 @@ def test_the_json_has_a_schema():
         "distributions": {"opentelemetry-api": "1.45.1", "opentelemetry-sdk": None},
         "faults": {"a": 1},
         "notes": [],
+        "wrong_settings": [],
         "patches": [
             {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
             for row in (SHORT, LONG)

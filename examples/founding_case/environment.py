@@ -45,7 +45,8 @@ def provide(name: str) -> Path:
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_from:
             shutil.rmtree(folder, ignore_errors=True)
             _uv("venv", "--no-project", "--python", _real_interpreter(), str(folder))
-            _uv("pip", "install", "--no-deps", "--python", str(folder), "--requirement", str(lock))
+            # The overrides of pyproject.toml would take the place of what the list names.
+            _uv("pip", "install", "--no-config", "--no-deps", "--python", str(folder), "--requirement", str(lock))
             stamp.write_text(made_from, encoding="utf-8")
         _link_package(folder)
     return folder / "bin"

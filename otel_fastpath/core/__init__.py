@@ -29,6 +29,7 @@ TWINS = (
     "_bound_c",
     "_call_c",
     "_collect_c",
+    "_events_c",
     "_exemplars_c",
     "_identity_c",
     "_metrics_c",
@@ -41,7 +42,9 @@ TWINS = (
     "_scope_c",
     "_series_c",
     "_span_c",
+    "_sql_c",
     "_start_c",
+    "_summary_c",
     "_targets_c",
     "_tracer_c",
 )

@@ -12,6 +12,8 @@ from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
+from otel_fastpath.core import faults
+
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
@@ -53,17 +55,13 @@ def bind_use_span(original: Any, frames: Any) -> Any:
         record_exception: Any = True,
         set_status_on_exception: Any = True,
     ) -> Any:
-        if COMPILED and is_inert(switch):
-            return original(span, end_on_exit, record_exception, set_status_on_exception)
-        start = (span, record_exception, set_status_on_exception)
-        if COMPILED:
-            return filled(Scope.__new__(Scope), manner, start, end_on_exit)
-        scope = Scope()
-        scope._manner = manner
-        scope._start = start
-        scope._end_on_exit = end_on_exit
-        scope._state = 0
-        return scope
+        try:
+            if not is_inert(switch):
+                start = (span, record_exception, set_status_on_exception)
+                return filled(Scope.__new__(Scope), manner, start, end_on_exit)
+        except Exception as error:
+            faults.absorb("use_span", error)
+        return original(span, end_on_exit, record_exception, set_status_on_exception)
 
     return patching(original, use_span, switch)
 
@@ -87,39 +85,14 @@ def bind_no_op(original: Any, tracer_class: Any, instead: Any) -> Any:
         set_status_on_exception: Any = True,
         end_on_exit: Any = True,
     ) -> Any:
-        if COMPILED and is_inert(switch):
-            return original(
-                self,
-                name,
-                context,
-                kind,
-                attributes,
-                links,
-                start_time,
-                record_exception,
-                set_status_on_exception,
-                end_on_exit,
-            )
-        manner = own if type(self) is tracer_class else others
-        start = (
-            self,
-            name,
-            context,
-            kind,
-            attributes,
-            links,
-            start_time,
-            record_exception,
-            set_status_on_exception,
-        )
-        if COMPILED:
-            return filled(Scope.__new__(Scope), manner, start, end_on_exit)
-        scope = Scope()
-        scope._manner = manner
-        scope._start = start
-        scope._end_on_exit = end_on_exit
-        scope._state = 0
-        return scope
+        start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
+        try:
+            if not is_inert(switch):
+                manner = own if type(self) is tracer_class else others
+                return filled(Scope.__new__(Scope), manner, start, end_on_exit)
+        except Exception as error:
+            faults.absorb("NoOpTracer.start_as_current_span", error)
+        return original(*start, end_on_exit)
 
     return patching(original, start_as_current_span, switch)
 
@@ -140,22 +113,29 @@ class ProxyScope:
         """Enter the real tracer's scope."""
         if self._inner is not None or self._token is not None:
             raise AttributeError("the scope was entered already; it is used once")
-        if (
-            (c_value(_trace_globals, "_TRACER_PROVIDER") if COMPILED else _trace_api._TRACER_PROVIDER) is None
-            and len(self._args) == 1
-            and (not self._kwargs or self._kwargs.keys() <= _WITHOUT_EFFECT)
-        ):
+        try:
             span = self._enter_no_op()
             if span is not None:
                 return span
-        inner = self._tracer._tracer.start_as_current_span(*self._args, **self._kwargs)
-        if isinstance(inner, Scope):
-            add_frames(inner, self._frames)
-        self._inner = inner
+        except Exception as error:
+            faults.absorb("ProxyTracer.start_as_current_span", error)
+        inner = self._inner = self._tracer._tracer.start_as_current_span(*self._args, **self._kwargs)
+        try:
+            if isinstance(inner, Scope):
+                add_frames(inner, self._frames)
+        except Exception as error:
+            faults.absorb("ProxyTracer.start_as_current_span", error)
         return inner.__enter__()
 
     def _enter_no_op(self) -> Any:
-        """What `NoOpTracer` does with no recording span around, or None."""
+        """What `NoOpTracer` does with no recording span around and no provider set, or None."""
+        provider = c_value(_trace_globals, "_TRACER_PROVIDER") if COMPILED else _trace_api._TRACER_PROVIDER
+        if (
+            provider is not None
+            or len(self._args) != 1
+            or (self._kwargs and not self._kwargs.keys() <= _WITHOUT_EFFECT)
+        ):
+            return None
         runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
         real = c_read(self._tracer, "_real_tracer") if COMPILED else self._tracer._real_tracer
         if runtime is not _runtime or real is not None:
@@ -209,17 +189,11 @@ def bind_proxy(original: Any, frames: Any) -> Any:
     switch = Switch()
 
     def start_as_current_span(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if COMPILED and is_inert(switch):
-            return original(self, *args, **kwargs)
-        if COMPILED:
-            return _proxying(ProxyScope.__new__(ProxyScope), self, args, kwargs, frames)
-        scope = ProxyScope()
-        scope._tracer = self
-        scope._args = args
-        scope._kwargs = kwargs
-        scope._frames = frames
-        scope._inner = None
-        scope._token = None
-        return scope
+        try:
+            if not is_inert(switch):
+                return _proxying(ProxyScope.__new__(ProxyScope), self, args, kwargs, frames)
+        except Exception as error:
+            faults.absorb("ProxyTracer.start_as_current_span", error)
+        return original(self, *args, **kwargs)
 
     return patching(original, start_as_current_span, switch)

@@ -13,6 +13,7 @@ from otel_fastpath.core._scope_c cimport (
     patching,
 )
 
+cdef object faults
 cdef object _context_api
 cdef object _trace_api
 cdef object INVALID_SPAN

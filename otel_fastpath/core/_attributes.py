@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.attributes import BoundedAttributes
 
-from otel_fastpath.lazy import FAILED, Lazy
+from otel_fastpath.lazy import DROPPED, FAILED, Lazy
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
@@ -30,8 +30,8 @@ _NO_TEXT = PLAIN - {str}
 LEAVE = object()
 
 
-def frozen(value: Any, longest: Any, clean: Any) -> Any:
-    """The value as it is kept, or `LEAVE`. Sequences of one primitive type are the common case."""
+def frozen(key: Any, value: Any, longest: Any, clean: Any) -> Any:
+    """The value as it is kept under this key, or `LEAVE`. Sequences of one primitive type are the common case."""
     if type(value) is str and len(value) <= longest:
         return value
     if type(value) is list or type(value) is tuple:
@@ -45,36 +45,42 @@ def frozen(value: Any, longest: Any, clean: Any) -> Any:
             else:
                 return tuple(value)
     if isinstance(value, Lazy):
-        return Lazy(_cleaned, (value, longest, clean), {})
+        return Lazy(_cleaned, (key, value, longest, clean), {})
     if clean is None:
         return LEAVE
     return clean(value, None if longest == maxsize else longest)
 
 
-def _cleaned(lazy: Any, longest: Any, clean: Any) -> Any:
-    """The lazy value as one given at once is kept."""
+def _cleaned(key: Any, lazy: Any, longest: Any, clean: Any) -> Any:
+    """The lazy value as one given at once is kept, or `DROPPED`."""
     value = lazy.value()
     if value is FAILED:
         return value
     if clean is None:
-        # Before 1.45 only upstream's container cleans.
-        container = BoundedAttributes(attributes={"lazy": value}, max_value_len=None if longest == maxsize else longest)
-        return container.get("lazy")
+        # Before 1.45 only upstream's container cleans; it warns by the key.
+        container = BoundedAttributes(attributes={key: value}, max_value_len=None if longest == maxsize else longest)
+        return container.get(key, DROPPED)
     return clean(value, None if longest == maxsize else longest)
 
 
 def made(attributes: Any, recording: Any) -> Any:
     """The attributes with every lazy value made, for upstream's own code; not for a span that drops them."""
     try:
-        if isinstance(attributes, Mapping) and any(isinstance(value, Lazy) for value in attributes.values()):
-            return {
-                key: (value.value() if recording else None) if isinstance(value, Lazy) else value
-                for key, value in attributes.items()
-            }
+        if not isinstance(attributes, Mapping):
+            return attributes
+        # No generator: each that runs in compiled code takes a reference to its type that is never given back.
+        for value in attributes.values():
+            if isinstance(value, Lazy):
+                break
+        else:
+            return attributes
+        return {
+            key: (value.value() if recording else None) if isinstance(value, Lazy) else value
+            for key, value in attributes.items()
+        }
     except Exception:
         # What is no mapping or a broken one is upstream's to meet.
         return attributes
-    return attributes
 
 
 def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
@@ -120,7 +126,7 @@ def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
         return LEAVE
     kept = {}
     for key, value in attributes.items():
-        cleaned = value if type(value) in PLAIN else frozen(value, longest, clean)
+        cleaned = value if type(value) in PLAIN else frozen(key, value, longest, clean)
         if cleaned is LEAVE:
             return LEAVE
         kept[key] = cleaned

@@ -4,6 +4,7 @@ from otel_fastpath.core._capi cimport COMPILED, c_copy, c_is_plain
 
 cdef object BoundedAttributes
 cdef object Lazy
+cdef object DROPPED
 cdef object FAILED
 cdef object Mapping
 cdef object MappingProxyType
@@ -11,7 +12,7 @@ cdef frozenset PLAIN
 cdef frozenset _NO_TEXT
 cdef object LEAVE
 
-cdef frozen(object value, Py_ssize_t longest, object clean)
+cdef frozen(object key, object value, Py_ssize_t longest, object clean)
 
 cdef made(object attributes, bint recording)
 

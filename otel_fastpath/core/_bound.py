@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.metrics._internal.instrument import (
+    _ProxyCounter,
+    _ProxyGauge,
+    _ProxyHistogram,
+    _ProxyUpDownCounter,
+)
+
 from otel_fastpath.core import faults
 
 if TYPE_CHECKING:
@@ -15,6 +22,7 @@ if TYPE_CHECKING:
 # What `_openai` takes from here; its compiled twin takes it by `cimport`.
 __all__ = ["BoundHistogram"]
 
+_PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
 # What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
 _find: Any = None
 
@@ -49,7 +57,13 @@ class BoundCounter(Bound):
                 return
         except Exception as error:
             faults.absorb("metrics", error)
-        _leave(self, self._instrument.add, amount, context)
+        original = self._instrument.add
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
 
 
 class BoundHistogram(Bound):
@@ -65,7 +79,13 @@ class BoundHistogram(Bound):
                 return
         except Exception as error:
             faults.absorb("metrics", error)
-        _leave(self, self._instrument.record, amount, context)
+        original = self._instrument.record
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
 
 
 class BoundGauge(Bound):
@@ -81,17 +101,22 @@ class BoundGauge(Bound):
                 return
         except Exception as error:
             faults.absorb("metrics", error)
-        _leave(self, self._instrument.set, amount, context)
+        original = self._instrument.set
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
 
 
-def _leave(bound: Any, record: Any, amount: Any, context: Any) -> None:
-    """Let the instrument record, and see whether the next amount can do without it."""
+def _look_again(bound: Any) -> None:
+    """See whether the next amount can do without the instrument, which recorded the one before."""
     bound._series = None
-    record(amount, bound._attributes, context)
     if _find is None:
         return
-    try:
-        # A proxy stands for the instrument that there is once a provider is set.
-        bound._series = _find(getattr(bound._instrument, "_real_instrument", bound._instrument), bound._attributes)
-    except Exception as error:
-        faults.report("metrics", error)
+    # A proxy stands for the instrument that there is once a provider is set.
+    instrument = bound._instrument
+    if type(instrument) in _PROXIES:
+        instrument = instrument._real_instrument
+    bound._series = _find(instrument, bound._attributes)

@@ -23,4 +23,4 @@ cdef class BoundGauge(Bound):
     @cython.locals(series=Series)
     cpdef set(self, object amount, object context=*)
 
-cdef _leave(Bound bound, object record, object amount, object context)
+cdef _look_again(Bound bound)

@@ -15,9 +15,10 @@ from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
-from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
+from otel_fastpath.core.failure import described, tell
+from otel_fastpath.core.outcome import absorbed
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
@@ -36,7 +37,6 @@ _END = "the end of a wrapped call"
 # The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
 _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
-_ERROR = StatusCode.ERROR
 _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
@@ -46,6 +46,8 @@ _metrics_globals = vars(_metrics_api)
 
 # How the rows of a result are counted.
 NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
+# Of a method's arguments: the connection and the text.
+_BEFORE_ARGUMENTS = 2
 
 _active: Any = None
 _new_link: Any = None
@@ -88,63 +90,58 @@ class Call:
         token = self._token
         if token is not None:
             self._token = None
-            detach(token)
+            try:
+                restore(token)
+            except Exception as fault:
+                faults.report(_END, fault)
+                restore(token)
 
     def end(self) -> None:
         """End the span and record the duration of a call that succeeded."""
-        try:
-            if self._telemetry is None:
-                return
-            self._telemetry = None
-            token = self._token
-            if token is not None:
-                self._token = None
-                detach(token)
-            if self.series is not None:
+        if self._telemetry is None:
+            return
+        self._telemetry = None
+        self.leave()
+        if self.series is not None:
+            try:
                 bound = self.series.bound
                 bound.record(perf_counter() - self._started)
-            if self._is_ours:
-                if COMPILED and _spans is not None:
-                    _spans.end(self.span)
-                else:
-                    self.span.end()
-        except Exception as error:
-            faults.report(_END, error)
+            except Exception as fault:
+                faults.report(_END, fault)
+        self._end_span()
 
     def fail(self, error: Any) -> None:
         """End the span and record the duration of a call that raised this."""
-        try:
-            telemetry = self._telemetry
-            if telemetry is None:
-                return
-            self._telemetry = None
-            self.leave()
-            failure = telemetry.describe(error)
-            if self.series is not None:
+        telemetry = self._telemetry
+        if telemetry is None:
+            return
+        self._telemetry = None
+        self.leave()
+        failure = described(_END, telemetry.describe, error)
+        if self.series is not None:
+            try:
                 seconds = perf_counter() - self._started
                 if failure.type:
                     self.series.record_failed(seconds, failure)
                 else:
                     self.series.bound.record(seconds)
-            if self.recording and failure.type:
-                self._tell(failure, error)
-            if self._is_ours:
+            except Exception as fault:
+                faults.report(_END, fault)
+        if self.recording and failure.type:
+            tell(_END, self.span, failure, error)
+        self._end_span()
+
+    def _end_span(self) -> None:
+        """End the span, where it is the call's own."""
+        if not self._is_ours:
+            return
+        try:
+            if COMPILED and _spans is not None:
+                _spans.end(self.span)
+            else:
                 self.span.end()
         except Exception as fault:
             faults.report(_END, fault)
-
-    def _tell(self, failure: Any, error: Any) -> None:
-        span = self.span
-        if failure.recorded:
-            try:
-                span.record_exception(error)
-            except Exception as fault:
-                # The exception's own text cannot be had; what else is known of it is told.
-                span.add_event("exception", {"exception.type": failure.type, "exception.message": repr(type(fault))})
-        if failure.attributes:
-            span.set_attributes(failure.attributes)
-        span.set_attribute("error.type", failure.type)
-        span.set_status(Status(_ERROR, failure.description))
 
 
 class Plan:
@@ -175,19 +172,24 @@ class Link:
         active: The set-up that it is for.
         plans: Of its server and database; `plan(text)` makes one.
         queries: Those for queries: text -> plan.
+        queries_with_arguments: Those for queries to which arguments are passed.
         call: The query that is going on.
         prepared: A statement that was prepared with no query around, a cursor's, and when that began.
     """
 
-    __slots__ = ("active", "call", "has_meter", "plans", "prepared", "queries", "telemetry", "tracer")
+    __slots__ = (
+        *("active", "call", "has_meter", "plans", "prepared", "queries", "queries_with_arguments", "telemetry"),
+        "tracer",
+    )
 
-    def __init__(self, active: Any, plans: Any, queries: Any) -> None:
+    def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
         self.active = active
         self.telemetry = active.telemetry
         self.tracer = active.telemetry.tracer
         self.has_meter = active.telemetry.has_meter
         self.plans = plans
         self.queries = queries
+        self.queries_with_arguments = queries_with_arguments
         self.call = None
         self.prepared = None
 
@@ -217,8 +219,8 @@ class Query(Call):
                         number = -1 if self.kind == ONE_VALUE else 0
                     if number >= 0:
                         self.told(number)
-            except Exception as error:
-                faults.report(_END, error)
+            except BaseException as fault:
+                absorbed(_END, self, fault)
         self.end()
 
     def told(self, number: Any) -> None:
@@ -257,8 +259,8 @@ def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_
             return None
         call = Call.__new__(Call)
         _begin(call, telemetry, span, series, start_ns)
-    except Exception as error:
-        faults.report(_BEGINNING, error)
+    except Exception as fault:
+        faults.report(_BEGINNING, fault)
         return None
     return call
 
@@ -304,27 +306,33 @@ def _is_ours(tracer: Any) -> Any:
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
-    """Begin a call that somebody looks at; the span is None where it has none."""
-    if span is not None:
+    """Begin a call that somebody looks at; the span is None where it has none. Making it the current one comes last."""
+    call._telemetry = telemetry
+    call._token = None
+    call.series = series
+    call.is_held = False
+    if span is None:
+        call.span = get_current_span()
+        call.recording = call._is_ours = False
+    else:
         call.span = span
         # What is not sampled needs no end.
         call._is_ours = not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
-        if COMPILED and _spans is not None:
-            call.recording = call._is_ours and _spans.is_recording(span)
-        else:
-            call.recording = call._is_ours and span.is_recording()
-        call._token = attach(span)
-    else:
-        call.span = get_current_span()
-        call._token = None
-        call.recording = call._is_ours = False
-    call._telemetry = telemetry
-    call.series = series
-    call.is_held = False
-    if series is not None:
-        call._started = perf_counter()
-        if start_ns is not None:
-            call._started -= max(time_ns() - start_ns, 0) / 1e9
+    try:
+        if series is not None:
+            call._started = perf_counter()
+            if start_ns is not None:
+                call._started -= max(time_ns() - start_ns, 0) / 1e9
+        if span is not None:
+            if COMPILED and _spans is not None:
+                call.recording = call._is_ours and _spans.is_recording(span)
+            else:
+                call.recording = call._is_ours and span.is_recording()
+            call._token = attach(span)
+    except BaseException:
+        # The host's call is not looked at, and nobody else will end the span.
+        call._end_span()
+        raise
 
 
 def enter(args: Any, kwargs: Any, kind: Any) -> Any:
@@ -350,12 +358,14 @@ def enter(args: Any, kwargs: Any, kind: Any) -> Any:
         if is_suppressed():
             return None
         text = args[1] if len(args) > 1 else kwargs.get("query")
-        found = link.queries.get(text)
+        # Arguments that are passed, and nothing in the text, say that its values are not in it.
+        has_arguments = len(args) > _BEFORE_ARGUMENTS
+        found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
         if found is None:
-            found = link.plans.plan(text)
+            found = link.plans.plan(text, "", has_arguments)
         return open_query(link, found, kind, None)
-    except Exception as error:
-        faults.report(_BEGINNING, error)
+    except Exception as fault:
+        faults.report(_BEGINNING, fault)
         return None
 
 
@@ -376,10 +386,10 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     if span is None and series is None:
         return None
     call = Query.__new__(Query)
-    _begin(call, link.telemetry, span, series, start_ns)
     call.link = link
     call.plan = plan
     call.kind = kind
+    _begin(call, link.telemetry, span, series, start_ns)
     # Another task that uses the connection meanwhile is told so by the library: its call is a span of its own.
     if around is None:
         link.call = call

@@ -5,7 +5,7 @@ from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more, c_version
 from otel_fastpath.core._identity_c cimport Dropped
 from otel_fastpath.core._plan_c cimport Spans
-from otel_fastpath.core._scope_c cimport attach, detach
+from otel_fastpath.core._scope_c cimport attach, restore
 
 cdef object _context_api
 cdef object _trace_api
@@ -14,16 +14,18 @@ cdef object time_ns
 cdef object NonRecordingSpan
 cdef object ProxyTracer
 cdef object get_current_span
-cdef object Status
 cdef object faults
+cdef object absorbed
+cdef object described
+cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
-cdef object _ERROR
 cdef dict _context_globals
 cdef object _runtime
 cdef object _variable
 cdef dict _trace_globals
 cdef dict _metrics_globals
+cdef int _BEFORE_ARGUMENTS
 cdef object _active
 cdef object _new_link
 cdef object _tracer_class
@@ -44,7 +46,7 @@ cdef class Call:
     @cython.locals(bound=BoundHistogram)
     cpdef end(self)
     cpdef fail(self, object error)
-    cdef _tell(self, object failure, object error)
+    cdef _end_span(self)
 
 cdef class Plan:
     cdef public dict attributes
@@ -60,6 +62,7 @@ cdef class Link:
     cdef public object plans
     cdef public object prepared
     cdef public dict queries
+    cdef public dict queries_with_arguments
     cdef public object telemetry
     cdef public object tracer
 
@@ -85,7 +88,7 @@ cdef bint _is_ours(object tracer) except -1
 
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
-@cython.locals(link=Link)
+@cython.locals(link=Link, has_arguments=bint)
 cpdef enter(tuple args, dict kwargs, int kind)
 
 @cython.locals(call=Query, around=Call)

@@ -1,7 +1,8 @@
 """Collecting points. Plain Python; compiled as `_collect_c` with the types of its `.pxd`.
 
 A point is what upstream's aggregation would give at this moment, and the aggregation is left as upstream leaves it. Its
-lock is held for as long as that takes, and no other: whoever measures waits for one point at most.
+lock is held only to take out what is in it. Nothing is called and no object made meanwhile: no signal handler or
+finalizer comes then, which may measure.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from opentelemetry.sdk.metrics._internal.exemplar import (
     AlignedHistogramBucketExemplarReservoir,
     SimpleFixedSizeExemplarReservoir,
 )
+from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import ExemplarBucket
 from opentelemetry.sdk.metrics._internal.point import HistogramDataPoint, NumberDataPoint
 
 if TYPE_CHECKING:
@@ -74,37 +76,40 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
     state = c_state(aggregation) if COMPILED else aggregation.__dict__
     if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
         return aggregation.collect(temporality, start)
-    lock = state["_lock"]
-    # `with` would look up two methods and call them for what is one of each here.
-    lock.acquire()
-    try:
+    with state["_lock"]:
         counts = state["_value"]
-        total, least, most = state["_sum"], state["_min"], state["_max"]
+        total = state["_sum"]
+        least = state["_min"]
+        most = state["_max"]
         begin = state["_start_time_unix_nano"]
         if temporality is _DELTA:
             begin = state["_previous_collection_start_nano"]
             state["_previous_collection_start_nano"] = start
-        else:
-            counts = _merged(state, counts)
-            # In the order in which upstream compares, which shows where an int is equal to a float.
-            before = state["_previous_min"]
-            if before < least:  # noqa: PLR1730  # min() and max() would be calls
-                least = before
-            state["_previous_min"] = least
-            before = state["_previous_max"]
-            if before > most:  # noqa: PLR1730
-                most = before
-            state["_previous_max"] = most
-            total = state["_previous_sum"] = total + state["_previous_sum"]
         state["_value"] = None
         state["_sum"] = 0
         state["_min"] = _INFINITY
         state["_max"] = -_INFINITY
-        if counts is None:
-            return None
-        buckets = tuple(counts)
-    finally:
-        lock.release()
+    if temporality is not _DELTA:
+        # In a loop, as others may collect at the same time.
+        while True:
+            before = state["_previous_value"]
+            merged = _merged(before, counts, state["_boundaries"])
+            with state["_lock"]:
+                if state["_previous_value"] is before:
+                    state["_previous_value"] = merged
+                    # In the order in which upstream compares, which shows where an int is equal to a float.
+                    if state["_previous_min"] < least:  # noqa: PLR1730  # min() and max() would be calls
+                        least = state["_previous_min"]
+                    state["_previous_min"] = least
+                    if state["_previous_max"] > most:  # noqa: PLR1730
+                        most = state["_previous_max"]
+                    state["_previous_max"] = most
+                    total = state["_previous_sum"] = total + state["_previous_sum"]
+                    break
+        counts = merged
+    if counts is None:
+        return None
+    buckets = tuple(counts)
     fields = {
         "attributes": state["_attributes"],
         "start_time_unix_nano": begin,
@@ -124,18 +129,19 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
     return point
 
 
-def _merged(state: Any, counts: Any) -> Any:
-    """The counts with those of former collections, which they are added to."""
-    merged = state["_previous_value"]
-    if merged is None:
-        merged = state["_previous_value"] = [0] * (len(state["_boundaries"]) + 1) if counts is None else counts
-    elif counts is not None:
-        index = 0
-        for count in counts:
-            # Of many buckets few have something new.
-            if count:
-                merged[index] += count
-            index += 1  # noqa: SIM113  # a C integer, which enumerate() would not give
+def _merged(before: Any, counts: Any, boundaries: Any) -> Any:
+    """The counts with those of former collections, in a list of their own where both are something."""
+    if before is None:
+        return [0] * (len(boundaries) + 1) if counts is None else counts
+    if counts is None:
+        return before
+    merged = before.copy()
+    index = 0
+    for count in counts:
+        # Of many buckets few have something new.
+        if count:
+            merged[index] += count
+        index += 1  # noqa: SIM113  # a C integer, which enumerate() would not give
     return merged
 
 
@@ -151,9 +157,7 @@ def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
     state = c_state(aggregation) if COMPILED else aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
-    lock = state["_lock"]
-    lock.acquire()
-    try:
+    with state["_lock"]:
         value = state["_value"]
         begin = state["_start_time_unix_nano"]
         if state["_instrument_aggregation_temporality"] is _DELTA:
@@ -169,8 +173,6 @@ def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
             begin = state["_previous_collection_start_nano"]
             state["_previous_collection_start_nano"] = start
         state["_value"] = None
-    finally:
-        lock.release()
     return None if value is None else _number_point(state, begin, start, value)
 
 
@@ -178,15 +180,12 @@ def _last_point(aggregation: Any, temporality: Any, start: int) -> Any:
     state = c_state(aggregation) if COMPILED else aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
-    lock = state["_lock"]
-    lock.acquire()
-    try:
+    # Before 1.45 none was kept.
+    keeps = temporality is _CUMULATIVE and state.get("_instrument_is_synchronous", False)
+    with state["_lock"]:
         value = state["_value"]
-        # Before 1.45 none was kept.
-        if temporality is not _CUMULATIVE or not state.get("_instrument_is_synchronous", False):
+        if not keeps:
             state["_value"] = None
-    finally:
-        lock.release()
     return None if value is None else _number_point(state, None, start, value)
 
 
@@ -221,16 +220,18 @@ def _exemplars(state: Any) -> Any:
     found: list[Any] = []
     # Since 1.45.
     lock = own.get("_lock")
-    if lock is not None:
-        lock.acquire()
-    try:
-        for index in sorted(buckets):
-            exemplar = buckets[index].collect(state["_attributes"])
-            if exemplar is not None:
-                found.append(exemplar)
-        if is_simple:
-            own["_measurements_seen"] = 0
-    finally:
-        if lock is not None:
-            lock.release()
+    for index in sorted(buckets):
+        bucket = buckets[index]
+        if lock is not None and type(bucket) is ExemplarBucket:
+            # Upstream's own is taken away, so that nothing comes into it while it is asked. Those of ours need no lock.
+            with lock:
+                if buckets[index] is bucket:
+                    del buckets[index]
+                else:
+                    bucket = buckets[index]
+        exemplar = bucket.collect(state["_attributes"])
+        if exemplar is not None:
+            found.append(exemplar)
+    if is_simple:
+        own["_measurements_seen"] = 0
     return found

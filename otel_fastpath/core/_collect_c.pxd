@@ -7,6 +7,7 @@ cdef object _ExplicitBucketHistogramAggregation
 cdef object _LastValueAggregation
 cdef object _SumAggregation
 cdef object AlignedHistogramBucketExemplarReservoir
+cdef object ExemplarBucket
 cdef object SimpleFixedSizeExemplarReservoir
 cdef object HistogramDataPoint
 cdef object NumberDataPoint
@@ -21,11 +22,11 @@ cdef object _fill_histogram
 @cython.locals(points=list, left=int)
 cpdef list points_of(list aggregations, object temporality, object start, object turn)
 
-@cython.locals(state=dict, buckets=tuple)
+@cython.locals(state=dict, counts=list, before=list, merged=list, buckets=tuple)
 cdef _histogram_point(object aggregation, object temporality, object start)
 
 @cython.locals(merged=list, index=Py_ssize_t, count=longlong)
-cdef list _merged(dict state, list counts)
+cdef list _merged(list before, list counts, object boundaries)
 
 @cython.locals(total=longlong, count=longlong)
 cdef _total(tuple counts)

@@ -92,6 +92,8 @@ is_first_by_traceback(PyTracebackObject *traceback, PyObject *code, PyObject *ex
 
 typedef struct { PyObject *code; int offset; uint16_t row; uint64_t count; } Site;
 enum { SITE_BITS = 12, SITE_SLOTS = 1 << SITE_BITS };
+/* As in exceptions.settings. */
+enum { LONGEST_FILE_NAME = 1023 };
 
 static Site *sites;             /* once they are asked for */
 static unsigned site_count;
@@ -114,7 +116,14 @@ renew_sites(void)
     return 0;
 }
 
-/* Beyond half of the slots a new site is not kept: its exceptions are those of the type that no site accounts for. */
+static int
+has_short_names(PyCodeObject *code)
+{
+    return PyUnicode_GET_LENGTH(code->co_filename) <= LONGEST_FILE_NAME
+        && PyUnicode_GET_LENGTH(code->co_qualname) <= LONGEST_NAME;
+}
+
+/* Beyond half of the slots a new site is not kept, nor one with a very long name: its exceptions are those of the type that no site accounts for. */
 static void
 count_site(PyObject *code, PyObject *offset_object, uint16_t row)
 {
@@ -127,7 +136,7 @@ count_site(PyObject *code, PyObject *offset_object, uint16_t row)
         }
         slot = (slot + 1) % SITE_SLOTS;
     }
-    if (site_count < SITE_SLOTS / 2) {
+    if (site_count < SITE_SLOTS / 2 && has_short_names((PyCodeObject *)code)) {
         sites[slot] = (Site){Py_NewRef(code), offset, row, 1};
         site_count++;
     }

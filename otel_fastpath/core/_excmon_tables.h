@@ -52,6 +52,8 @@ typedef struct { PyObject *name; uint64_t raised; int64_t handled; int unmarked;
 typedef struct { PyTypeObject *type; uint16_t row; uint8_t flags; } Entry;
 
 enum { SKIPPED = 1, MARKABLE = 2, ENDS_ITERATION = 4 };
+/* As in exceptions.settings: a type with a longer name counts among the rest, and is not held on to. */
+enum { LONGEST_NAME = 255 };
 enum { OTHER_ROW = 0, TYPE_BITS = 11, TYPE_SLOTS = 1 << TYPE_BITS };
 
 static Row *rows;               /* rows[OTHER_ROW] is everything beyond the limit */
@@ -164,18 +166,19 @@ learn_type(PyTypeObject *type)
 {
     Entry entry = {type, OTHER_ROW, 0};
     PyObject *name = name_of(type);
+    int is_long = name != NULL && PyUnicode_GET_LENGTH(name) > LONGEST_NAME;
     if (is_skipped(type)) {
         entry.flags = SKIPPED;
     }
     else {
         entry.flags = (is_markable(type) ? MARKABLE : 0)
             | (PyType_IsSubtype(type, (PyTypeObject *)PyExc_StopIteration) ? ENDS_ITERATION : 0);
-        entry.row = name == NULL ? OTHER_ROW : row_named(name);
+        entry.row = name == NULL || is_long ? OTHER_ROW : row_named(name);
         rows[entry.row].unmarked |= entry.row != OTHER_ROW && !(entry.flags & MARKABLE);
     }
     Py_XDECREF(name);
     PyErr_Clear();
-    if (type_count >= TYPE_SLOTS / 2 && renew_types() < 0) {
+    if (is_long || (type_count >= TYPE_SLOTS / 2 && renew_types() < 0)) {
         return entry;
     }
     size_t slot = hash_of(type, TYPE_BITS);

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
 from opentelemetry.sdk.metrics._internal.exemplar.exemplar import Exemplar
+from opentelemetry.trace import NonRecordingSpan
 from opentelemetry.trace.propagation import get_current_span
-from opentelemetry.trace.span import INVALID_SPAN
+from opentelemetry.trace.span import INVALID_SPAN, SpanContext
+
+from otel_fastpath.core import faults
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # What `_metrics` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["keep", "measured_at"]
+__all__ = ["_span_context", "keep", "measured_at"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
@@ -36,6 +39,7 @@ _ALIGNED = 2
 OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
 # What upstream's bucket keeps, in the order of `Bucket.held`.
 _FIELDS = tuple(f"_ExemplarBucket__{each}" for each in ("value", "time_unix_nano", "attributes", "span_id", "trace_id"))
+_VALUE, _TIME, _ATTRIBUTES, _SPAN, _TRACE = _FIELDS
 _OFFERED = "_ExemplarBucket__offered"
 
 
@@ -55,30 +59,54 @@ class Bucket:
 
     def offer(self, value: Any, time_unix_nano: Any, attributes: Any, context: Any) -> None:
         """As `ExemplarBucket.offer`: what upstream itself records comes this way."""
-        span = get_current_span(context)
-        if span != INVALID_SPAN:
-            own = span.get_span_context()
-            span_id, trace_id = own.span_id, own.trace_id
-        else:
-            span_id, trace_id = _last_ids(self)
-        self.held = (value, time_unix_nano, attributes, span_id, trace_id)
+        try:
+            span = get_current_span(context)
+            if span != INVALID_SPAN:
+                own = span.get_span_context()
+                span_id, trace_id = own.span_id, own.trace_id
+            else:
+                span_id, trace_id = _last_ids(self)
+            self.held = (value, time_unix_nano, attributes, span_id, trace_id)
+        except Exception as error:
+            faults.absorb("exemplars", error)
 
     def collect(self, point_attributes: Any) -> Any:
         """As `ExemplarBucket.collect`: what was offered last, as an `Exemplar`, or None."""
         held, self.held = self.held, None
         if held is None:
             return None
-        value, time_unix_nano, attributes, span_id, trace_id = held
-        filtered = None
-        if attributes:
-            filtered = {key: each for key, each in attributes.items() if key not in point_attributes}
-        return Exemplar(filtered, value, time_unix_nano, span_id, trace_id)
+        try:
+            value, time_unix_nano, attributes, span_id, trace_id = held
+            filtered = None
+            if attributes:
+                filtered = {key: each for key, each in attributes.items() if key not in point_attributes}
+            return Exemplar(filtered, value, time_unix_nano, span_id, trace_id)
+        except Exception as error:
+            # The measurement itself is collected without its exemplar.
+            faults.report("exemplars", error)
+            return None
 
 
 def _last_ids(bucket: Any) -> Any:
     """What upstream's bucket keeps of the span before where there is no span now."""
     held = bucket.held
     return (None, None) if held is None else (held[3], held[4])
+
+
+def _span_context(held: Any, context: Any) -> Any:
+    """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
+    if type(held) is NonRecordingSpan:
+        if held is INVALID_SPAN:
+            return None
+        own = held._context
+    else:
+        span = get_current_span(context)
+        if span == INVALID_SPAN:
+            return None
+        own = span.get_span_context()
+    if type(own) is SpanContext:
+        return own[1], own[0], bool(own[3] & 1)
+    return own.span_id, own.trace_id, bool(own.trace_flags.sampled)
 
 
 def measured_at() -> Any:
@@ -106,11 +134,7 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
         return
     place = index
     if cell.offers == _SIMPLE:
-        if COMPILED and not c_is_locked(cell.is_reservoir_locked):
-            place = _next_place(cell)
-        else:
-            with cell.reservoir_lock:
-                place = _next_place(cell)
+        place = _next_place(cell)
         if place < 0:
             return
     bucket = cell.buckets[place]
@@ -131,10 +155,15 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
 
 
 def _next_place(cell: Any) -> int:
-    """The place of one more measurement in the reservoir, or -1 for none; under its lock."""
+    """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
     state = cell.reservoir_state
-    seen = state["_measurements_seen"]
-    state["_measurements_seen"] = seen + 1
+    if COMPILED and not c_is_locked(cell.is_reservoir_locked):
+        seen = state["_measurements_seen"]
+        state["_measurements_seen"] = seen + 1
+    else:
+        with cell.reservoir_lock:
+            seen = state["_measurements_seen"]
+            state["_measurements_seen"] = seen + 1
     if seen < len(cell.buckets):
         return seen  # type: ignore[no-any-return]
     # As `random.randrange(seen + 1)`.
@@ -147,26 +176,31 @@ def _next_place(cell: Any) -> int:
 
 def _take_over(cell: Any, place: Any) -> Any:
     """The bucket at this place of the reservoir, put there for upstream's."""
-    with cell.reservoir_lock:
-        storage = cell.reservoir_state["_reservoir_storage"]
-        found = storage[place]
-        if type(found) is not Bucket:
-            found = storage[place] = Bucket(_content(vars(found)))
-    cell.buckets[place] = found
-    return found
-
-
-def _content(bucket: Any) -> Any:
-    """What upstream's bucket holds."""
-    return tuple([bucket[each] for each in _FIELDS]) if bucket[_OFFERED] else None
+    storage = cell.reservoir_state["_reservoir_storage"]
+    made = Bucket()
+    while True:
+        found = storage.get(place)
+        if type(found) is Bucket:
+            cell.buckets[place] = found
+            return found
+        content = None if found is None else vars(found)
+        with cell.reservoir_lock:
+            # What upstream's holds changes under the lock only. Nothing is called.
+            now = storage[place] if place in storage else None  # noqa: SIM401  # get() is a call
+            if now is found:
+                if content is not None and content[_OFFERED]:
+                    made.held = (content[_VALUE], content[_TIME], content[_ATTRIBUTES], content[_SPAN], content[_TRACE])
+                storage[place] = made
 
 
 def give_back(reservoir: Any, make: Any) -> None:
     """Put buckets of upstream's, made by `make`, in the place of ours."""
-    with reservoir._lock:
-        for place, found in reservoir._reservoir_storage.items():
-            if type(found) is not Bucket:
-                continue
-            made = reservoir._reservoir_storage[place] = make()
-            if found.held is not None:
-                vars(made).update(zip((*_FIELDS, _OFFERED), (*found.held, True), strict=True))
+    storage = reservoir._reservoir_storage
+    for place, found in tuple(storage.items()):
+        if type(found) is not Bucket:
+            continue
+        made = make()
+        held = found.held
+        if held is not None:
+            vars(made).update(zip((*_FIELDS, _OFFERED), (*held, True), strict=True))
+        storage[place] = made

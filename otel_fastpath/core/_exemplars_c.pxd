@@ -9,9 +9,17 @@ cdef object get_current
 cdef object Exemplar
 cdef object get_current_span
 cdef object INVALID_SPAN
+cdef object NonRecordingSpan
+cdef object SpanContext
+cdef object faults
 cdef dict _instrument_globals
 cdef object _now
 cdef tuple _FIELDS
+cdef object _VALUE
+cdef object _TIME
+cdef object _ATTRIBUTES
+cdef object _SPAN
+cdef object _TRACE
 
 cdef int _OFFER
 cdef int _SIMPLE
@@ -21,6 +29,8 @@ cdef class Bucket:
     cdef public tuple held
 
 cdef tuple _last_ids(Bucket bucket)
+
+cdef tuple _span_context(object held, object context)
 
 cdef measured_at()
 
@@ -32,4 +42,5 @@ cdef keep(
 @cython.locals(state=dict, seen=Py_ssize_t, place=Py_ssize_t)
 cdef Py_ssize_t _next_place(Cell cell) except -2
 
+@cython.locals(made=Bucket)
 cdef Bucket _take_over(Cell cell, Py_ssize_t place)

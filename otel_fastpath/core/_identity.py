@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.trace.span import SpanContext, TraceFlags
 
+from otel_fastpath.core import faults
+
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
@@ -42,23 +44,40 @@ class Identity:
         """The span's `SpanContext`."""
         context = self.made_context
         if context is None and self.trace_flags < INVALID:
-            trace_id = self.trace
-            span_id = self.drawn
-            if trace_id is None:
-                trace_id = span_id & _128_BITS or _drawn_again(128)
-                span_id = span_id >> 128 or _drawn_again(64)
-            if COMPILED:
-                context = c_span_context(SpanContext, trace_id, span_id, FLAGS[self.trace_flags], self.trace_state)
-            else:
-                context = _tuple_new(
-                    SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
-                )
+            try:
+                trace_id = self.trace
+                span_id = self.drawn
+                if trace_id is None:
+                    trace_id = span_id & _128_BITS or _drawn_again(128)
+                    span_id = span_id >> 128 or _drawn_again(64)
+                if COMPILED:
+                    context = c_span_context(SpanContext, trace_id, span_id, FLAGS[self.trace_flags], self.trace_state)
+                else:
+                    context = _tuple_new(
+                        SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
+                    )
+            except Exception as error:
+                faults.report("Span.get_span_context", error)
+                context = self._made_plainly()
             self.made_context = context
         return context
 
+    def _made_plainly(self) -> Any:
+        """The span context by upstream's constructor, where the short way failed."""
+        if self.made_context is not None or self.trace_flags >= INVALID:
+            return self.made_context
+        trace_id, span_id = self.trace, self.drawn
+        if trace_id is None:
+            trace_id, span_id = span_id & _128_BITS, span_id >> 128
+        return SpanContext(trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state)  # noqa: FBT003
+
     @property
     def _context(self) -> Any:
-        return self.get_span_context()
+        try:
+            return self.get_span_context()
+        except Exception as error:
+            faults.report("Span.get_span_context", error)
+            return self._made_plainly()
 
     @_context.setter
     def _context(self, value: Any) -> None:
@@ -68,12 +87,20 @@ class Identity:
     @property
     def trace_id(self) -> Any:
         """The trace id, as its span context has it."""
-        return self.get_span_context()[0]
+        try:
+            return self.get_span_context()[0]
+        except Exception as error:
+            faults.report("Span.get_span_context", error)
+            return self._made_plainly()[0]
 
     @property
     def span_id(self) -> Any:
         """The span id, as its span context has it."""
-        return self.get_span_context()[1]
+        try:
+            return self.get_span_context()[1]
+        except Exception as error:
+            faults.report("Span.get_span_context", error)
+            return self._made_plainly()[1]
 
 
 if not COMPILED:

@@ -4,6 +4,7 @@ from otel_fastpath.core._capi cimport COMPILED, c_span_context
 cdef object SpanContext
 cdef object getrandbits
 cdef object _128_BITS
+cdef object faults
 cdef tuple FLAGS
 cdef int INVALID
 cdef int REPLACED
@@ -12,6 +13,7 @@ cdef class Identity:
     cdef public object drawn
     cdef public object made_context
     cpdef get_span_context(self)
+    cdef _made_plainly(self)
     cdef public int trace_flags
     cdef public object trace
     cdef public object trace_state

@@ -15,9 +15,7 @@ from opentelemetry.context import get_current
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
-from opentelemetry.trace import NonRecordingSpan
-from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
-from opentelemetry.trace.span import INVALID_SPAN, SpanContext
+from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
 
@@ -105,7 +103,10 @@ def recorder_of(instrument: Any) -> Any:
         recorder = c_read(instrument, "_otel_fastpath_recorder") if COMPILED else instrument._otel_fastpath_recorder
     except AttributeError:
         return _make_recorder(instrument)
-    return recorder if recorder.consumer["_reader_storages"] is recorder.storages else _make_recorder(instrument)
+    # What delegates to an instrument has found that instrument's recorder.
+    if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
+        return recorder
+    return _make_recorder(instrument)
 
 
 def _is_open(recorder: Any, amount: Any) -> bool:
@@ -132,7 +133,11 @@ def _is_open(recorder: Any, amount: Any) -> bool:
 
 def _is_as_planned(filters: Any) -> bool:
     """Whether the views' sets of attribute keys, which are the user's own, are what they were."""
-    return all(keys == as_planned for keys, as_planned in filters)
+    # No generator: each that runs in compiled code takes a reference to its type that is never given back.
+    for keys, as_planned in filters:  # noqa: SIM110
+        if keys != as_planned:
+            return False
+    return True
 
 
 def bind_record(original: Any, learn: Any) -> Any:
@@ -146,16 +151,20 @@ def bind_record(original: Any, learn: Any) -> Any:
 
     def record(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
         unknown = None
-        if not COMPILED or not is_inert(switch):
-            try:
+        try:
+            if not COMPILED or not is_inert(switch):
                 unknown = _record(self, amount, attributes, context)
                 if unknown is None:
                     return
-            except Exception as error:
-                faults.absorb("metrics", error)
+        except Exception as error:
+            faults.absorb("metrics", error)
         original(self, amount, attributes, context)
         if unknown:
-            learn(unknown, attributes)
+            try:
+                learn(unknown, attributes)
+            except Exception as error:
+                # Upstream has recorded it.
+                faults.report("metrics", error)
 
     return patching(original, record, switch)
 
@@ -171,7 +180,7 @@ def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
         # What these three do, without the calls.
         try:
             recorder = instrument._otel_fastpath_recorder
-            if recorder.consumer["_reader_storages"] is not recorder.storages:
+            if type(instrument) is not recorder.kind or recorder.consumer["_reader_storages"] is not recorder.storages:
                 recorder = _make_recorder(instrument)
         except AttributeError:
             recorder = _make_recorder(instrument)
@@ -262,43 +271,79 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
                 if not _add_apart(cell, amount, attributes, context, span_id, trace_id, sampled):
                     stale = True
                 continue
-            # No other thread runs in compiled code. Who holds the lock at this moment is in the middle of something.
-            if COMPILED and not c_is_locked(cell.is_locked):
-                index = _add(cell, amount)
-            else:
-                with cell.lock:
-                    index = _add(cell, amount)
+            index = _add(cell, amount)
             if sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)
         except Exception as error:
             faults.report("metrics", error)
     if stale:
-        recorder.series.clear()
+        try:
+            recorder.forget()
+        except Exception as error:
+            faults.report("metrics", error)
     return stale
 
 
 def _add(cell: Any, amount: Any) -> int:
-    """Add the amount to the aggregation as its own method does, under its lock; which bucket it is in."""
+    """Add the amount to the aggregation as its own method does; which bucket it is in, -1 where upstream forgot it.
+
+    Nothing is called and no object made while its lock is held: no signal handler or finalizer comes then, which may
+    want the lock, too.
+    """
     state = cell.state
-    value = c_at(state, "_value", cell.at_value) if COMPILED else state["_value"]
+    index = 0
+    made = None
+    if cell.kind == _HISTOGRAM:
+        if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
+            index = c_bisect(cell.bounds, amount)
+        else:
+            index = bisect_left(cell.boundaries, amount)
+        if (c_at(state, "_value", cell.at_value) if COMPILED else state["_value"]) is None:
+            made = [0] * (len(cell.boundaries) + 1)
+    # No other thread runs in compiled code. Who holds the lock at this moment is in the middle of something.
+    if COMPILED and cell.home is None and not c_is_locked(cell.is_locked):
+        _put(cell, amount, index, made)
+        return index
+    with cell.lock:
+        value = state["_value"]
+        if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
+            index = -1
+        elif cell.kind == _SUM:
+            state["_value"] = (0 if value is None else value) + amount
+        elif cell.kind == _LAST:
+            state["_value"] = amount
+        elif value is None and made is None:
+            # Collected meanwhile.
+            index = -2
+        else:
+            if value is None:
+                value = state["_value"] = made
+            state["_sum"] += amount
+            if cell.keeps_extremes:
+                # min() and max() would be calls.
+                if amount < state["_min"]:  # noqa: PLR1730
+                    state["_min"] = amount
+                if amount > state["_max"]:  # noqa: PLR1730
+                    state["_max"] = amount
+            value[index] += 1
+    return _add(cell, amount) if index < -1 else index
+
+
+def _put(cell: Any, amount: Any, index: Any, made: Any) -> None:
+    """The same without the lock, which is free: in compiled code, which nothing interrupts."""
+    state = cell.state
+    value = c_at(state, "_value", cell.at_value)
     if cell.kind == _SUM:
         state["_value"] = (0 if value is None else value) + amount
-        return 0
+        return
     if cell.kind == _LAST:
         state["_value"] = amount
-        return 0
+        return
     if value is None:
-        # What is collected as garbage now may come by here as well.
-        made = [0] * (len(cell.boundaries) + 1)
-        value = state["_value"]
-        if value is None:
-            value = state["_value"] = made
+        value = state["_value"] = made
     counts = value
-    if COMPILED:
-        total = c_at(state, "_sum", cell.at_sum)
-        least, most = c_at(state, "_min", cell.at_min), c_at(state, "_max", cell.at_max)
-    else:
-        total, least, most = state["_sum"], state["_min"], state["_max"]
+    total = c_at(state, "_sum", cell.at_sum)
+    least, most = c_at(state, "_min", cell.at_min), c_at(state, "_max", cell.at_max)
     state["_sum"] = total + amount
     if cell.keeps_extremes:
         # min() and max() would be calls.
@@ -306,12 +351,7 @@ def _add(cell: Any, amount: Any) -> int:
             state["_min"] = amount
         if amount > most:
             state["_max"] = amount
-    if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
-        index = c_bisect(cell.bounds, amount)
-    else:
-        index = bisect_left(cell.boundaries, amount)
     counts[index] += 1
-    return index
 
 
 def _add_apart(
@@ -322,19 +362,17 @@ def _add_apart(
     if cell.home is None:
         _pass_on(cell, amount, attributes, context, sampled)
         return True
-    # It may have been forgotten since; it cannot be while the match is locked.
-    with match._lock:
-        if match._attributes_aggregation is cell.home:
-            if cell.kind == _OTHER:
-                _pass_on(cell, amount, attributes, context, sampled)
-                return True
-            with cell.lock:
-                index = _add(cell, amount)
+    is_home = match._attributes_aggregation is cell.home[0]
+    if is_home and cell.kind != _OTHER:
+        # Whoever forgets it takes its lock afterwards, to collect it: what was added until then is not lost.
+        index = _add(cell, amount)
+        if index >= 0:
             if sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)
             return True
+        is_home = False
     match.consume_measurement(_measurement(match._instrument, amount, attributes, context), sampled)
-    return False
+    return is_home
 
 
 def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: bool) -> None:
@@ -353,19 +391,3 @@ def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) ->
         attributes=None if attributes is None else dict(attributes),
     )
     return made
-
-
-def _span_context(held: Any, context: Any) -> Any:
-    """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
-    if type(held) is NonRecordingSpan:
-        if held is INVALID_SPAN:
-            return None
-        own = held._context
-    else:
-        span = get_current_span(context)
-        if span == INVALID_SPAN:
-            return None
-        own = span.get_span_context()
-    if type(own) is SpanContext:
-        return own[1], own[0], bool(own[3] & 1)
-    return own.span_id, own.trace_id, bool(own.trace_flags.sampled)

@@ -12,7 +12,7 @@ from otel_fastpath.core._capi cimport (
     c_read,
     c_read_at,
 )
-from otel_fastpath.core._exemplars_c cimport keep, measured_at
+from otel_fastpath.core._exemplars_c cimport _span_context, keep, measured_at
 from otel_fastpath.core._identity_c cimport REPLACED, Identity
 from otel_fastpath.core._scope_c cimport Switch, is_inert, patching
 from otel_fastpath.core._series_c cimport Cell, Recorder, Series
@@ -25,11 +25,7 @@ cdef object bisect_left
 cdef object Context
 cdef object get_current
 cdef object Measurement
-cdef object NonRecordingSpan
 cdef object _SPAN_KEY
-cdef object get_current_span
-cdef object INVALID_SPAN
-cdef object SpanContext
 cdef object faults
 cdef object _new
 cdef object _MOST
@@ -67,8 +63,11 @@ cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
-@cython.locals(counts=list, state=dict, index=Py_ssize_t)
-cdef Py_ssize_t _add(Cell cell, object amount) except -1
+@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
+cdef Py_ssize_t _add(Cell cell, object amount) except -2
+
+@cython.locals(counts=list, state=dict)
+cdef _put(Cell cell, object amount, Py_ssize_t index, list made)
 
 @cython.locals(index=Py_ssize_t)
 cdef bint _add_apart(
@@ -78,5 +77,3 @@ cdef bint _add_apart(
 cdef _pass_on(Cell cell, object amount, object attributes, object context, bint sampled)
 
 cdef _measurement(object instrument, object amount, object attributes, object context)
-
-cdef tuple _span_context(object held, object context)

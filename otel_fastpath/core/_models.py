@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # What `_openai` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["field", "is_text", "read", "read_body"]
+__all__ = ["field", "is_count", "is_text", "read", "read_body"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
+# Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
+_MOST_TOKENS = 1 << 53
 
 
 def field(holder: Any, name: Any) -> Any:
@@ -125,8 +127,12 @@ def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None
         if value:
             read(value, name, attributes)
     elif kind == REASONS:
-        if value:
-            attributes[name] = [field(choice, "finish_reason") or "error" for choice in value]
+        if value and isinstance(value, (list, tuple)):
+            reasons = []
+            for choice in value:
+                reason = field(choice, "finish_reason")
+                reasons.append(reason if reason and isinstance(reason, str) else "error")
+            attributes[name] = reasons
     elif kind == FIRST:
         attributes.setdefault(name, value)
     elif kind == CALL:
@@ -136,6 +142,11 @@ def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None
             attributes[name] = float(value)
     elif value and (before is None if kind == OTHERWISE else isinstance(value, int) and not isinstance(value, bool)):
         attributes[name] = value
+
+
+def is_count(value: Any) -> Any:
+    """Whether what a server says is a number of tokens."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
 
 
 def is_text(chunk: Any, kind: Any, events: Any) -> Any:

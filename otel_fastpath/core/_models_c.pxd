@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.core._capi cimport COMPILED, c_at, c_own
 
+cdef object _MOST_TOKENS
 cdef int CALL
 cdef int CHAT
 cdef int OTHERWISE
@@ -30,5 +31,7 @@ cpdef read_body(dict body, dict rules, dict attributes)
 
 cdef _put(object name, int kind, object before, object value, dict attributes)
 
-@cython.locals(own=dict, mine=dict, choices=list)
+@cython.locals(own=dict, mine=dict)
 cpdef bint is_text(object chunk, int kind, object events) except -1
+
+cpdef bint is_count(object value) except -1

@@ -19,6 +19,7 @@ from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
+from otel_fastpath.core.failure import named
 from otel_fastpath.core.genai import (
     CONVERSATION,
     ERROR_TYPE,
@@ -30,13 +31,13 @@ from otel_fastpath.core.genai import (
     TIME_TO_FIRST_CHUNK,
     TOKEN_TYPE,
 )
+from otel_fastpath.core.outcome import absorbed
 
 if TYPE_CHECKING:
-    from otel_fastpath.core._attach import *
     from otel_fastpath.core._capi import *
 
 # What `_reads` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["Call", "attach", "detach"]
+__all__ = ["Call", "attach"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
@@ -44,11 +45,12 @@ if not COMPILED:
     from otel_fastpath.core._bound import *
     from otel_fastpath.core._call import *
     from otel_fastpath.core._models import *
+    from otel_fastpath.core._scope import restore
     from otel_fastpath.core._targets import *
 
 _ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
 _NO_BODY: dict[str, Any] = {}
-# A call that was given up.
+_END = "the end of an OpenAI call"
 ABANDONED = "abandoned stream"
 RAW = "X-Stainless-Raw-Response"
 
@@ -60,31 +62,18 @@ _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain els
 
 
 def attach(context: Any) -> Any:
-    """Make a context the current one; gives what `detach` takes."""
+    """Make a context the current one; gives what `restore` takes, or None."""
     if COMPILED:
         if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
             return c_set(_variable, context)
     elif _context_api._RUNTIME_CONTEXT is _runtime:
         return _variable.set(context)
-    return (_context_api.attach(context),)
-
-
-def detach(token: Any) -> None:
-    """Put back what was current before.
-
-    A read that was given up is closed by whoever collects it, in a context of its own, where there is nothing to put
-    back: no reason to say so.
-    """
-    if COMPILED and type(token) is not tuple:
-        c_was_reset(_variable, token)
-        return
     try:
-        if type(token) is tuple:
-            _context_api._RUNTIME_CONTEXT.detach(token[0])
-        else:
-            _variable.reset(token)
-    except ValueError:
-        pass
+        return (_context_api.attach(context),)
+    except Exception as fault:
+        # It is not upstream's own runtime context.
+        faults.report("making a context the current one", fault)
+        return None
 
 
 def _with_span(context: Any, span: Any) -> Any:
@@ -135,7 +124,11 @@ class Call:
         token = self._token
         if token is not None:
             self._token = None
-            detach(token)
+            try:
+                restore(token)
+            except Exception as fault:
+                faults.report(_END, fault)
+                restore(token)
 
     def received(self, result: Any, options: Any, is_stream: Any) -> Any:
         """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""
@@ -153,23 +146,22 @@ class Call:
 
     def answer(self, result: Any, is_raw: Any = False) -> None:
         """End a call with an answer in one piece; a raw one is decoded JSON."""
-        try:
-            if not self.is_over:
+        error: Any = None
+        if not self.is_over:
+            try:
                 target = self.target
+                if target.error is not None:
+                    error = target.error(result)
                 if not is_raw or target.has_result:
                     read(result, target.result, self.attributes)
                     if target.more is not None:
                         target.more(result, self.attributes)
                     if self.captured is not None:
                         self.captured.answer(result)
-                if target.error is not None:
-                    error = target.error(result)
-                    if error is not None:
-                        self.end(error[0], error[1])
-                        return
-        except Exception as fault:
-            faults.report("the answer of an OpenAI call", fault)
-        self.end()
+            except Exception as fault:
+                faults.report("the answer of an OpenAI call", fault)
+        error = error or (None, None)
+        self.end(error[0], error[1])
 
     def stream(self) -> Any:
         """Prepare for the answer to come in chunks; gives what reads them."""
@@ -183,11 +175,7 @@ class Call:
         self.attributes[RESPONSE_MODEL] = self._served_model = model
 
     def early_chunk(self, seconds: Any) -> Any:
-        """Measure the first chunk, or one before everything is known that the metric names.
-
-        Returns:
-            What measures all further chunks; None: this does, where `has_times` is still true.
-        """
+        """Measure a chunk before everything is known that the metric names; gives what measures all further ones."""
         attributes = self.attributes
         is_first = not self._has_chunk
         self._has_chunk = True
@@ -206,17 +194,8 @@ class Call:
 
     def fail(self, error: Any) -> None:
         """End a call that raised."""
-        kind = type(error)
-        own = getattr(error, "_gen_ai_error_type", None)
-        if not own:
-            module = kind.__module__
-            own = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
-        try:
-            message = str(error)
-        except Exception:
-            # The exception's own text cannot be had.
-            message = None
-        self.end(own, message)
+        self.leave()
+        self.end(*named(error))
 
     def abandon(self) -> None:
         """End a call that nobody can go on with any more."""
@@ -232,24 +211,32 @@ class Call:
         if self.is_over:
             return
         self.is_over = True
-        self.leave()
-        if not self.is_quiet:
-            try:
+        try:
+            self.leave()
+            if not self.is_quiet:
                 self._tell(error, message)
-            except Exception as fault:
-                faults.report("the end of an OpenAI call", fault)
-        if self.outer is None and type(self.span) is not NonRecordingSpan:
-            self.span.end()
+        except Exception as fault:
+            faults.report(_END, fault)
+            self.leave()
+        try:
+            if self.outer is None and type(self.span) is not NonRecordingSpan:
+                self.span.end()
+        except Exception as fault:
+            faults.report(_END, fault)
 
     def _tell(self, error: Any, message: Any) -> None:
+        """Tell what came of the call. Each step is taken whatever became of the one before."""
         seconds = (c_perf_counter() if COMPILED else perf_counter()) - self.started
         attributes = self.attributes
         target = self.target
         calls = self._calls
         which = target.series_names
         if self._chunks is not None:
-            self._chunks.finish()
             which = _ERROR_AND_MODEL
+            try:
+                self._chunks.finish()
+            except Exception as fault:
+                faults.report(_END, fault)
         if self._served_model is not None:
             attributes[RESPONSE_MODEL] = self._served_model
         if error is not None:
@@ -257,17 +244,27 @@ class Call:
         if self.outer is not None:
             calls.telemetry.publish(self, which)
             return
-        if self._recording:
-            if error is not None:
-                self.span.set_status(Status(StatusCode.ERROR, message))
-            if self.captured is not None and calls.on_span:
-                self.span.set_attributes(calls.telemetry.with_content(self))
-            else:
-                self.span.set_attributes(attributes)
-        if self._measures:
-            self._measure(seconds, which)
+        try:
+            if self._measures:
+                self._measure(seconds, which)
+        except Exception as fault:
+            faults.report(_END, fault)
+        try:
+            if self._recording:
+                self._describe(error, message)
+        except Exception as fault:
+            faults.report(_END, fault)
         if calls.always:
             calls.telemetry.tell(self)
+
+    def _describe(self, error: Any, message: Any) -> None:
+        """Put on the span what is known of the call."""
+        if error is not None:
+            self.span.set_status(Status(StatusCode.ERROR, message))
+        if self.captured is not None and self._calls.on_span:
+            self.span.set_attributes(self._calls.telemetry.with_content(self))
+        else:
+            self.span.set_attributes(self.attributes)
 
     def _measure(self, seconds: Any, which: Any) -> None:
         attributes = self.attributes
@@ -278,10 +275,10 @@ class Call:
             found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
         found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
-        if count is not None:
+        if is_count(count):
             found.input.record(count, self.context)
         count = attributes.get(OUTPUT_TOKENS)
-        if count is not None:
+        if is_count(count):
             found.output.record(count, self.context)
 
 
@@ -296,7 +293,6 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
     Returns:
         The `Call`; None where it is not to be told of, or by a fault of ours.
     """
-    call = None
     try:
         if is_suppressed():
             return None
@@ -320,16 +316,15 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
                     return None
                 span = calls.tracer.start_span(target.name, None, calls.kind, start)
         call = Call.__new__(Call)
-        _open(call, calls, target, context, span, outer)
-        call._measures = measures
-        call.is_quiet = not (call._recording or listens)
-        if not call.is_quiet:
-            _read_request(call, calls, target, options, body)
+        _open(call, calls, target, context, span, outer, measures, listens)
     except Exception as fault:
         faults.report("the beginning of an OpenAI call", fault)
-        if call is not None:
-            call.end()
         return None
+    if not call.is_quiet:
+        try:
+            _read_request(call, calls, target, options, body)
+        except BaseException as fault:
+            absorbed("the request of an OpenAI call", call, fault)
     return call
 
 
@@ -347,27 +342,34 @@ def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
     return calls.telemetry.target(key, url) if found is None else found
 
 
-def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: Any) -> None:
-    """Make the span of a call the current one, and start the clock."""
+def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: Any, measures: Any, listens: Any) -> None:
+    """Begin a call that somebody looks at. Making its span the current one comes last."""
     call._calls = calls
+    call._measures = measures
+    call._token = call.captured = call._served_model = call._chunks = None
     call.target = target
     call.outer = outer
     call.attributes = {}
-    call.captured = call._served_model = call._chunks = None
+    call.context = context
     call._has_chunk = call.is_over = False
-    call.has_times = True
-    if outer is None:
-        call.span = span
-        call._recording = type(span) is not NonRecordingSpan and span.is_recording()
-        call.context = _with_span(context, span)
-        call._token = attach(call.context)
-    else:
-        call.span = context.get(_SPAN_KEY, INVALID_SPAN)
-        call._recording = True
-        call.context = context
-        call._token = None
-        call.attributes.update(target.start)
-    call.started = c_perf_counter() if COMPILED else perf_counter()
+    call.has_times = call._recording = True
+    call.span = span
+    try:
+        if outer is None:
+            call._recording = type(span) is not NonRecordingSpan and span.is_recording()
+            call.context = _with_span(context, span)
+        else:
+            call.span = context.get(_SPAN_KEY, INVALID_SPAN)
+            call.attributes.update(target.start)
+        call.is_quiet = not (call._recording or listens)
+        call.started = c_perf_counter() if COMPILED else perf_counter()
+        if outer is None:
+            call._token = attach(call.context)
+    except BaseException:
+        # The host's call is not looked at, and nobody else will end the span.
+        call.is_quiet = True
+        call.end()
+        raise
 
 
 def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -> None:

@@ -1,11 +1,11 @@
 # C types for the compiled twin of _openai.py.
 import cython
 
-from otel_fastpath.core._attach cimport c_was_reset
 from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._call_c cimport _start, is_suppressed
 from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_get, c_is_global, c_perf_counter, c_read, c_set
-from otel_fastpath.core._models_c cimport read, read_body
+from otel_fastpath.core._models_c cimport is_count, read, read_body
+from otel_fastpath.core._scope_c cimport restore
 from otel_fastpath.core._targets_c cimport Calls, Series, Target
 
 cdef object perf_counter
@@ -17,6 +17,9 @@ cdef object INVALID_SPAN
 cdef object Status
 cdef object StatusCode
 cdef object faults
+cdef object absorbed
+cdef object named
+cdef object _END
 cdef object CONVERSATION
 cdef object ERROR_TYPE
 cdef object INPUT_TOKENS
@@ -36,7 +39,6 @@ cdef object _runtime
 cdef object _variable
 
 cpdef attach(object context)
-cpdef detach(object token)
 cdef _with_span(object context, object span)
 
 cdef class Call:
@@ -70,6 +72,7 @@ cdef class Call:
     cpdef end(self, object error=*, object message=*)
     @cython.locals(seconds=double, target=Target, calls=Calls, attributes=dict)
     cdef _tell(self, object error, object message)
+    cdef _describe(self, object error, object message)
     @cython.locals(found=Series, attributes=dict)
     cdef _measure(self, object seconds, tuple which)
 
@@ -78,7 +81,9 @@ cpdef begin(object telemetry, object client, object options)
 
 cdef Target _target(Calls calls, object client, object options, dict body)
 
-cdef _open(Call call, Calls calls, Target target, object context, object span, object outer)
+cdef _open(
+    Call call, Calls calls, Target target, object context, object span, object outer, bint measures, bint listens
+)
 
 @cython.locals(attributes=dict)
 cdef _read_request(Call call, Calls calls, Target target, object options, dict body)

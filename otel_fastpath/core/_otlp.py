@@ -21,7 +21,9 @@ from opentelemetry.trace.span import DEFAULT_TRACE_STATE, SpanContext, TraceStat
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
-from otel_fastpath.core._span import EventState, SpanState
+from otel_fastpath.core._events import EventState
+from otel_fastpath.core._span import SpanState
+from otel_fastpath.core.cache import Cache
 from otel_fastpath.core.otlp import resolve, varint
 from otel_fastpath.lazy import Lazy
 
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 24
 # After so many bytes, some 50 microseconds of work, others get their chance.
 _STRETCH: Final = 2048
-# How many encoded fragments of one tag are kept, and the longest text among their values.
-_MOST: Final = 4096
+# How many bytes of encoded fragments are kept of one tag, what each takes besides its texts, and the longest text among
+# the values.
+_MOST: Final = 1 << 20
+_EACH: Final = 256
 _LONGEST: Final = 64
 
 _MOST_DROPPED: Final = (1 << 32) - 1
@@ -133,29 +137,30 @@ def _items(held: Any) -> tuple[Any, Any]:
     raise _Leave
 
 
-class _Kept(dict[Any, bytes]):
-    """What was encoded before; never very much."""
+class _Fragments:
+    """Fields of one tag that were encoded before.
 
-    def keep(self, key: Any, encoded: bytes) -> bytes:
-        """Remember it, and forget all else if that is too much."""
-        if len(self) >= _MOST:
-            self.clear()
-        self[key] = encoded
-        return encoded
+    Whole `KeyValue` fields by (type of value, key, value), what comes before a float by its key, names by themselves.
+    """
 
-
-class _Fragments(_Kept):
-    """Whole `KeyValue` fields of one tag by (type of value, key, value), and what comes before a float by its key."""
+    __slots__ = ("_kept", "get", "tag")
 
     def __init__(self, tag: bytes) -> None:
-        super().__init__()
         self.tag = tag
+        self._kept = Cache(_MOST)
+        self.get = self._kept.items.get
+
+    def keep(self, key: Any, encoded: bytes) -> bytes:
+        """Remember it, if it is not very long."""
+        # The texts in the key are about as long as what was made of them.
+        self._kept.keep(key, encoded, _EACH + 2 * len(encoded))
+        return encoded
 
 
 _span_fragments = _Fragments(b"\x4a")
 _event_fragments = _Fragments(b"\x1a")
 _link_fragments = _Fragments(b"\x22")
-_names = _Kept()
+_names = _Fragments(b"\x2a")
 
 
 def _status(status: Any) -> bytes:
@@ -238,7 +243,7 @@ class Spans:
                 raise _Leave
             parts.append(_parent_id(b"\x22\x08", parent[1]))
         if type(name) is str:
-            parts.append(_names.get(name) or _names.keep(name, _text(b"\x2a", name)))
+            parts.append(_names.get(name) or _names.keep(name, _text(_names.tag, name)))
         else:
             parts.append(_text(b"\x2a", name))
         parts.append(_KINDS[kind._value_])

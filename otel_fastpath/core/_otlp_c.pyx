@@ -13,7 +13,8 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove
 
-from otel_fastpath.core._span_c cimport EventState, SpanState
+from otel_fastpath.core._events_c cimport EventState
+from otel_fastpath.core._span_c cimport SpanState
 
 from collections import OrderedDict
 from types import MappingProxyType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from struct import Struct
 from struct import error as _StructError  # noqa: N812  # a class
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,8 @@ from opentelemetry.sdk.metrics.export import (
 )
 
 from otel_fastpath.core import faults
-from otel_fastpath.core._otlp import _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time
+from otel_fastpath.core._otlp import _EACH, _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time
+from otel_fastpath.core.cache import Cache
 
 if TYPE_CHECKING:
     from otel_fastpath.core._otlp import Spans
@@ -32,10 +34,10 @@ _signed: Final = Struct("<cq").pack
 _trace_id: Final = Struct(">2sQQ").pack
 _number_fragments = _Fragments(b"\x3a")
 _histogram_fragments = _Fragments(b"\x4a")
-# What packs so many counts; the bounds of a histogram by their id, with what holds it.
-_counts: dict[int, Any] = {}
-_bounds: dict[int, tuple[Any, bytes]] = {}
-_MOST_BOUNDS: Final = 256
+# The bounds of a histogram by their id, with what holds it.
+_bounds: Final = Cache(1 << 20)
+# What a bound takes: a float and its place in a tuple, and its bytes.
+_BOUND: Final = 40
 _plain: Final = Struct("<d").pack
 # Their attributes and keys are no concern of mypy's.
 _TEMPORALITY: Any = AggregationTemporality
@@ -111,10 +113,9 @@ def _histogram_point(out: Spans, point: Any) -> bytes:
         _real(b"\x29", point.sum),
     ]
     if counts:
-        packed = _counts.get(len(counts)) or _counts.setdefault(len(counts), Struct(f"<{len(counts)}Q").pack)
-        parts.append(_field(b"\x32", packed(*counts)))
+        parts.append(_field(b"\x32", _packer(len(counts))(*counts)))
     if bounds:
-        known = _bounds.get(id(bounds))
+        known = _bounds.items.get(id(bounds))
         parts.append(known[1] if known is not None else _packed_bounds(bounds))
     _add_exemplars(out, parts, b"\x42", point.exemplars)
     attributes, _ = _held(point.attributes)
@@ -125,10 +126,14 @@ def _histogram_point(out: Spans, point: Any) -> bytes:
 
 def _packed_bounds(bounds: tuple[Any, ...]) -> bytes:
     packed = _field(b"\x3a", b"".join([_real(b"", bound) for bound in bounds]))
-    if len(_bounds) >= _MOST_BOUNDS:
-        _bounds.clear()
-    _bounds[id(bounds)] = bounds, packed
+    _bounds.keep(id(bounds), (bounds, packed), _EACH + _BOUND * len(bounds))
     return packed
+
+
+@functools.lru_cache(maxsize=64)
+def _packer(number: int) -> Any:
+    """What packs so many counts."""
+    return Struct(f"<{number}Q").pack
 
 
 def _add_exemplars(out: Spans, parts: list[bytes], tag: bytes, exemplars: Any) -> None:

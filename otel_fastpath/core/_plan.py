@@ -5,6 +5,8 @@ from __future__ import annotations
 from os import getpid
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.core import faults
+
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
@@ -56,6 +58,7 @@ class Plan:
         "served",
         "span_class",
         "starts",
+        "tracer_class",
     )
 
 
@@ -112,6 +115,10 @@ def enqueue(batch: Any, span: Any) -> None:
         return
     batch.append(span)
     if length >= batch.max_batch:
-        awaken = batch.processor._worker_awaken
-        if not awaken.is_set():
-            awaken.set()
+        try:
+            awaken = batch.processor._worker_awaken
+            if not awaken.is_set():
+                awaken.set()
+        except Exception as error:
+            # It is queued: raised, this would have it queued again. The worker comes when its time is over.
+            faults.report("Span.end", error)

@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_read
 
+cdef object faults
 cdef object getpid
 
 cdef class Batch
@@ -41,6 +42,7 @@ cdef class Plan:
     cdef public Plan served
     cdef public object span_class
     cdef public bint starts
+    cdef public object tracer_class
 
 cdef class Spans:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)

@@ -47,22 +47,42 @@ _new = object.__new__
 _tuple_new = tuple.__new__
 
 
+class _Answers:
+    """What a getter has answered, for upstream's propagator: a getter is asked once for each header, in its order."""
+
+    __slots__ = ("_getter", "_known")
+
+    def __init__(self, getter: Any, parents: Any, states: Any) -> None:
+        self._getter = getter
+        self._known = {"traceparent": parents, "tracestate": states}
+
+    def get(self, carrier: Any, key: Any) -> Any:
+        """The answer that is known, else the getter's."""
+        known = self._known.get(key)
+        return self._getter.get(carrier, key) if known is None else known
+
+
 # Each is one function: in the pure core a call inside would be a twentieth of the whole.
 def make_extract(original: Any) -> Any:
     """The method that gives a context with the remote parent that a carrier names."""
 
     def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+        parents = states = None
         try:
             if type(self) is not _Propagator:
                 # It may have other names for the headers.
                 header = None
             elif getter is default_getter and type(carrier) is dict:
-                header = None if "tracestate" in carrier else carrier.get("traceparent")
-            else:
-                headers = getter.get(carrier, "traceparent")
-                header = headers[0] if type(headers) is list and headers else None
-                if header is not None and getter.get(carrier, "tracestate") is not None:
+                header = carrier.get("traceparent")
+                if header is None:
+                    return Context() if context is None else context
+                if "tracestate" in carrier:
                     header = None
+            else:
+                parents = getter.get(carrier, "traceparent")
+                if not parents:
+                    return Context() if context is None else context
+                header = parents[0] if type(parents) is list else None
             if (
                 type(header) is not str
                 or len(header) != _LENGTH
@@ -71,7 +91,9 @@ def make_extract(original: Any) -> Any:
                 pass
             elif COMPILED:
                 parent = c_remote_parent(SpanContext, header, _FLAGS, DEFAULT_TRACE_STATE)
-                if parent is not None:
+                if parent is not None and parents is not None:
+                    states = getter.get(carrier, "tracestate")
+                if parent is not None and states is None:
                     span = c_new_instance(NonRecordingSpan)
                     span._context = parent
                     return c_context_with(Context, context, _SPAN_KEY, span)
@@ -81,7 +103,10 @@ def make_extract(original: Any) -> Any:
                     version, high, low, span_id, bits = _unpack(_fromhex(header.replace("-", " ")))
                 except (ValueError, struct.error):
                     span_id = 0
-                if span_id and not version and (high or low):
+                is_valid = span_id and not version and (high or low)
+                if is_valid and parents is not None:
+                    states = getter.get(carrier, "tracestate")
+                if is_valid and states is None:
                     span = _new(NonRecordingSpan)
                     span._context = _tuple_new(
                         SpanContext, (high << 64 | low, span_id, True, _FLAGS[bits], DEFAULT_TRACE_STATE, True)
@@ -93,7 +118,7 @@ def make_extract(original: Any) -> Any:
                     return made
         except Exception as error:
             faults.absorb("TraceContextTextMapPropagator.extract", error)
-        return original(self, carrier, context, getter)
+        return original(self, carrier, context, getter if parents is None else _Answers(getter, parents, states))
 
     return extract
 

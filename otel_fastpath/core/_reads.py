@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.core import faults
 from otel_fastpath.core.genai import NONE
+from otel_fastpath.core.outcome import given_up
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
@@ -19,6 +20,7 @@ globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._models import *
     from otel_fastpath.core._openai import *
+    from otel_fastpath.core._scope import restore
 
 _PLACE = "a chunk of an OpenAI stream"
 
@@ -60,21 +62,24 @@ class Reading:
         """Read a chunk and measure it."""
         now = c_perf_counter() if COMPILED else perf_counter()
         call = self._call
+        outcome = None
         try:
-            outcome = None
             if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        try:
             times = self._times
             if times is not None:
                 times.record(now - self._last, call.context)
             elif call.has_times:
                 self._times = call.early_chunk(now - self._last)
-            self._last = now
-            if outcome is not None:
-                call.end(outcome[0], outcome[1])
         except Exception as fault:
             faults.report(_PLACE, fault)
+        self._last = now
+        if outcome is not None:
+            call.end(outcome[0], outcome[1])
 
 
 class Reads(Reading):
@@ -89,20 +94,38 @@ class Reads(Reading):
         call = self._call
         if call.is_over:
             return next(self._inner)
-        token = attach(call.context)
+        token = None
+        try:
+            token = attach(call.context)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
         self.is_reading = True
         try:
             chunk = next(self._inner)
         except StopIteration:
-            call.end()
+            try:
+                call.end()
+            except Exception as fault:
+                given_up(_PLACE, call, fault)
             raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            except Exception as fault:
+                given_up(_PLACE, call, fault)
             raise
         finally:
             self.is_reading = False
-            detach(token)
-        self._took(chunk)
+            if token is not None:
+                try:
+                    restore(token)
+                except Exception as fault:
+                    faults.report(_PLACE, fault)
+                    restore(token)
+        try:
+            self._took(chunk)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
         return chunk
 
 
@@ -118,18 +141,36 @@ class AsyncReads(Reading):
         call = self._call
         if call.is_over:
             return await self._inner.__anext__()
-        token = attach(call.context)
+        token = None
+        try:
+            token = attach(call.context)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
         self.is_reading = True
         try:
             chunk = await self._inner.__anext__()
         except StopAsyncIteration:
-            call.end()
+            try:
+                call.end()
+            except Exception as fault:
+                given_up(_PLACE, call, fault)
             raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            except Exception as fault:
+                given_up(_PLACE, call, fault)
             raise
         finally:
             self.is_reading = False
-            detach(token)
-        self._took(chunk)
+            if token is not None:
+                try:
+                    restore(token)
+                except Exception as fault:
+                    faults.report(_PLACE, fault)
+                    restore(token)
+        try:
+            self._took(chunk)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
         return chunk

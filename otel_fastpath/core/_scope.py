@@ -20,10 +20,23 @@ from opentelemetry.trace.span import NonRecordingSpan, Span
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
+from otel_fastpath.core import faults
 from otel_fastpath.core.stack import record_under
 
 # What `_api` and `_start` take from here; their compiled twins take it by `cimport`.
-__all__ = ["Manner", "Scope", "Switch", "add_frames", "attach", "decorate", "detach", "filled", "is_inert", "patching"]
+__all__ = [
+    "Manner",
+    "Scope",
+    "Switch",
+    "add_frames",
+    "attach",
+    "decorate",
+    "detach",
+    "filled",
+    "is_inert",
+    "patching",
+    "restore",
+]
 
 if TYPE_CHECKING:
     from otel_fastpath.core._attach import *
@@ -32,43 +45,72 @@ if TYPE_CHECKING:
 # In the compiled twin COMPILED is a constant 1 of the .pxd, which also defines the c_ functions: the C API for what is
 # a chain of calls in Python.
 globals().setdefault("COMPILED", False)
+if not COMPILED:
+    from otel_fastpath.core._identity import *
 # The current context's variable, used directly where the runtime context is upstream's own: two Python calls fewer.
 _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
-_set_default = dict.setdefault
 # Where `otel_fastpath._swap` finds the switch of a compiled function.
 SWITCH = "_otel_fastpath_switch"
 
 
 def attach(span: Any) -> Any:
     """Make the span current; returns the token for `detach`, in a tuple where it is not of `_variable`."""
-    if COMPILED:
-        if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-            return c_attach(_variable, Context, _SPAN_KEY, span)
-    elif _context_api._RUNTIME_CONTEXT is _runtime:
-        current = _variable.get()
-        if current and (len(current) > 1 or _SPAN_KEY not in current):
-            return _variable.set(Context({**current, _SPAN_KEY: span}))
-        context = Context()
-        # A context does not let itself be changed.
-        _set_default(context, _SPAN_KEY, span)
-        return _variable.set(context)
+    try:
+        if COMPILED:
+            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+                return c_attach(_variable, Context, _SPAN_KEY, span)
+        elif _context_api._RUNTIME_CONTEXT is _runtime:
+            return _variable.set(Context({**_variable.get(), _SPAN_KEY: span}))
+    except Exception as error:
+        faults.absorb("making a span current", error)
+    return attach_upstreams_way(span)
+
+
+def attach_upstreams_way(span: Any) -> Any:
+    """The same by the API."""
     return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
 
 
 def detach(token: Any) -> None:
     """Undo what `attach` did, as upstream's `detach` does."""
     try:
+        if type(token) is not tuple:
+            if COMPILED:
+                c_detach(_variable, token)
+            else:
+                _variable.reset(token)
+            return
+    except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
+        pass
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        else:
+            _runtime.detach(token)
+    except Exception:
+        _context_api.logger.exception("Failed to detach context")
+
+
+def restore(token: Any) -> None:
+    """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
+
+    A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
+    nothing to undo.
+    """
+    try:
         if type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         elif COMPILED:
-            c_detach(_variable, Context, _SPAN_KEY, token)
+            c_detach(_variable, token)
         else:
             _variable.reset(token)
-    except Exception:
-        _context_api.logger.exception("Failed to detach context")
+    except ValueError:
+        pass
+    except Exception as error:
+        faults.report("restoring the context", error)
 
 
 def decorate(scope: Any, func: Any) -> Any:
@@ -142,59 +184,85 @@ class Scope:
         """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
         return decorate(self, func)
 
+    def _started(self) -> Any:
+        """The span, started now or given."""
+        return self._start_upstreams_way()
+
+    def _start_upstreams_way(self) -> Any:
+        instead = self._manner.instead
+        return self._start[0] if instead is None else instead(*self._start)
+
     def __enter__(self) -> Any:
         """Start the span, make it current, return it."""
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
         # Left already, unless the span starts and becomes current.
         self._state = 2
-        instead = self._manner.instead
-        span = self._start[0] if instead is None else instead(*self._start)
+        try:
+            span = self._started()
+        except Exception as error:
+            faults.absorb("Tracer.start_as_current_span", error)
+            span = self._start_upstreams_way()
         self._span = span
-        self._token = attach(span)
+        try:
+            self._token = attach(span)
+        except Exception as error:
+            faults.absorb("making a span current", error)
+            self._token = attach_upstreams_way(span)
         self._state = 1
         return span
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Any:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
-        return self._leave(kind, error)
-
-    def _leave(self, kind: Any, error: Any) -> Any:
         if self._state != 1:
             if self._state or kind is not None:
                 # Left already, or never entered and left in an exception: nothing to do.
                 return False
             raise RuntimeError("generator didn't stop")
         self._state = 2
-        detach(self._token)
-        self._token = None
-        if kind is not None:
-            self._leave_with(kind if error is None else error)
-        elif self._end_on_exit and type(self._span) is not NonRecordingSpan:
-            self._span.end()
+        try:
+            detach(self._token)
+            self._token = None
+            if kind is not None:
+                self._tell(kind if error is None else error)
+            span = self._span
+            # Of those that record nothing, the two kinds that are known to have nothing to end.
+            if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
+                span.end()
+        except BaseException as fault:
+            self._leave_upstreams_way()
+            if not isinstance(fault, Exception):
+                raise
+            faults.absorb("leaving a span's scope", fault)
         return False
 
-    def _leave_with(self, error: Any) -> None:
+    def _leave_upstreams_way(self) -> None:
+        """Do what is left to do when the scope could not be left."""
+        token, self._token = self._token, None
+        if token is not None:
+            _context_api.detach(token[0] if type(token) is tuple else token)
+        if self._end_on_exit and self._span.is_recording():
+            self._span.end()
+
+    def _tell(self, error: Any) -> None:
+        """Record what was raised, and set the status."""
         span = self._span
-        try:
-            # Only what inherits Exception: opentelemetry-python issue 4484.
-            if isinstance(error, Exception) and isinstance(span, Span) and span.is_recording():
-                if self._start[-2]:
-                    escaping = getattr(span, "_record_escaping", None)
-                    if escaping is None:
-                        record_under(span, error, self._manner.frames)
-                    else:
-                        escaping(error, self._manner.frames)
-                if self._start[-1]:
-                    span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
-        finally:
-            if self._end_on_exit:
-                span.end()
+        # Only what inherits Exception: opentelemetry-python issue 4484.
+        if isinstance(error, Exception) and isinstance(span, Span) and span.is_recording():
+            if self._start[-2]:
+                # On the type: what delegates to a span of ours has a way of its own to record.
+                escaping = getattr(type(span), "_record_escaping", None)
+                if escaping is None or "record_exception" in span.__dict__:
+                    record_under(span.record_exception, error, self._manner.frames, error)
+                else:
+                    escaping(span, error, self._manner.frames)
+            if self._start[-1]:
+                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
 
     def __del__(self) -> None:
         # A scope that was entered and dropped: upstream's generators restore the context and end the span when they
         # are collected. One that could not be entered has nothing to restore.
-        if self._state & 1:
+        if self._state == 1:
             try:
                 raise GeneratorExit  # noqa: TRY301  # what upstream logs here is logged while this one is handled
             except GeneratorExit:
@@ -206,7 +274,7 @@ def filled(scope: Any, manner: Any, start: Any, end_on_exit: Any) -> Any:
     scope._manner = manner
     scope._start = start
     scope._end_on_exit = end_on_exit
-    scope._state = 0  # 1: entered, 2: left, 3: entered, the token is not of `_variable` (pure `TracerScope` only)
+    scope._state = 0  # 1: entered, 2: left
     return scope
 
 

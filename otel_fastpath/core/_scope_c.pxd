@@ -2,6 +2,7 @@
 import cython
 from otel_fastpath.core._attach cimport c_attach, c_detach
 from otel_fastpath.core._capi cimport COMPILED, c_is_global
+from otel_fastpath.core._identity_c cimport Dropped
 
 cdef object _context_api
 cdef object Context
@@ -15,10 +16,12 @@ cdef object StatusCode
 cdef object _runtime
 cdef dict _context_globals
 cdef object _variable
-cdef object _set_default
+cdef object faults
 
 cdef attach(object span)
+cdef attach_upstreams_way(object span)
 cdef detach(object token)
+cpdef restore(object token)
 cdef decorate(object scope, object func)
 
 cdef class Switch:
@@ -41,8 +44,10 @@ cdef class Scope:
     cdef tuple _start
     cdef int _state
     cdef object _token
-    cdef _leave(self, object kind, object error)
-    cdef _leave_with(self, object error)
+    cdef _started(self)
+    cdef _start_upstreams_way(self)
+    cdef _leave_upstreams_way(self)
+    cdef _tell(self, object error)
 
 cdef Scope filled(Scope scope, Manner manner, tuple start, object end_on_exit)
 

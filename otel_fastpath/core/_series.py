@@ -69,7 +69,8 @@ class Cell:
         attributes: What the aggregation's points have.
         is_filtered: Whether the view takes attributes away.
         match: Upstream's `_ViewInstrumentMatch`.
-        home: Where a match that forgets its aggregations at each collection must still have this one; else None.
+        home: Where a match that forgets its aggregations at each collection must still have this one: one of the
+            recorder's `homes`. None for a match that forgets nothing.
         is_plain: Whether amounts are added without a look at `home`, and not by upstream's own method.
     """
 
@@ -107,28 +108,45 @@ class Recorder:
 
     Attributes:
         consumer: The attributes of upstream's consumer.
+        kind: The class of the instrument.
         storages: What the consumer had for its readers; `at_storages` is where, for the compiled core.
         config: The attributes of what says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
         samples: One of `_metrics.SAMPLES`.
         filters: The views' sets of attribute keys, which are the user's own, each with what it was.
+        homes: For each view a list of one: what upstream's match had its aggregations in when `series` was learnt, or
+            None where it has forgotten them since. Every cell of the view has this list, so that none keeps alive what
+            upstream let go of.
         series: What was learnt: `Known`, or in the compiled core a dict of keys and their cells.
+        bytes: What the attribute sets in `series` take, roughly.
         learn: Makes the cells of attributes that upstream recorded.
         is_refused: Whether upstream must record everything.
     """
 
     __slots__ = (
         "at_storages",
+        "bytes",
         "config",
         "consumer",
         "filters",
+        "homes",
         "is_refused",
         "is_signed",
+        "kind",
         "learn",
         "samples",
         "series",
         "storages",
     )
+
+    def forget(self) -> None:
+        """Know no attribute set any more, and hold on to none of upstream's aggregations."""
+        own: Any = self
+        for home in own.homes:
+            home[0] = None
+        own.homes = []
+        own.series.clear()
+        own.bytes = 0
 
 
 class Series:

@@ -10,7 +10,7 @@ cdef class Cell:
     cdef public tuple boundaries
     cdef public bytes bounds
     cdef public list buckets
-    cdef public object home
+    cdef public list home
     cdef public bint is_filtered
     cdef public object is_locked
     cdef public bint is_plain
@@ -28,11 +28,14 @@ cdef class Cell:
 
 cdef class Recorder:
     cdef public Py_ssize_t at_storages
+    cdef public Py_ssize_t bytes
     cdef public dict config
     cdef public dict consumer
     cdef public tuple filters
+    cdef public list homes
     cdef public bint is_refused
     cdef public bint is_signed
+    cdef public object kind
     cdef public object learn
     cdef public int samples
     cdef public dict series

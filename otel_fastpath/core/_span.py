@@ -1,9 +1,11 @@
-"""The life of a span: attributes, events, end. Plain Python; compiled as `_span_c` with the types of its `.pxd`.
+"""The life of a span: attributes, status, end. Plain Python; compiled as `_span_c` with the types of its `.pxd`.
 
 Only what is exactly upstream's own takes the short way. Whatever else turns up (a value that must be cleaned, a limit
 that is reached, a lock or list that somebody asks for) makes the span hand over to upstream's own method for that
 operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibility properties of `core.span.FastSpan`
 give its methods the private attributes that they work on.
+
+A fault of ours must not make upstream's code do again what took effect: what comes after that is in a `try` of its own.
 
 There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
 between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call once the code is
@@ -21,7 +23,6 @@ from opentelemetry.sdk.trace import Span as _StockSpan
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
-from otel_fastpath.core.stack import snapshot
 from otel_fastpath.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -34,37 +35,30 @@ __all__ = ["SpanState"]
 globals().setdefault("COMPILED", False)
 if not COMPILED:
     from otel_fastpath.core._attributes import *
+    from otel_fastpath.core._events import *
     from otel_fastpath.core._identity import *
     from otel_fastpath.core._plan import *
 
 _LEN_IS_A_CALL = version_info < (3, 11)
+# How far the end of a span has come, each said before what can fail.
+_BEGUN = -1
+_ENDED = 0
+_MEASURED = 1
+_ANNOUNCED = 2
+_QUEUEING = 3
+_SENT = 4
 _sdk_globals = vars(_sdk_trace)
 _now = _sdk_trace.time_ns
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
 _stock_set_attribute: Any = _StockSpan.set_attribute
 _stock_set_attributes: Any = _StockSpan.set_attributes
-_stock_add_event: Any = _StockSpan.add_event
 _stock_update_name: Any = _StockSpan.update_name
-_stock_record_exception: Any = _StockSpan.record_exception
 _stock_set_status: Any = _StockSpan.set_status
 _stock_end: Any = _StockSpan.end
 
 
-def _time() -> Any:
-    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
-    if COMPILED and c_is_global(_sdk_globals, "time_ns", _now):
-        return c_now()
-    return _sdk_trace.time_ns()
-
-
-class EventState:
-    """The recorded part of an event. Combined with `opentelemetry.sdk.trace.Event` in `core.span`."""
-
-    __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
-
-
-class SpanState(Identity):
+class SpanState(EventsState):
     """The recorded part of a span. Combined with `opentelemetry.sdk.trace._Span` in `core.span`.
 
     A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
@@ -72,7 +66,6 @@ class SpanState(Identity):
     """
 
     __slots__ = (
-        "_end_time",
         "_instrumentation_scope",
         "_kind",
         "_name",
@@ -85,11 +78,8 @@ class SpanState(Identity):
         "_status",
         "attribute_store",
         "bounded_attributes",
-        "bounded_events",
         "bounded_links",
-        "event_store",
         "lock",
-        "plan",
     )
 
     def is_recording(self) -> bool:
@@ -98,11 +88,11 @@ class SpanState(Identity):
 
     def set_attribute(self, key: Any, value: Any) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
-        if COMPILED and type(key) is str and self.bounded_attributes is None and self._end_time is None:
-            plan = self.plan
-            if c_put_plain(self.attribute_store, key, value, plan.max_value, plan.max_attributes):
-                return
         try:
+            if COMPILED and type(key) is str and self.bounded_attributes is None and self._end_time is None:
+                plan = self.plan
+                if c_put_plain(self.attribute_store, key, value, plan.max_value, plan.max_attributes):
+                    return
             if type(key) is str and key and self.bounded_attributes is None:
                 plan = self.plan
                 kept = value if type(value) in plan.as_is else self._cleaned(key, value)
@@ -129,16 +119,25 @@ class SpanState(Identity):
                         return
         except Exception as error:
             faults.absorb("Span.set_attribute", error)
-        if isinstance(value, Lazy) and self._end_time is None:
-            value = value.value()
+        try:
+            if isinstance(value, Lazy) and self._end_time is None:
+                value = value.value()
+            self._make_room()
+        except Exception as error:
+            faults.absorb("Span.set_attribute", error)
         _stock_set_attribute(self, key, value)
+
+    def _make_room(self) -> None:
+        """Make upstream's container for the attributes now: lazy values are not to be made under the span's lock."""
+        if self.bounded_attributes is None and self._end_time is None:
+            self._bound_attributes(None)
 
     def _cleaned(self, key: Any, value: Any) -> Any:
         """The value as it is kept, or `LEAVE`: what upstream goes on with is not cleaned here, as cleaning warns."""
         plan = self.plan
         store = self.attribute_store
         if self._end_time is None and (len(store) < plan.max_attributes or key in store):
-            return frozen(value, plan.max_value, plan.clean)
+            return frozen(key, value, plan.max_value, plan.clean)
         return LEAVE
 
     def set_attributes(self, attributes: Any) -> None:
@@ -153,11 +152,8 @@ class SpanState(Identity):
                 if kept is LEAVE:
                     pass
                 elif COMPILED:
-                    if (
-                        len(store) + len(kept) <= plan.max_attributes
-                        and self.bounded_attributes is None
-                        and self._end_time is None
-                    ):
+                    room = len(store) + len(kept) <= plan.max_attributes
+                    if room and self.bounded_attributes is None and self._end_time is None:
                         # Nothing of this is interrupted by other threads.
                         if c_covers(kept, store):
                             self.attribute_store = kept
@@ -183,9 +179,7 @@ class SpanState(Identity):
                     if len(store) <= most and store is self.attribute_store and self._end_time is None:
                         if at_once:
                             store.update(kept)
-                            if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
-                                self.drop_surplus()
-                            return
+                            kept = {}
                         for key, value in kept.items():
                             store = self.attribute_store
                             # An overwritten attribute moves to the end.
@@ -199,101 +193,12 @@ class SpanState(Identity):
                         return
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
-        _stock_set_attributes(self, made(attributes, self._end_time is None))
-
-    def add_event(self, name: Any, attributes: Any = None, timestamp: Any = None) -> None:
-        """Add an event, as `opentelemetry.sdk.trace.Span.add_event` does."""
         try:
-            if self._end_time is None and self.bounded_events is None:
-                plan = self.plan
-                events = self.event_store
-                if attributes:
-                    kept = clean_mapping(
-                        attributes,
-                        plan.max_event_value,
-                        plan.clean,
-                        plan.max_event_attributes if not events or len(events) < plan.max_events else -1,
-                    )
-                else:
-                    kept = {}
-                if kept is not LEAVE and self._keep_event(name, kept, timestamp):
-                    return
+            attributes = made(attributes, self._end_time is None)
+            self._make_room()
         except Exception as error:
-            faults.absorb("Span.add_event", error)
-        _stock_add_event(self, name, made(attributes, self._end_time is None), timestamp)
-
-    def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
-        """Add an event with these attributes, unless a limit or the end of the span stands against it."""
-        plan = self.plan
-        event = c_new_instance(plan.event_class) if COMPILED else EventState.__new__(plan.event_class)
-        event._name = name
-        event._timestamp = _time() if timestamp is None else timestamp
-        event.attribute_store = kept
-        event.bounded_attributes = None
-        event.limits = plan.limits
-        events = self.event_store
-        if events is None:
-            events = self.event_store = []
-        room = len(events) < plan.max_events and len(kept) <= plan.max_event_attributes
-        if room and self._end_time is None and self.bounded_events is None:
-            events.append(event)
-            if not COMPILED and _LEN_IS_A_CALL and len(events) > plan.max_events:
-                self.drop_surplus()
-            return True
-        return False
-
-    def record_exception(
-        self, exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
-    ) -> None:
-        """Record an exception as an event, as `opentelemetry.sdk.trace.Span.record_exception` does.
-
-        The stack trace is formatted when somebody reads it.
-        """
-        self._record(exception, attributes, timestamp, escaped, ())
-
-    def _record_escaping(self, exception: Any, frames: Any) -> None:
-        """Record an exception that leaves the span's scope; the frames are shown before its own."""
-        self._record(exception, None, None, escaped=False, frames=frames)
-
-    def _record(self, exception: Any, attributes: Any, timestamp: Any, escaped: Any, frames: Any) -> None:
-        try:
-            kept = self._exception_attributes(exception, attributes, escaped, frames)
-            if kept is not LEAVE and self._keep_event("exception", kept, timestamp):
-                return
-            if frames:
-                attributes = {"exception.stacktrace": str(snapshot(exception, frames))}
-        except Exception as error:
-            faults.absorb("Span.record_exception", error)
-        _stock_record_exception(self, exception, made(attributes, self._end_time is None), timestamp, escaped)
-
-    def _exception_attributes(self, exception: Any, attributes: Any, escaped: Any, frames: Any) -> Any:
-        plan = self.plan
-        if (
-            self._end_time is not None
-            or self.bounded_events is not None
-            or plan.max_event_value != maxsize
-            or not isinstance(exception, BaseException)
-        ):
-            return LEAVE
-        extra = None
-        if attributes:
-            events = self.event_store
-            room = plan.max_event_attributes - 4 if not events or len(events) < plan.max_events else -1
-            extra = clean_mapping(attributes, maxsize, plan.clean, room)
-            if extra is LEAVE:
-                return LEAVE
-        kind = type(exception)
-        module = kind.__module__
-        stack = snapshot(exception, frames)
-        kept = {
-            "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
-            "exception.message": str(exception),
-            "exception.stacktrace": stack,
-            "exception.escaped": str(escaped),
-        }
-        if extra is not None:
-            kept.update(extra)
-        return kept
+            faults.absorb("Span.set_attributes", error)
+        _stock_set_attributes(self, attributes)
 
     def update_name(self, name: Any) -> None:
         """Rename the span, as `opentelemetry.sdk.trace.Span.update_name` does."""
@@ -304,22 +209,25 @@ class SpanState(Identity):
 
     def set_status(self, status: Any, description: Any = None) -> None:
         """Set the status, as `opentelemetry.sdk.trace.Span.set_status` does."""
-        if self._end_time is None:
-            if type(status) is StatusCode:
-                if status is _UNSET_CODE or self._status._status_code is _OK:
+        try:
+            if self._end_time is None:
+                if type(status) is StatusCode:
+                    if status is _UNSET_CODE or self._status._status_code is _OK:
+                        return
+                    made_status = Status(status, description)
+                    if self._end_time is None:
+                        self._status = made_status
                     return
-                status = Status(status, description)
-                if self._end_time is None:
-                    self._status = status
-                return
-            if description is None and type(status) is Status:
-                if (
-                    status._status_code is not _UNSET_CODE
-                    and self._status._status_code is not _OK
-                    and self._end_time is None
-                ):
-                    self._status = status
-                return
+                if description is None and type(status) is Status:
+                    if (
+                        status._status_code is not _UNSET_CODE
+                        and self._status._status_code is not _OK
+                        and self._end_time is None
+                    ):
+                        self._status = status
+                    return
+        except Exception as error:
+            faults.absorb("Span.set_status", error)
         _stock_set_status(self, status, description)
 
     def end(self, end_time: Any = None) -> None:
@@ -327,34 +235,47 @@ class SpanState(Identity):
 
         Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
         """
+        done = _BEGUN
+        batch = None
         now = end_time
-        if now is None:
-            if COMPILED:
-                now = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
+        try:
+            if now is None:
+                if COMPILED:
+                    now = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
+                else:
+                    now = _sdk_trace.time_ns()
+            if (
+                self.bounded_attributes is None
+                and self.lock is None
+                and self._start_time is not None
+                and self._end_time is None
+            ):
+                self._end_time = now
+                done = _ENDED
             else:
-                now = _sdk_trace.time_ns()
-        if (
-            self.bounded_attributes is None
-            and self.lock is None
-            and self._start_time is not None
-            and self._end_time is None
-        ):
-            self._end_time = now
-        else:
+                self._make_room()
+        except Exception as error:
+            faults.absorb("Span.end", error)
+        if done == _BEGUN:
             _stock_end(self, end_time)
             return
         try:
             metrics = self._record_end_metrics
             if metrics is not None:
+                done = _MEASURED
                 metrics()
             plan = self.plan
             processor = plan.processor
             current = c_read(processor, "_span_processors") if COMPILED else processor._span_processors
             flags = self.trace_flags
             if not plan.only_batches or current is not plan.processors or flags >= REPLACED:
+                done = _ANNOUNCED
                 processor._on_ending(self)
-                processor.on_end(self._readable_span())
+                readable = self._readable_span()
+                done = _SENT
+                processor.on_end(readable)
             elif flags & 1:
+                done = _QUEUEING
                 batch = plan.first_batch
                 while batch is not None:
                     # What `enqueue` does, without the call.
@@ -363,7 +284,8 @@ class SpanState(Identity):
                     else:
                         batch.append(self)
                     batch = batch.after
+            else:
+                done = _SENT
         except Exception as error:
             faults.absorb("Span.end", error)
-            self._end_time = None
-            _stock_end(self, now)
+            self._end_further(batch, done == _ENDED, done <= _MEASURED, done <= _ANNOUNCED)

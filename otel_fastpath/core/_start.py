@@ -56,8 +56,8 @@ _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAM
 _BOTH_IDS = 192
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
-# In the place of a spare span: what would be dropped whatever it is need not be made.
-_GIVE_UP = object()
+# What `start_span` returns for a span that would be dropped whatever it is, to who has no use for it.
+_GIVEN_UP = object()
 
 _make_plan: Any = None
 
@@ -78,11 +78,11 @@ def start_span(
     start: Any,
     records: Any,
     sets: Any,
-    spare: Any = None,
+    gives_up: Any = False,
 ) -> Any:
     """Start a span as upstream's `Tracer.start_span` does; None where that must.
 
-    `spare` is a dropped one of nobody's, or `_GIVE_UP`, which is returned then. One flat function, longer than all
+    Who gives up has no use for a span that is dropped, and gets `_GIVEN_UP` for it. One flat function, longer than all
     others: in the pure core each call of another would be 500 instructions more, 2 % of a span.
     """
     if COMPILED:
@@ -96,6 +96,9 @@ def start_span(
         try:
             plan = tracer._otel_fastpath_plan
         except AttributeError:
+            plan = None
+        # What delegates to a tracer has found that tracer's plan.
+        if plan is None or plan.tracer_class is not type(tracer):
             plan = _make_plan(tracer)
             if plan is None:
                 return None
@@ -111,24 +114,24 @@ def start_span(
     else:
         above: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
         if above is None or above.trace_flags >= INVALID:
-            if above is None and spare is _GIVE_UP and not plan.asks and _is_dropped_below(plan, outer):
-                return spare
+            if above is None and gives_up and not plan.asks and _is_dropped_below(plan, outer):
+                return _GIVEN_UP
             found = _foreign_parent(plan, outer)
             if found is None:
                 return None
             parent, trace_id, flags, state, rule = found
         else:
             rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
-            if rule == DROP and spare is _GIVE_UP and not plan.asks:
-                return spare
+            if rule == DROP and gives_up and not plan.asks:
+                return _GIVEN_UP
             parent = above.made_context or Identity.get_span_context(above)
             trace_id = c_item(parent, 0) if COMPILED else parent[0]
             state, flags = above.trace_state, above.trace_flags & ~1  # left: whether the trace id is random
     if not is_on:
         return NonRecordingSpan(get_current_span(context).get_span_context())
     if rule == DROP and not plan.asks:
-        if spare is _GIVE_UP:
-            return spare
+        if gives_up:
+            return _GIVEN_UP
         span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
     else:
         processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
@@ -149,12 +152,7 @@ def start_span(
                 flags += 1
 
     if rule == DROP:
-        if not COMPILED:
-            known = plan.dropped_class()
-        elif type(spare) is plan.dropped_class:
-            known = spare
-        else:
-            known = c_new_instance(plan.dropped_class)
+        known = c_new_instance(plan.dropped_class) if COMPILED else plan.dropped_class()
         known.trace = trace_id
         known.drawn = span_id
         known.trace_flags = flags
@@ -271,8 +269,8 @@ class KeptSpans(Spans):
 
     def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
         """See `Spans`."""
-        span = start_span(tracer, name, None, kind, attributes, (), start, True, True, _GIVE_UP)  # noqa: FBT003  # as upstream
-        return None if span is _GIVE_UP else NotImplemented if span is None else span
+        span = start_span(tracer, name, None, kind, attributes, (), start, True, True, True)  # noqa: FBT003  # as upstream
+        return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
     def is_recording(self, span: Any) -> bool:
         """Without a look-up, where nobody put a method of the same name on the span."""
@@ -304,9 +302,11 @@ def _is_dropped_below(plan: Any, outer: Any) -> bool:
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan; None where upstream must start the span."""
     try:
-        return c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
+        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
     except AttributeError:
         return _make_plan(tracer)
+    # What delegates to a tracer has found that tracer's plan.
+    return plan if plan.tracer_class is type(tracer) else _make_plan(tracer)
 
 
 def _is_on(plan: Any, tracer: Any) -> Any:

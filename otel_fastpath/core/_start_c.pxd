@@ -45,7 +45,7 @@ cdef int RATIO
 cdef object _BOTH_IDS
 cdef tuple _DECISIONS
 cdef dict _RULES
-cdef object _GIVE_UP
+cdef object _GIVEN_UP
 cdef object _make_plan
 
 cdef _outer_span(object context)
@@ -54,11 +54,11 @@ cdef class KeptSpans(Spans):
     @cython.locals(own=SpanState)
     cdef bint is_recording(self, object span) except -1
 
+@cython.locals(plan=Plan)
 cdef Plan _plan_of(object tracer)
 
 cdef bint _is_on(Plan plan, object tracer) except -1
 
-@cython.locals(found=tuple)
 cdef bint _is_dropped_below(Plan plan, object outer) except -1
 
 cdef _foreign_parent(Plan plan, object outer)
@@ -103,5 +103,5 @@ cpdef start_span(
     object start,
     object records,
     object sets,
-    object spare=*,
+    bint gives_up=*,
 )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
 from typing import Any
 
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.core.cache import Cache
+
 # What `_openai` takes from here; its compiled twin takes it by `cimport`.
 __all__ = ["Calls", "Series", "Target"]
 
-_MOST_SERIES = 512
+# How many bytes are kept of the series of one target, the largest of them, and what each takes besides its texts.
+_MOST_SERIES = 1 << 16
+_LARGEST_SERIES = 1 << 12
+_EACH = 1024
 
 
 class Series:
@@ -35,6 +41,7 @@ class Target:
 
     __slots__ = (
         "_by_values",
+        "_kept",
         "endpoint",
         "error",
         "fixed",
@@ -59,7 +66,8 @@ class Target:
         self.name = name
         self.start = start
         self.histograms = histograms
-        self._by_values: dict[Any, Any] = {}
+        self._kept = Cache(_MOST_SERIES, _LARGEST_SERIES)
+        self._by_values = self._kept.items
         self.request = endpoint.request
         self.result = endpoint.result
         self.more = endpoint.more
@@ -76,13 +84,20 @@ class Target:
 
     def series(self, attributes: Any, which: Any) -> Any:
         """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
-        key = tuple([attributes.get(name) for name in which])
+        # Only texts: whatever else a server says there may have no hash.
+        values = []
+        for name in which:
+            value = attributes.get(name)
+            values.append(value if isinstance(value, str) else None)
+        key = tuple(values)
         found = self._by_values.get(key)
         if found is None:
-            own = {name: attributes[name] for name in which if attributes.get(name) is not None}
-            found = Series(self.histograms, {**self.start, **own})
-            if len(self._by_values) < _MOST_SERIES:
-                self._by_values[key] = found
+            own = dict(self.start)
+            for at, name in enumerate(which):
+                if key[at] is not None:
+                    own[name] = key[at]
+            found = Series(self.histograms, own)
+            self._kept.keep(key, found, _EACH + sum(map(getsizeof, key)))
         return found
 
 

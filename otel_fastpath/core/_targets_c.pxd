@@ -2,6 +2,10 @@
 from otel_fastpath.core._bound_c cimport BoundHistogram
 
 cdef object SpanKind
+cdef object Cache
+cdef object getsizeof
+cdef int _EACH
+cdef int _LARGEST_SERIES
 cdef int _MOST_SERIES
 
 cdef class Series:
@@ -15,6 +19,7 @@ cdef class Series:
 
 cdef class Target:
     cdef public dict _by_values
+    cdef public object _kept
     cdef public object endpoint
     cdef public object error
     cdef public object fixed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from otel_fastpath.core import hot
+from otel_fastpath.core import faults, hot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,12 +43,33 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     Raises:
         TypeError: The instrument has none of the three verbs: an observable one.
     """
+    try:
+        made: BoundInstrument = _bound(hot("_bound"), instrument, None if attributes is None else dict(attributes))
+    except TypeError:
+        raise
+    except Exception as error:
+        faults.absorb("bind", error)
+        made = _plainly(instrument, None if attributes is None else dict(attributes))
+    return made
+
+
+def _plainly(instrument: Any, attributes: Any) -> Any:
+    """The same from the pure core, where the short way failed; what is among the values is not copied."""
+    from otel_fastpath.core import _bound as pure  # noqa: PLC0415  # only where the other way failed
+
+    if hasattr(instrument, "add"):
+        return pure.BoundCounter(instrument, attributes)
+    if hasattr(instrument, "record"):
+        return pure.BoundHistogram(instrument, attributes)
+    if hasattr(instrument, "set"):
+        return pure.BoundGauge(instrument, attributes)
+    raise TypeError(f"{type(instrument).__name__} is not a synchronous instrument")
+
+
+def _bound(module: Any, instrument: Any, attributes: Any) -> Any:
     for verb, kind in _CLASSES.items():
         if callable(getattr(instrument, verb, None)):
-            made: BoundInstrument = getattr(hot("_bound"), kind)(
-                instrument, None if attributes is None else _copied(dict(attributes))
-            )
-            return made
+            return getattr(module, kind)(instrument, None if attributes is None else _copied(attributes))
     raise TypeError(f"{type(instrument).__name__} is not a synchronous instrument")
 
 

@@ -22,6 +22,7 @@ EXTENSIONS = {
     "otel_fastpath.core._bound_c": "otel_fastpath/core/_bound.py",
     "otel_fastpath.core._call_c": "otel_fastpath/core/_call.py",
     "otel_fastpath.core._collect_c": "otel_fastpath/core/_collect.py",
+    "otel_fastpath.core._events_c": "otel_fastpath/core/_events.py",
     "otel_fastpath.core._exemplars_c": "otel_fastpath/core/_exemplars.py",
     "otel_fastpath.core._identity_c": "otel_fastpath/core/_identity.py",
     "otel_fastpath.core._metrics_c": "otel_fastpath/core/_metrics.py",
@@ -34,7 +35,9 @@ EXTENSIONS = {
     "otel_fastpath.core._scope_c": "otel_fastpath/core/_scope.py",
     "otel_fastpath.core._series_c": "otel_fastpath/core/_series.py",
     "otel_fastpath.core._span_c": "otel_fastpath/core/_span.py",
+    "otel_fastpath.core._sql_c": "otel_fastpath/core/_sql.py",
     "otel_fastpath.core._start_c": "otel_fastpath/core/_start.py",
+    "otel_fastpath.core._summary_c": "otel_fastpath/core/_summary.py",
     "otel_fastpath.core._targets_c": "otel_fastpath/core/_targets.py",
     "otel_fastpath.core._tracer_c": "otel_fastpath/core/_tracer.py",
 }

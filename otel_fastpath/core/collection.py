@@ -2,7 +2,7 @@
 
 What is recognised exactly, by type and with the methods that it was imported with, is collected here; whatever is
 anybody else's is asked by its own method, or the whole collection is left to upstream. The locks of a reader's storage
-and of a stream are held only to look what is in them.
+and of a stream are held only to look what is in them, or to take it out.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from opentelemetry.sdk.metrics._internal.point import (
 )
 
 from otel_fastpath.core.pace import Pace
+from otel_fastpath.core.recorders import forget_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,12 +101,19 @@ class Collector:
         match = stream.match
         if not _is_plain(match):
             return match.collect(stream.temporality, start)
-        with match._lock:
-            aggregations = list(match._attributes_aggregation.values())
-            # Since 1.45.2. Whoever measures does so under the lock then, and comes too late for these.
-            if stream.temporality is _DELTA and getattr(match, "_reset_on_collect", False):
-                match._attributes_aggregation = {}
+        # Since 1.45.2. Whoever measures looks under a lock whether they are the same, and comes too late for these.
+        if stream.temporality is _DELTA and getattr(match, "_reset_on_collect", False):
+            fresh: dict[Any, Any] = {}
+            with match._lock:
+                # Nothing is called: a finalizer that measures would wait for this lock.
+                home = match._attributes_aggregation
+                match._attributes_aggregation = fresh
                 match._previous_collection_start_nanos = start
+            forget_series(stream.instrument)
+        else:
+            home = match._attributes_aggregation
+        # One step, whatever others put in.
+        aggregations = list(home.values())
         return self._points_of(aggregations, stream.temporality, start, turn)
 
 

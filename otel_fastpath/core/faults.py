@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
-from collections import Counter
+from contextlib import suppress
 from typing import Final
+
+from otel_fastpath._locks import Tally
 
 _OWN: Final = "otel_fastpath"
 _UPSTREAM: Final = "opentelemetry"
 _logger = logging.getLogger(__name__)
-_counts: Counter[str] = Counter()
-_lock = threading.Lock()
+_counts: Final = Tally()
 
 
 def ours(error: BaseException) -> bool:
@@ -35,15 +35,14 @@ def ours(error: BaseException) -> bool:
 
 def report(place: str, error: BaseException) -> None:
     """Count a fault; log the first of each place."""
-    with _lock:
-        _counts[place] += 1
-        first = _counts[place] == 1
-    if first:
-        _logger.error(
-            "otel-fastpath failed in %s; upstream's own code runs instead. Logged once, counted further.",
-            place,
-            exc_info=error,
-        )
+    if _counts.add(place):
+        # A handler of somebody's own can raise: it is not for the host to meet that here.
+        with suppress(Exception):
+            _logger.error(
+                "otel-fastpath failed in %s; upstream's own code runs instead. Logged once, counted further.",
+                place,
+                exc_info=error,
+            )
 
 
 def absorb(place: str, error: BaseException) -> None:
@@ -55,5 +54,4 @@ def absorb(place: str, error: BaseException) -> None:
 
 def counts() -> dict[str, int]:
     """The faults so far: place -> number."""
-    with _lock:
-        return dict(_counts)
+    return dict(_counts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 import struct
+import sys
 import weakref
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
@@ -28,12 +29,13 @@ from opentelemetry.sdk.metrics._internal.measurement_consumer import Synchronous
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.sdk.metrics._internal.view import View
 
+from otel_fastpath.core.recorders import RECORDER
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _logger = logging.getLogger(__name__)
 
-RECORDER: Final = "_otel_fastpath_recorder"
 # The instruments, and whether their amounts may be negative.
 _SIGNED: Final[dict[type, bool]] = {_Counter: False, _Histogram: False, _UpDownCounter: True, _Gauge: True}
 _FILTERS: Final[dict[type, str]] = {
@@ -66,6 +68,9 @@ _BUCKET_FACTORY: Any = ExemplarBucket
 # the order of the keys differs, and without end where a view takes an attribute away.
 _LEAST: Final = 1024
 _EACH: Final = 4
+# How many bytes the texts of a set may have on average, and those of any one.
+_USUAL: Final = 1024
+_LARGEST: Final = 4096
 # Beyond it an int may have no place in a double.
 _EXACT: Final = 1 << 53
 
@@ -120,6 +125,7 @@ class Planner:
             return None
         recorder = self._kinds.Recorder()
         config = getattr(instrument, "_meter_config", None)
+        recorder.kind = type(instrument)
         recorder.consumer = vars(consumer)
         recorder.storages = storages
         recorder.at_storages = _place(recorder.consumer, "_reader_storages")
@@ -129,6 +135,7 @@ class Planner:
             vars(config._config)
         recorder.is_signed = _SIGNED[type(instrument)]
         recorder.series = self._hot.make_series()
+        recorder.homes, recorder.bytes = [], 0
         recorder.filters = ()
         recorder.samples = 0
         recorder.learn = None
@@ -185,14 +192,18 @@ class Planner:
     def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
         """Remember where upstream records these attributes, which it did just now."""
         kept = {} if attributes is None else attributes.copy()
-        if not _is_plain(kept):
+        if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
             return
+        found = [match._attributes_aggregation for match in matches]
+        if not _are(recorder.homes, found):
+            # What is known leads to what upstream has forgotten at a collection.
+            recorder.forget()
+            recorder.homes = [[home] for home in found]
         cells = []
-        for match in matches:
+        for match, home in zip(matches, recorder.homes, strict=True):
             allowed = match._view._attribute_keys
             stored = kept if allowed is None else {name: value for name, value in kept.items() if name in allowed}
-            home = match._attributes_aggregation
-            aggregation = home.get(self._stored_under(stored))
+            aggregation = (home[0] or {}).get(self._stored_under(stored))
             if aggregation is None:
                 # Beyond a limit of cardinality, for example.
                 return
@@ -202,12 +213,14 @@ class Planner:
                 recorder.is_refused = True
                 return
             cells.append(self._cell(match, home, aggregation))
-        most = max([len(match._attributes_aggregation) for match in matches], default=0)
-        if len(recorder.series) >= _LEAST + _EACH * most:
+        most = _LEAST + _EACH * max(map(len, found), default=0)
+        if len(recorder.series) >= most or recorder.bytes + size > most * _USUAL:
             recorder.series.clear()
+            recorder.bytes = 0
+        recorder.bytes += size
         self._hot.remember(recorder, kept, tuple(cells))
 
-    def _cell(self, match: Any, home: dict[Any, Any], aggregation: Any) -> Any:
+    def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
         cell.aggregation, cell.state = aggregation, vars(aggregation)
         cell.at_value, cell.at_sum = _place(cell.state, "_value"), _place(cell.state, "_sum")
@@ -254,6 +267,16 @@ def _is_plain(attributes: dict[str, Any]) -> bool:
     return all(type(key) is str and key for key in attributes) and all(
         type(value) in {str, int, float, bool} for value in attributes.values()
     )
+
+
+def _are(homes: list[Any], found: list[Any]) -> bool:
+    """Whether these are the homes of what was found."""
+    return len(homes) == len(found) and all(home[0] is each for home, each in zip(homes, found, strict=True))
+
+
+def _size(attributes: dict[str, Any]) -> int:
+    """How many bytes the keys and values take."""
+    return sum(map(sys.getsizeof, attributes)) + sum(map(sys.getsizeof, attributes.values()))
 
 
 def _doubles(boundaries: Any) -> bytes:

@@ -11,6 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath.core import faults, stack
+from otel_fastpath.core.cache import Cache
 from otel_fastpath.core.pace import Pace
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from otel_fastpath.lazy import Lazy
 
-_MOST_PARTS: Final = 256
+# How many bytes are kept of what was encoded of resources and scopes, and what each takes besides its texts.
+_MOST_PARTS: Final = 1 << 21
+_EACH: Final = 1024
 
 
 class Upstream(NamedTuple):
@@ -95,7 +98,8 @@ class Encoder:
         self._spans = hot.Spans
         self._encode_run = hot.encode
         self._upstream = upstream
-        self._parts: dict[int, tuple[Any, Any, bytes, bytes]] = {}
+        # By the id of the resource or scope, which is held by the entry.
+        self._parts = Cache(_MOST_PARTS)
         self._stretch = 0.0
 
     def encode(self, spans: Iterable[Any]) -> bytes | None:
@@ -156,15 +160,15 @@ class Encoder:
 
     def _parts_of(self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]]) -> tuple[bytes, bytes]:
         """What goes before and after the spans of a resource or scope."""
-        known = self._parts.get(id(owner))
+        known = self._parts.items.get(id(owner))
         if known is not None and known[1] is owner.attributes:
             return known[2], known[3]
         head, tail, complete = _theirs(encode, owner)
         # A failed attribute is logged each time, as upstream does.
         if complete and type(owner) in self._upstream.cacheable:
-            if len(self._parts) >= _MOST_PARTS:
-                self._parts.clear()
-            self._parts[id(owner)] = (owner, owner.attributes, head, tail)
+            # The owner's own texts are about as long as what was made of them.
+            size = _EACH + 2 * (len(head) + len(tail))
+            self._parts.keep(id(owner), (owner, owner.attributes, head, tail), size)
         return head, tail
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import attributes as attributes_api
@@ -130,11 +131,12 @@ class Planner:
         self._dropped_class = dropped_class
         self._event_class = event_class
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
-        self._refused: weakref.WeakSet[Tracer] = weakref.WeakSet()
+        # By identity: what delegates to a tracer is equal to it.
+        self._refused: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def make_plan(self, tracer: Any) -> Any:
         """The tracer's plan, kept on the tracer; None where upstream must start its spans."""
-        if tracer in self._refused:
+        if self._refused.get(id(tracer)) is tracer:
             return None
         try:
             plan = self._make(tracer)
@@ -142,7 +144,9 @@ class Planner:
             _logger.exception("The fast path cannot read %r; upstream starts its spans.", tracer)
             plan = None
         if plan is None:
-            self._refused.add(tracer)
+            with suppress(TypeError):
+                # There are those that cannot be referred to weakly.
+                self._refused[id(tracer)] = tracer
             return None
         self._planned.add(tracer)
         vars(tracer)[PLAN] = plan
@@ -186,6 +190,7 @@ class Planner:
         plan.span_class = self._span_class
         plan.event_class = self._event_class
         plan.dropped_class = self._dropped_class
+        plan.tracer_class = type(tracer)
         plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
         plan.resource = tracer.resource
         plan.scope = tracer._instrumentation_scope

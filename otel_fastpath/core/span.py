@@ -1,7 +1,8 @@
 """The recording span: the hot state joined with upstream's `_Span`, and what upstream's own code expects of it.
 
 Whatever reads or writes a private attribute of upstream's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
-upstream's container is made on first use and is from then on the one that counts.
+upstream's container is made on first use and is from then on the one that counts. No lock is around that: threads,
+signal handlers and finalizers that come at once make one each, and the first that is kept counts, see `_first`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from opentelemetry.sdk.trace import Event, ReadableSpan, _Span
 from opentelemetry.sdk.util import BoundedList
 from opentelemetry.trace import NonRecordingSpan
 
-from otel_fastpath.lazy import Lazy
+from otel_fastpath.core import faults
+from otel_fastpath.lazy import DROPPED, UNMADE, Lazy, is_being_made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Held while a span gets its lock or one of upstream's containers; never while code that is not ours is called.
-_making = threading.Lock()
 # Since 1.43 an ended span's attributes are immutable.
 _FREEZES = "_immutable" in _Span.end.__code__.co_names
+_stock_attributes: Any = ReadableSpan.attributes.fget
+_stock_events: Any = ReadableSpan.events.fget
+_stock_links: Any = ReadableSpan.links.fget
 
 
 class _FromPlan:
@@ -35,15 +38,37 @@ class _FromPlan:
         self._name = name
 
     def __get__(self, span: Any, owner: type) -> Any:
-        return self if span is None else getattr(span.plan, self._name)
+        try:
+            return self if span is None else getattr(span.plan, self._name)
+        except Exception as error:
+            # It is there: what failed came from elsewhere, from a signal handler or for want of memory.
+            faults.report("Span", error)
+            return getattr(span.plan, self._name)
+
+
+def _first(holder: Any, name: str, made: Any) -> Any:
+    """The value, or what this span or event was given first under this name: one step, whoever comes at once."""
+    return vars(holder).setdefault(f"_otel_fastpath_{name}", made)
 
 
 def _resolved(store: dict[str, Any]) -> dict[str, Any]:
-    """The store, with every lazy value made."""
+    """The store, with every lazy value made; a copy, where one of them is being made by who asks and stays `UNMADE`."""
+    copy = None
     for key, value in tuple(store.items()):
-        if isinstance(value, Lazy):
-            store[key] = value.value()
-    return store
+        if not isinstance(value, Lazy):
+            continue
+        made = value.value()
+        if made is UNMADE:
+            copy = copy or {}
+            copy[key] = made
+        elif store.get(key) is not value:
+            # The attribute was set anew meanwhile, or dropped.
+            continue
+        elif made is DROPPED:
+            store.pop(key, None)
+        else:
+            store[key] = made
+    return store if copy is None else {**store, **copy}
 
 
 class _LiveAttributes(Mapping[str, Any]):
@@ -59,14 +84,33 @@ class _LiveAttributes(Mapping[str, Any]):
         return span.attribute_store if span.bounded_attributes is None else span.bounded_attributes
 
     def __getitem__(self, key: str) -> Any:
-        value = self._now()[key]
-        return value.value() if isinstance(value, Lazy) else value
+        try:
+            value = self._now()[key]
+            if isinstance(value, Lazy):
+                value = value.value()
+        except KeyError:
+            raise
+        except Exception as error:
+            faults.absorb("Span.attributes", error)
+            return self._span._attributes[key]
+        if value is DROPPED:
+            raise KeyError(key)
+        return value
+
+    def _keys(self) -> tuple[str, ...]:
+        try:
+            keys = tuple(self._now())
+            # Where the SDK drops values that are not valid, which keys there are is known once the values are made.
+            return keys if self._span.plan.clean is not None else tuple(key for key in keys if key in self)
+        except Exception as error:
+            faults.report("Span.attributes", error)
+            return tuple(self._span._attributes)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._now()))
+        return iter(self._keys())
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self._keys())
 
     def __repr__(self) -> str:
         return repr(self.copy())
@@ -77,9 +121,9 @@ class _LiveAttributes(Mapping[str, Any]):
 
 
 def _bounded(maximum: int | None, store: dict[str, Any], longest: int | None, *, immutable: bool) -> BoundedAttributes:
-    """Upstream's container around the very same dict."""
+    """Upstream's container around the very same dict, in which no value is lazy any more."""
     bounded = BoundedAttributes(maximum, None, immutable=False, max_value_len=longest)
-    bounded._dict = _resolved(store)
+    bounded._dict = store
     bounded._immutable = immutable
     return bounded
 
@@ -94,11 +138,16 @@ def make_event_class(state: type) -> type:
 
         @property
         def _attributes(self) -> Any:
-            if self.bounded_attributes is None:
-                limits = self.limits
-                self.bounded_attributes = _bounded(
-                    limits.max_event_attributes, self.attribute_store, limits.max_attribute_length, immutable=True
-                )
+            try:
+                if self.bounded_attributes is None:
+                    limits, store = self.limits, _resolved(self.attribute_store)
+                    bounded = _bounded(limits.max_event_attributes, store, limits.max_attribute_length, immutable=True)
+                    if store is not self.attribute_store:
+                        return bounded
+                    self.bounded_attributes = _first(self, "attributes", bounded)
+            except Exception as error:
+                faults.absorb("Event.attributes", error)
+                self.bounded_attributes = BoundedAttributes(None, self.attribute_store)
             return self.bounded_attributes
 
         @_attributes.setter
@@ -125,13 +174,15 @@ class UpstreamFace:
     _trace_config = None
 
     @property
-    def _lock(self) -> threading.Lock:
-        if self.lock is None:
-            with _making:
-                if self.lock is None:
-                    self.lock = threading.Lock()
-        lock: threading.Lock = self.lock
-        return lock
+    def _lock(self) -> Any:
+        try:
+            if self.lock is None:
+                # Upstream's own code logs and cleans values under it: what that calls may come back to this span.
+                self.lock = _first(self, "lock", threading.RLock())
+        except Exception as error:
+            faults.report("Span", error)
+            self.lock = threading.RLock()
+        return self.lock
 
     @_lock.setter
     def _lock(self, value: Any) -> None:
@@ -139,49 +190,92 @@ class UpstreamFace:
 
     @property
     def _attributes(self) -> Any:
-        if self.bounded_attributes is None:
-            self._bound_attributes(None)
-        return self.bounded_attributes
+        try:
+            return self._bound_attributes(None) if self.bounded_attributes is None else self.bounded_attributes
+        except Exception as error:
+            faults.absorb("Span.attributes", error)
+            if self.bounded_attributes is None:
+                limits = self._limits
+                self.bounded_attributes = BoundedAttributes(
+                    limits.max_span_attributes,
+                    self.attribute_store,
+                    immutable=_FREEZES and self._end_time is not None,
+                    max_value_len=limits.max_span_attribute_length,
+                )
+            return self.bounded_attributes
 
     @_attributes.setter
     def _attributes(self, value: Any) -> None:
         self.bounded_attributes = value
 
-    def _bound_attributes(self, attributes: Any) -> None:
-        """Hand the attributes over to upstream's container: those of the store, or these, which it must clean."""
+    def _bound_attributes(self, attributes: Any) -> Any:
+        """Hand the attributes over to upstream's container, which is given: those of the store, or these, not clean."""
         limits = self._limits
         maximum, longest = limits.max_span_attributes, limits.max_span_attribute_length
         if attributes:
             bounded = BoundedAttributes(maximum, attributes, immutable=False, max_value_len=longest)
         else:
-            bounded = _bounded(maximum, self.attribute_store, longest, immutable=False)
-        with _making:
-            if self.bounded_attributes is None:
-                self.bounded_attributes = bounded
+            store = _resolved(self.attribute_store)
+            bounded = _bounded(maximum, store, longest, immutable=False)
+            if store is not self.attribute_store and is_being_made():
+                # For the one who asks; the span's own is made once the value is.
+                return bounded
+        self.bounded_attributes = bounded = _first(self, "attributes", bounded)
         if not attributes:
             # Whatever other threads did until then: set attributes, or put another store in the place of the first.
-            self.bounded_attributes._dict = _resolved(self.attribute_store)
-        self.bounded_attributes._immutable = _FREEZES and self._end_time is not None
+            bounded._dict = _resolved(self.attribute_store)
+        bounded._immutable = _FREEZES and self._end_time is not None
+        return bounded
+
+    def _end_further(self, batch: Any, measures: bool, announces: bool, sends: bool) -> None:  # positional for C
+        """Go on with the end of the span, as upstream does, after a fault of ours; nothing is done twice.
+
+        Args:
+            batch: The first of those whose queues the span is not in yet, or None.
+            measures: Whether what counts ended spans is still to be called.
+            announces: Whether `_on_ending` of the processors is.
+            sends: Whether `on_end` of the processors is.
+        """
+        processor = self._span_processor
+        if measures and self._record_end_metrics is not None:
+            self._record_end_metrics()
+        if announces:
+            processor._on_ending(self)
+        if sends:
+            processor.on_end(self._readable_span())
+        while batch is not None:
+            batch.processor.emit(self)
+            batch = batch.after
 
     def drop_surplus(self) -> None:
         """Drop the oldest of what threads have set beyond a limit at once, counted."""
-        bounded = self._attributes
-        with bounded._lock:
-            kept, most = bounded._dict, bounded.maxlen
-            while most is not None and len(kept) > most:
-                del kept[next(iter(kept))]
-                bounded.dropped += 1
-        # Making it counts what is too much.
-        _ = self._events
+        try:
+            bounded, dropped = self._attributes, []
+            with bounded._lock:
+                kept, most = bounded._dict, bounded.maxlen
+                while most is not None and len(kept) > most:
+                    # Freed once the lock is: that may run anything.
+                    dropped.append(kept.pop(next(iter(kept))))
+                    bounded.dropped += 1
+            # Making it counts what is too much.
+            _ = self._events
+        except Exception as error:
+            # What was set or added is in place.
+            faults.report("Span", error)
 
     @property
     def attributes(self) -> Any:
         """A read-only view of the attributes."""
-        if self.bounded_attributes is not None:
-            return MappingProxyType(self.bounded_attributes or {})
-        if not self.attribute_store:
-            return MappingProxyType({})
-        return MappingProxyType(_LiveAttributes(self) if self._end_time is None else _resolved(self.attribute_store))
+        try:
+            if self.bounded_attributes is not None:
+                return MappingProxyType(self.bounded_attributes or {})
+            if not self.attribute_store:
+                return MappingProxyType({})
+            resolved = _LiveAttributes(self) if self._end_time is None else _resolved(self.attribute_store)
+            return MappingProxyType(resolved)
+        except Exception as error:
+            faults.absorb("Span.attributes", error)
+        return _stock_attributes(self)
 
     @property
     def dropped_attributes(self) -> int:
@@ -190,15 +284,19 @@ class UpstreamFace:
 
     @property
     def _events(self) -> Any:
-        if self.bounded_events is None:
-            with _making:
-                if self.bounded_events is None:
-                    store = self.event_store or []
-                    seen = len(store)
-                    bounded = BoundedList.from_seq(self._limits.max_events, store[:seen])
-                    self.bounded_events = bounded
+        try:
+            if self.bounded_events is None:
+                store = tuple(self.event_store or ())
+                bounded = BoundedList.from_seq(self._limits.max_events, store)
+                self.bounded_events = kept = _first(self, "events", bounded)
+                late = self.event_store
+                if kept is bounded and late is not None and len(late) > len(store):
                     # What other threads added until then.
-                    bounded.extend(store[seen:])
+                    bounded.extend(late[len(store) :])
+        except Exception as error:
+            faults.absorb("Span.events", error)
+            if self.bounded_events is None:
+                self.bounded_events = BoundedList.from_seq(self._limits.max_events, self.event_store or ())
         return self.bounded_events
 
     @_events.setter
@@ -208,7 +306,11 @@ class UpstreamFace:
     @property
     def events(self) -> tuple[Any, ...]:
         """The events so far."""
-        return tuple((self.event_store or ()) if self.bounded_events is None else self.bounded_events)
+        try:
+            return tuple((self.event_store or ()) if self.bounded_events is None else self.bounded_events)
+        except Exception as error:
+            faults.absorb("Span.events", error)
+        return tuple(_stock_events(self))
 
     @property
     def dropped_events(self) -> int:
@@ -217,7 +319,11 @@ class UpstreamFace:
 
     @property
     def _links(self) -> Any:
-        if self.bounded_links is None:
+        try:
+            if self.bounded_links is None:
+                self.bounded_links = _first(self, "links", BoundedList(self._limits.max_links))
+        except Exception as error:
+            faults.absorb("Span.links", error)
             self.bounded_links = BoundedList(self._limits.max_links)
         return self.bounded_links
 
@@ -228,7 +334,11 @@ class UpstreamFace:
     @property
     def links(self) -> tuple[Any, ...]:
         """The links so far."""
-        return () if self.bounded_links is None else tuple(self.bounded_links)
+        try:
+            return () if self.bounded_links is None else tuple(self.bounded_links)
+        except Exception as error:
+            faults.absorb("Span.links", error)
+        return tuple(_stock_links(self))
 
     @property
     def dropped_links(self) -> int:

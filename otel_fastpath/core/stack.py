@@ -11,9 +11,13 @@ import functools
 import linecache
 import sys
 import traceback
+import weakref
+from sys import getsizeof
 from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.core import faults
+from otel_fastpath.core.cache import Cache
 from otel_fastpath.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -25,14 +29,62 @@ _CAUSE: Final = "\nThe above exception was the direct cause of the following exc
 _CONTEXT: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
 # traceback._RECURSIVE_CUTOFF: how many equal frames in a row are shown.
 _RECURSIVE_CUTOFF: Final = 3
-_MOST_TEXTS: Final = 4096
+# A dict's entry with a tuple and a weak reference, roughly.
+_ENTRY: Final = 300
 _GROUP: Any = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
 # Their last line depends on more than the message: source text, or names close to the missing one.
 _TELLING = (SyntaxError, ImportError, NameError, AttributeError)
 
-# By identity, the code kept with its text: equal code objects can be of different files, and are slow to hash.
-_texts: dict[tuple[int, int, int], tuple[CodeType, str]] = {}
-_sources_known: set[str] = set()
+# By identity, a weak reference to the code kept with its text: equal code objects can be of different files, and are
+# slow to hash. Code that is made while the program runs must not be kept alive.
+_texts = Cache(4 << 20)
+_known: Final = _texts.items
+# The files whose source is found without the globals of a frame, or not at all.
+_files = Cache(1 << 19)
+_settled: Final = _files.items
+
+
+def _rests_on() -> tuple[Any, ...]:
+    """What the texts made here stand for, of what `traceback.format_exception` is and calls."""
+    trace, stack = traceback.TracebackException, traceback.StackSummary
+    found = stack.__dict__
+    return (
+        traceback.format_exception,
+        trace,
+        trace.__init__,
+        trace.format,
+        trace.format_exception_only,
+        traceback.FrameSummary,
+        stack,
+        found.get("format"),
+        found.get("extract"),
+        found.get("_extract_from_extended_frame_gen"),
+        found.get("format_frame_summary"),
+    )
+
+
+def _is_library_s(value: Any) -> bool:
+    """Whether it is of the standard library, or of the package that brings groups before 3.11 and shows them."""
+    if value is None or isinstance(value, type):
+        # Which versions of Python do not have; or one of the classes.
+        return value is None or value.__module__ == traceback.__name__
+    names = getattr(getattr(value, "__func__", value), "__globals__", {})
+    return names is vars(traceback) or names.get("__name__") == "exceptiongroup._formatting"
+
+
+_standard: tuple[Any, ...] | None = None
+
+
+def is_standard() -> bool:
+    """Whether nobody has replaced what formats stack traces: who does may leave secrets out of them."""
+    global _standard
+    found = _rests_on()
+    if found == _standard:
+        return True
+    if all(map(_is_library_s, found)):
+        _standard = found
+        return True
+    return False
 
 
 class Stack(Lazy):
@@ -48,7 +100,7 @@ class Stack(Lazy):
         call = self._call
         for frames, _, _ in call[1][0] if call is not None else ():
             for code, instruction, line in frames:
-                if (id(code), instruction, line) not in _texts:
+                if _text_known(code, instruction, line) is None:
                     _frame_text(code, instruction, line)
                     turn()
 
@@ -92,17 +144,20 @@ def text(error: BaseException) -> str:
     return made if isinstance(made, str) else _text_of(*made._call[1])
 
 
-def record_under(span: Any, error: BaseException, outer: tuple[Frame, ...]) -> None:
-    """Have a span that is not ours record the exception as if these frames stood above those of its traceback."""
+def record_under(record: Callable[..., object], error: BaseException, outer: tuple[Frame, ...], *args: Any) -> None:
+    """Call what records the exception as if these frames stood above those of its traceback."""
     own = error.__traceback__
-    error.__traceback__ = _under(own, outer)
     try:
-        span.record_exception(error)
+        error.__traceback__ = under(own, outer)
+    except Exception as fault:
+        faults.report("Span.record_exception", fault)
+    try:
+        record(*args)
     finally:
         error.__traceback__ = own
 
 
-def _under(step: TracebackType | None, outer: tuple[Frame, ...]) -> TracebackType | None:
+def under(step: TracebackType | None, outer: tuple[Frame, ...]) -> TracebackType | None:
     """The traceback with these frames above it."""
     for code, instruction, line in reversed(outer):
         step = TracebackType(step, _frame_of(code), instruction, line)
@@ -122,13 +177,30 @@ def _frames(error: BaseException, outer: tuple[Frame, ...]) -> list[Frame]:
     step = error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
-        if code.co_filename not in _sources_known:
-            # A module from a zip file or an import hook: its loader is only known here.
-            linecache.lazycache(code.co_filename, step.tb_frame.f_globals)
-            _sources_known.add(code.co_filename)
+        if code.co_filename not in _settled:
+            _settle_source(code, step)
         frames.append((code, step.tb_lasti, step.tb_lineno))
         step = step.tb_next
     return frames
+
+
+def _settle_source(code: CodeType, step: TracebackType) -> None:
+    """See to it that the source is found later, when the frame's globals are gone."""
+    file = code.co_filename
+    was_there = file in linecache.cache
+    names = step.tb_frame.f_globals
+    # A module from a zip file or an import hook: its loader is only known here.
+    if linecache.lazycache(file, names) and names.get("__file__") != file:
+        # Code that was made under another name than its module's: of such names there is no end, and what is kept of
+        # each by the `linecache` module is the whole module.
+        if _text_known(code, step.tb_lasti, step.tb_lineno) is None:
+            _frame_text(code, step.tb_lasti, step.tb_lineno)
+        entry = linecache.cache.get(file, ())
+        # Of a file that is there it is kept: the second of four is its time.
+        if not was_there and (len(entry) == 1 or (entry and entry[1] is None)):
+            linecache.cache.pop(file, None)
+        return
+    _files.keep(file, None, getsizeof(file) + _ENTRY)
 
 
 def _last_lines(error: BaseException) -> str:
@@ -153,7 +225,7 @@ def _last_lines(error: BaseException) -> str:
 
 
 def _text_now(error: BaseException, outer: tuple[Frame, ...]) -> str:
-    return "".join(traceback.format_exception(type(error), error, _under(error.__traceback__, outer)))
+    return "".join(traceback.format_exception(type(error), error, under(error.__traceback__, outer)))
 
 
 def _text_of(links: list[tuple[list[Frame], str, str]]) -> str:
@@ -178,8 +250,8 @@ def _add_frames(parts: list[str], frames: list[Frame]) -> None:
             previous, count = key, 0
         count += 1
         if count <= _RECURSIVE_CUTOFF:
-            known = _texts.get((id(code), instruction, line))
-            parts.append(_frame_text(code, instruction, line) if known is None else known[1])
+            known = _known.get((id(code), instruction, line))
+            parts.append(known[1] if known is not None and known[0]() is code else _frame_text(code, instruction, line))
     _add_repeats(parts, count)
 
 
@@ -187,6 +259,11 @@ def _add_repeats(parts: list[str], count: int) -> None:
     more = count - _RECURSIVE_CUTOFF
     if more > 0:
         parts.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
+
+
+def _text_known(code: CodeType, instruction: int, line: int) -> str | None:
+    known = _known.get((id(code), instruction, line))
+    return known[1] if known is not None and known[0]() is code else None
 
 
 def _frame_text(code: CodeType, instruction: int, line: int) -> str:
@@ -198,7 +275,5 @@ def _frame_text(code: CodeType, instruction: int, line: int) -> str:
     else:
         summary = traceback.StackSummary._extract_from_extended_frame_gen(with_positions(step))  # type: ignore[attr-defined]
     text = "".join(summary.format())
-    if len(_texts) >= _MOST_TEXTS:
-        _texts.clear()
-    _texts[id(code), instruction, line] = code, text
+    _texts.keep((id(code), instruction, line), (weakref.ref(code), text), getsizeof(text) + _ENTRY)
     return text

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.exceptions import files
+from otel_fastpath.exceptions.settings import LONGEST_FILE_NAME, LONGEST_NAME
 
 if TYPE_CHECKING:
     from contextvars import ContextVar
@@ -102,7 +103,7 @@ def on_raise(code: CodeType, offset: int, exception: BaseException, /) -> None:
         count = _sites.get((row, code, offset))
         if count is not None:
             count[0] += 1
-        elif len(_sites) < _MAX_SITES:
+        elif len(_sites) < _MAX_SITES and _has_short_names(code):
             _sites[row, code, offset] = [1]
     if _variable is not None:
         operation = _variable.get(None)
@@ -125,8 +126,12 @@ def _name(kind: type) -> str:
 
 def _learn(kind: type) -> _Row | None:
     row: _Row | None = None
-    if not any(_name(base) in _skip for base in kind.__mro__):
-        name = _name(kind)
+    name = _name(kind)
+    is_skipped = any(_name(base) in _skip for base in kind.__mro__)
+    if len(name) > LONGEST_NAME:
+        # Such a class is not held on to.
+        return None if is_skipped else _other
+    if not is_skipped:
         row = _rows.get(name)
         if row is None:
             row = _rows.setdefault(name, _Row(name)) if len(_rows) < _limit else _other
@@ -134,6 +139,11 @@ def _learn(kind: type) -> _Row | None:
         _types.clear()
     _types[kind] = row
     return row
+
+
+def _has_short_names(code: CodeType) -> bool:
+    name: str = getattr(code, "co_qualname", code.co_name)  # since 3.11
+    return len(code.co_filename) <= LONGEST_FILE_NAME and len(name) <= LONGEST_NAME
 
 
 def _counts_in(code: CodeType) -> bool:

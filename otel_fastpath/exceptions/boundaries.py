@@ -8,13 +8,13 @@ what is raised, and a metric of its own.
 from __future__ import annotations
 
 import functools
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import _platform
+from otel_fastpath._locks import Lock
 from otel_fastpath.exceptions import metrics
-from otel_fastpath.exceptions.settings import LIMIT, SKIPPED, Settings
+from otel_fastpath.exceptions.settings import LIMIT, LONGEST_NAME, SKIPPED, Settings
 from otel_fastpath.patching import Patch, Patcher
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ THREAD: Final = "thread"
 EVENT_LOOP: Final = "event_loop"
 _OTHER: Final = "_OTHER"
 
-_lock = threading.Lock()
+_lock: Final = Lock()
 _counts: dict[tuple[str, str], int] = {}
 _settings = Settings(skip=SKIPPED, limit=LIMIT)
 _is_on = False
@@ -76,15 +76,12 @@ def status() -> list[Row]:
 
 def uncaught() -> tuple[UncaughtCount, ...]:
     """The exceptions that nothing caught, the most frequent first; only counted on Python 3.10 and 3.11."""
-    with _lock:
-        counts = [UncaughtCount(kind, boundary, count) for (kind, boundary), count in _counts.items() if count]
+    counts = [UncaughtCount(kind, boundary, count) for (kind, boundary), count in _counts.copy().items() if count]
     return tuple(sorted(counts, key=lambda each: (-each.count, each.type, each.boundary)))
 
 
 def forked() -> None:
     """Begin at zero in a child process."""
-    global _lock
-    _lock = threading.Lock()
     _counts.clear()
 
 
@@ -102,10 +99,15 @@ def _count(kind: Any, boundary: str) -> None:
     if not isinstance(kind, type) or any(_name(base) in _settings.skip for base in kind.__mro__):
         return
     key = (_name(kind), boundary)
+    is_long = len(key[0]) > LONGEST_NAME
     with _lock:
-        if key not in _counts and len(_counts) >= _settings.limit:
+        if is_long or (key not in _counts and len(_counts) >= _settings.limit):
             key = (_OTHER, boundary)
-        _counts[key] = _counts.get(key, 0) + 1
+        # Tasks are finalized at any moment, and count here: no call between a look at a count and its change.
+        if key in _counts:
+            _counts[key] += 1
+        else:
+            _counts[key] = 1
 
 
 def _make_excepthook(original: Any) -> Any:

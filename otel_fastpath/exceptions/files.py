@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import site
 import sys
 import sysconfig
 from typing import Final
 
-_logger = logging.getLogger(__name__)
+from otel_fastpath import wrong_settings
+from otel_fastpath.config import title
 
 MINE: Final = "mine"
 NO_STDLIB: Final = "no-stdlib"
@@ -39,7 +39,8 @@ def filters(modules: tuple[str, ...]) -> tuple[Filters, bool]:
     for name in names:
         places = _places(name)
         if not places:
-            _logger.warning("OTEL_FASTPATH_EXCEPTIONS_MODULES: there is no module %r. It is ignored.", name)
+            expected = f"{MINE}, {NO_STDLIB} or the name of a module that can be imported"
+            wrong_settings.tell(title("exceptions_modules"), name, expected)
         found.update(dict.fromkeys(places, True))
     ordered = sorted(found.items(), key=lambda item: -len(item[0]))
     return tuple(ordered), not names or len(names) < len(modules)

@@ -46,9 +46,34 @@ class _Instrument:
             self._last[attributes] = value
             yield Observation(value, dict(attributes))
 
+    def observe_globally(self, options: Any) -> Iterable[Observation]:
+        """The callback of the global provider's instrument: it has nothing where ours would be all that is exported."""
+        return self.observe(options) if _has_use(metrics.get_meter_provider()) else ()
+
     def forked(self) -> None:
         """Go on in a child process."""
         self._base = self._last.copy()
+
+
+def _has_use(provider: Any) -> bool:
+    """Whether the global provider has a use for what ours measure.
+
+    Not where nothing else was measured, which makes a provider export that would not, perhaps to where no metrics are
+    wanted; nor where all is read in memory, as tests do, which count what they find. A provider that was given to
+    `install` is not asked.
+    """
+    try:
+        readers = dict(provider._measurement_consumer._reader_storages)
+        if readers and all(type(reader).__name__ == "InMemoryMetricReader" for reader in readers):
+            return False
+        return any(
+            instrument.instrumentation_scope.name != SCOPE
+            for storage in readers.values()
+            for instrument in tuple(storage._instrument_view_instrument_matches)
+        )
+    except AttributeError:
+        # It is not the SDK's.
+        return True
 
 
 _instruments: dict[str, _Instrument] = {}
@@ -63,9 +88,10 @@ def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], met
     Args:
         name: One of the names above.
         read: Gives the streams; nothing while there is nothing to report.
-        meter_provider: In the place of the global one, which may also be set later.
+        meter_provider: In the place of the global one, which may also be set later; ours report there in any case.
     """
-    if meter_provider is None or meter_provider is metrics.get_meter_provider():
+    is_given = meter_provider is not None
+    if meter_provider is None or (meter_provider is metrics.get_meter_provider() and name in _global):
         # Until a provider is set this is a proxy, which hands its instruments over to the one that will be.
         meter_provider, known = None, _global
     else:
@@ -76,9 +102,9 @@ def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], met
     if name not in _instruments:
         _instruments[name] = _Instrument(read)
     meter = metrics.get_meter(SCOPE, meter_provider=meter_provider)
-    meter.create_observable_counter(
-        name, callbacks=[_instruments[name].observe], unit=UNIT, description=_DESCRIPTIONS[name]
-    )
+    instrument = _instruments[name]
+    observe = instrument.observe if is_given else instrument.observe_globally
+    meter.create_observable_counter(name, callbacks=[observe], unit=UNIT, description=_DESCRIPTIONS[name])
 
 
 def forked() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from otel_fastpath import wrong_settings
+from otel_fastpath._locks import Lock
+from otel_fastpath.config import title
 from otel_fastpath.exceptions import files
 from otel_fastpath.exceptions.settings import HANDLED, OFF, Settings
 
@@ -87,7 +89,7 @@ class _State:
     """What this process has running."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self.engine: Engine | None = None
         self.tool_id: int | None = None
         self.settings = Settings(mode=OFF)
@@ -109,22 +111,29 @@ def prepare(settings: Settings, core: str | None = None) -> bool:
     Returns:
         Whether `run` can follow.
     """
+    # Imports and log handlers first: no lock is held meanwhile.
+    engine, reason = _engine(settings, core) if settings.mode != OFF else (None, "")
+    filters = files.filters(settings.modules) if engine is not None else ((), False)
+    is_ready = _prepare(settings, engine, reason, filters)
+    if not is_ready and settings.mode != OFF:
+        _logger.log(
+            logging.WARNING if settings.asked else logging.INFO, "Exceptions are not counted: %s.", state.reason
+        )
+    return is_ready
+
+
+def _prepare(settings: Settings, engine: Engine | None, reason: str, filters: tuple[files.Filters, bool]) -> bool:
     with state.lock:
         stop("switched off")
         state.settings = settings
         if settings.mode == OFF:
             return False
-        engine, reason = _engine(settings, core)
         tool_id = claim() if engine is not None else None
         if engine is None or tool_id is None:
             state.is_refused = True
             state.reason = reason or f"all of the tool ids {TOOL_IDS} of sys.monitoring are taken: {_owners()}"
-            _logger.log(
-                logging.WARNING if settings.asked else logging.INFO, "Exceptions are not counted: %s.", state.reason
-            )
             return False
-        filters, default = files.filters(settings.modules)
-        engine.configure(settings.limit, settings.skip, filters, default, settings.code, True)  # noqa: FBT003  # positional only
+        engine.configure(settings.limit, settings.skip, *filters, settings.code, True)  # noqa: FBT003  # positional only
         state.engine, state.tool_id, state.reason = engine, tool_id, ""
         return True
 
@@ -192,8 +201,6 @@ def snapshot() -> tuple[TypeCount, ...]:
 
 def forked() -> None:
     """Begin at zero in a child process; the events and callbacks it inherits."""
-    # The lock may be held by a thread that this process does not have.
-    state.lock = threading.RLock()
     if state.engine is not None:
         state.engine.reset()
 
@@ -252,7 +259,8 @@ def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
     if not settings.python:
         return None, f"{reason}; OTEL_FASTPATH_EXCEPTIONS=python counts without it"
     if settings.mode == HANDLED:
-        _logger.warning("Handled exceptions are not counted: that takes the compiled callback, and %s.", reason)
+        expected = f"raised: {HANDLED} takes the compiled callback, and {reason}"
+        wrong_settings.tell(title("exceptions"), HANDLED, expected, "Handled exceptions are not counted.")
     return importlib.import_module("otel_fastpath.exceptions._pure"), ""
 
 

@@ -16,6 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath import _platform
+from otel_fastpath.core import faults
 from otel_fastpath.patching import Patch, Patcher
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ ATTRIBUTE: Final = "cpython.exceptions"
 _SERVER: Final = SpanKind.SERVER
 _CONSUMER: Final = SpanKind.CONSUMER
 _OF_SPAN: Final = "_otel_fastpath_operation"
+_PLACE: Final = "counting the exceptions of a span"
 
 current: ContextVar[Any] = ContextVar("otel_fastpath_operation", default=None)
 
@@ -48,25 +50,31 @@ class ExceptionCountProcessor:
         kind = span.kind
         if (kind is not _SERVER and kind is not _CONSUMER) or _new_operation is None:
             return
-        outer = current.get()
-        while outer is not None and outer.closed:
-            # It ended in another context than this, which it began in.
-            outer = outer.outer
-        operation = _new_operation(outer)
-        setattr(span, _OF_SPAN, operation)
-        # Written here, so that at the end there is at most a value to replace.
-        span.set_attribute(ATTRIBUTE, 0)
-        current.set(operation)
+        try:
+            outer = current.get()
+            while outer is not None and outer.closed:
+                # It ended in another context than this, which it began in.
+                outer = outer.outer
+            operation = _new_operation(outer)
+            setattr(span, _OF_SPAN, operation)
+            # Written here, so that at the end there is at most a value to replace.
+            span.set_attribute(ATTRIBUTE, 0)
+            current.set(operation)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
     def _on_ending(self, span: Any) -> None:
-        operation = span.__dict__.pop(_OF_SPAN, None)
-        if operation is None:
-            return
-        operation.closed = True
-        if current.get() is operation:
-            current.set(operation.outer)
-        if operation.count:
-            _overwrite(span, operation.count)
+        try:
+            operation = span.__dict__.pop(_OF_SPAN, None)
+            if operation is None:
+                return
+            operation.closed = True
+            if current.get() is operation:
+                current.set(operation.outer)
+            if operation.count:
+                _overwrite(span, operation.count)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
     def on_end(self, span: Any) -> None:
         """Nothing: the attribute is set before the span is handed on."""
@@ -136,7 +144,10 @@ def _make_set_tracer_provider(original: Any) -> Any:
     @functools.wraps(original)
     def _set_tracer_provider(*args: Any, **kwargs: Any) -> None:
         original(*args, **kwargs)
-        _attach(trace.get_tracer_provider())
+        try:
+            _attach(trace.get_tracer_provider())
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
     return _set_tracer_provider
 
@@ -146,7 +157,10 @@ def _run_within(thread: Any, run: Any, operation: Any) -> None:
     if run is None:
         del thread.run
         run = thread.run
-    current.set(operation)
+    try:
+        current.set(operation)
+    except Exception as error:
+        faults.report(_PLACE, error)
     run()
 
 
@@ -157,27 +171,42 @@ def _make_start(original: Any) -> Any:
 
     @functools.wraps(original)
     def start(self: Any) -> None:
-        operation = current.get()
-        # A pool's thread outlives the operation that happened to need it; its work items bring their own.
-        if operation is not None and getattr(self, "_target", None) is not worker:
-            self.run = functools.partial(_run_within, self, vars(self).get("run"), operation)
+        try:
+            operation = current.get()
+            # A pool's thread outlives the operation that happened to need it; its work items bring their own.
+            if operation is not None and getattr(self, "_target", None) is not worker:
+                self.run = functools.partial(_run_within, self, vars(self).get("run"), operation)
+        except Exception as error:
+            faults.report(_PLACE, error)
         original(self)
 
     return start
 
 
 def _call_within(operation: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    token = current.set(operation)
+    token = None
+    try:
+        token = current.set(operation)
+    except Exception as error:
+        faults.report(_PLACE, error)
     try:
         return function(*args, **kwargs)
     finally:
-        current.reset(token)
+        try:
+            if token is not None:
+                current.reset(token)
+        except Exception as error:
+            faults.report(_PLACE, error)
 
 
 def _make_submit(original: Any) -> Any:
     @functools.wraps(original)
     def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        operation = current.get()
+        operation = None
+        try:
+            operation = current.get()
+        except Exception as error:
+            faults.report(_PLACE, error)
         if operation is None:
             return original(self, fn, *args, **kwargs)
         return original(self, _call_within, operation, fn, *args, **kwargs)

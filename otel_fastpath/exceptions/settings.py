@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-_logger = logging.getLogger(__name__)
+from otel_fastpath import wrong_settings
+from otel_fastpath.config import title
 
 OFF: Final = "off"
 RAISED: Final = "raised"
@@ -28,6 +25,10 @@ SKIPPED: Final = frozenset(
     }
 )
 LIMIT: Final = 200
+# Types whose names have more characters are counted among the types beyond the limit.
+LONGEST_NAME: Final = 255
+# Raise sites in files with longer names, or in functions whose names are longer than that, are not told apart.
+LONGEST_FILE_NAME: Final = 1023
 MAX_LIMIT: Final = 10_000
 
 
@@ -59,17 +60,16 @@ class Settings:
     def parse(cls, mode: Any = None, skip: Any = None, modules: Any = None, limit: Any = None) -> Settings:
         """Read the settings from variables or keyword arguments; None or "" counts as unset.
 
-        Each list is an iterable of strings or one comma-separated string. What is wrong is logged and left out.
+        Each list is an iterable of strings or one comma-separated string. What is wrong is told and left out.
         """
-        words = _words("OTEL_FASTPATH_EXCEPTIONS", mode)
+        known = MODES + OPTIONS
+        words = wrong_settings.parts(title("exceptions"), mode, ", ".join(known))
         modes = [word for word in words if word in MODES]
         options = [word for word in words if word in OPTIONS]
         for word in words:
-            if word not in MODES and word not in OPTIONS:
-                _logger.warning(
-                    "OTEL_FASTPATH_EXCEPTIONS: %r is none of %s. It is ignored.", word, ", ".join(MODES + OPTIONS)
-                )
-        names = frozenset(_words("OTEL_FASTPATH_EXCEPTIONS_SKIP", skip))
+            if word not in known:
+                wrong_settings.tell(title("exceptions"), word, f"any of {', '.join(known)}", allowed=known)
+        names = frozenset(wrong_settings.parts(title("exceptions_skip"), skip, "names of types"))
         return cls(
             mode=modes[-1] if modes else RAISED,
             asked=bool(modes or options),
@@ -77,20 +77,9 @@ class Settings:
             operations="operations" in options,
             python="python" in options,
             skip=(names - {"default", "none"}) | (SKIPPED if "default" in names or not names else frozenset()),
-            modules=tuple(_words("OTEL_FASTPATH_EXCEPTIONS_MODULES", modules)),
+            modules=tuple(wrong_settings.parts(title("exceptions_modules"), modules, "names of modules")),
             limit=_limit(limit),
         )
-
-
-def _words(setting: str, value: Any) -> list[str]:
-    if value is None:
-        return []
-    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
-    try:
-        return [part.strip() for part in parts if part.strip()]
-    except (TypeError, AttributeError):
-        _logger.warning("%s: %r is no list of names. It is ignored.", setting, value)
-        return []
 
 
 def _limit(value: Any) -> int:
@@ -102,7 +91,5 @@ def _limit(value: Any) -> int:
         number = 0
     if 1 <= number <= MAX_LIMIT:
         return number
-    _logger.warning(
-        "OTEL_FASTPATH_EXCEPTIONS_LIMIT: %r is no number from 1 to %d. %d is used.", value, MAX_LIMIT, LIMIT
-    )
+    wrong_settings.tell(title("exceptions_limit"), value, f"a number from 1 to {MAX_LIMIT}", f"{LIMIT} is used.")
     return LIMIT

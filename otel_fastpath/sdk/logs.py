@@ -23,7 +23,6 @@ _RECORD: Final = f"{_SDK}._exceptions:_get_exception_attributes"
 _HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
 _WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
-_standard = traceback.format_exception
 
 
 def _make(original: Any) -> Any:
@@ -32,13 +31,12 @@ def _make(original: Any) -> Any:
     return stand_in(original, format_exception=_format_exception)
 
 
-@functools.wraps(_standard)
+@functools.wraps(traceback.format_exception)
 def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str]:
-    # Whoever puts another in the place of the standard library's has reasons: it may leave secrets out.
-    is_standard = traceback.format_exception is _standard
-    if is_standard and isinstance(value, BaseException) and value.__traceback__ is tb and not more:
+    if isinstance(value, BaseException) and value.__traceback__ is tb and not more:
         try:
-            return [stack.text(value)]
+            if stack.is_standard():
+                return [stack.text(value)]
         except Exception as error:
             faults.report("logs", error)
     return traceback.format_exception(exc, value, tb, **more)

@@ -72,7 +72,7 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
         plans.Batch,
         span_class,
         span.make_dropped_class(core.hot("_identity", implementation).Dropped),
-        span.make_event_class(hot.EventState),
+        span.make_event_class(core.hot("_events", implementation).EventState),
         lambda tracer: type(tracer).__setattr__ in _watchers,
     )
     starting.configure(planner.make_plan)

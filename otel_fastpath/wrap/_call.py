@@ -27,20 +27,21 @@ The long way is the same in pieces: `begin`, then `leave` and `end` or `fail`::
         raise
     call.end()
 
-`begin`, `leave`, `end` and `fail` never raise what is not the host's; `end` and `fail` leave first, and count once.
+`begin`, `leave`, `end` and `fail` raise no `Exception`; `end` and `fail` restore the context, record the duration and
+end the span, once and in this order, and each of these steps whatever became of the one before.
 Attributes are not copied before the tracer does: one dict can be used for any number of calls if nobody changes it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from opentelemetry import context as context_api
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath import core
-from otel_fastpath.core import faults
 from otel_fastpath.core.bound import bind
+from otel_fastpath.core.failure import Failure, describe, error_type
+from otel_fastpath.core.outcome import absorbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,40 +49,23 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Tracer
 
-# The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
-_SUPPRESS: Final = (context_api._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation")
+__all__ = [
+    "Call",
+    "Failure",
+    "Series",
+    "Telemetry",
+    "begin",
+    "call",
+    "call_async",
+    "describe",
+    "error_type",
+    "finish",
+    "is_suppressed",
+]
+
+# So many types of errors have a bound instrument of their own, and none whose name is very long.
 _MOST_ERROR_TYPES: Final = 32
-
-
-class Failure(NamedTuple):
-    """What is told of an exception.
-
-    Attributes:
-        type: The `error.type` of the span and of the metric; empty where it is no error, as for a generator's end.
-        attributes: What else the span gets.
-        description: That of the span's status; must carry nothing private.
-        recorded: Whether the exception becomes an event of the span.
-    """
-
-    type: str
-    attributes: Mapping[str, Any] | None = None
-    description: str | None = None
-    recorded: bool = True
-
-
-def error_type(error: BaseException) -> str:
-    """The canonical name of an exception's type: module and qualified name, bare for builtins."""
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def describe(error: BaseException) -> Failure:
-    """What is told of an exception that the library has no more to say about."""
-    if isinstance(error, GeneratorExit):
-        # The coroutine was given up, and nobody knows whether the call would have failed.
-        return Failure("")
-    name = error_type(error)
-    return Failure(name, description=type(error).__qualname__, recorded=isinstance(error, Exception))
+_LONGEST_ERROR_TYPE: Final = 255
 
 
 class Telemetry:
@@ -138,7 +122,7 @@ class Series:
             attributes = {**self._attributes, "error.type": failure.type}
             if self._status_key and failure.attributes and self._status_key in failure.attributes:
                 attributes[self._status_key] = failure.attributes[self._status_key]
-            if len(self._failed) >= _MOST_ERROR_TYPES:
+            if len(self._failed) >= _MOST_ERROR_TYPES or len(failure.type) > _LONGEST_ERROR_TYPE:
                 self._histogram.record(seconds, attributes)
                 return
             handle = self._failed[failure.type] = bind(self._histogram, attributes)
@@ -204,8 +188,8 @@ def finish(call: Call, result: Any, done: Callable[[Call, Any], Any] | None) -> 
     if done is not None:
         try:
             result = done(call, result)
-        except Exception as error:
-            faults.report("the result of a wrapped call", error)
+        except BaseException as error:
+            absorbed("the result of a wrapped call", call, error)
     if call.is_held:
         call.leave()
     else:

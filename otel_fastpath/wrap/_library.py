@@ -7,14 +7,14 @@ not touch the library; ours does, in its place. Where ours stands back, it is of
 from __future__ import annotations
 
 import functools
-import logging
 import sys
-import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import _platform
 from otel_fastpath._guard import Distributions, UnmetError
+from otel_fastpath._locks import Agenda, Lock
+from otel_fastpath._quiet import Quiet
 from otel_fastpath.patching import Patch, Patcher
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from otel_fastpath.config import Config
     from otel_fastpath.patching import Row
 
-_logger = logging.getLogger(__name__)
+_logger = Quiet(__name__)
 
 PROVIDERS: Final = ("tracer_provider", "meter_provider", "logger_provider")
 
@@ -78,6 +78,8 @@ class Library:
         why: One sentence for the status: what the wrapper does.
         patches: Applied when the library is imported; their names begin with the library's.
         configure: Called before patches are applied, and again whenever what it is told changes.
+        read: Reads the settings, and tells of what is not valid; called in the place of `configure` where ours stands
+            back.
         rivals: Who else instruments it.
         entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: who disables one wants none at all.
         stop: Called after the patches were taken off.
@@ -87,6 +89,7 @@ class Library:
     why: str
     patches: tuple[Patch, ...]
     configure: Callable[[Setup], None]
+    read: Callable[[Setup], object] = lambda _setup: None
     rivals: tuple[Rival, ...] = ()
     entry_points: frozenset[str] = frozenset()
     stop: Callable[[], None] | None = None
@@ -117,37 +120,44 @@ class Wrapper:
         self._setup = Setup()
         self._taken: list[_Taken] = []
         self._ahead: dict[str, Rival] = {}
-        self._lock = threading.RLock()
+        # Held to look and change, never while anything is called that is not of this class.
+        self._lock = Lock()
+        self._agenda = Agenda()
 
     def install(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
         """Apply the patches now or when the library is imported, as these settings say."""
-        with self._lock:
-            self._mode = settings.mode(self.library.name)
-            self._setup = Setup(
-                {name: providers[name] for name in PROVIDERS if providers.get(name) is not None},
-                settings.options(self.library.name),
-                settings.semconv,
-            )
-            why_off = self._why_off(settings)
-            self._off = off if why_off is None else lambda _name: why_off
-            # First, so that what ours is put around is the library itself.
-            self._rivals.install(self._off)
-            for rival in self.library.rivals:
-                self._meet(rival)
-            self._settle()
+        self._agenda.do(functools.partial(self._install, settings, off, providers))
+
+    def _install(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        self._mode = settings.mode(self.library.name)
+        self._setup = Setup(
+            {name: providers[name] for name in PROVIDERS if providers.get(name) is not None},
+            settings.options(self.library.name),
+            settings.semconv,
+        )
+        why_off = self._why_off(settings)
+        self._off = off if why_off is None else lambda _name: why_off
+        # First, so that what ours is put around is the library itself.
+        self._rivals.install(self._off)
+        for rival in self.library.rivals:
+            self._meet(rival)
+        self._settle()
 
     def uninstall(self, reason: str = "uninstrumented") -> None:
         """Take everything off; a rival that was told to instrument does so now."""
+        self._agenda.do(functools.partial(self._uninstall, reason))
+
+    def _uninstall(self, reason: str) -> None:
+        self._off = lambda _name: reason
+        self._patcher.uninstall(reason)
+        if self.library.stop is not None:
+            self._guarded(self.library.stop)
+        self._rivals.uninstall(reason)
         with self._lock:
-            self._off = lambda _name: reason
-            self._patcher.uninstall(reason)
-            if self.library.stop is not None:
-                self._guarded(self.library.stop)
-            self._rivals.uninstall(reason)
             taken, self._taken = self._taken, []
             self._ahead.clear()
-            for each in taken:
-                self._guarded(self._give_back, each)
+        for each in taken:
+            self._guarded(self._give_back, each)
 
     def status(self) -> list[Row]:
         """What became of every patch of the library, and of its rivals' instrumentors."""
@@ -164,11 +174,12 @@ class Wrapper:
     def _settle(self) -> None:
         """Bring the wrapper in line with what is known of its rivals."""
         if self._ahead:
-            reason = f"it stands back for {', '.join(rival.target for rival in self._ahead.values())}"
+            self._guarded(self.library.read, self._setup)
+            reason = f"it stands back for {', '.join(tuple(self._ahead))}"
             self._patcher.install(lambda name: self._off(name) or reason)
             return
         setup = self._setup
-        for each in self._taken:
+        for each in tuple(self._taken):
             if self._emulates(each.rival):
                 # Its spans go where it would have sent them. What it would not have sent goes where ours would.
                 given = {name: value for name, value in setup.providers.items() if name != "tracer_provider"}
@@ -265,14 +276,14 @@ class Wrapper:
 
     def _begins(self, rival: Rival, instrumentor: Any, keywords: dict[str, Any]) -> bool:
         """A rival is told to instrument; gives whether ours does it."""
+        taken = _Taken(rival, instrumentor, dict(keywords)) if self._takes_over(rival) else None
         with self._lock:
-            is_taken = self._takes_over(rival)
-            if is_taken:
-                self._taken.append(_Taken(rival, instrumentor, dict(keywords)))
+            if taken is not None:
+                self._taken.append(taken)
             else:
                 self._ahead[rival.target] = rival
-            self._settle()
-            return is_taken
+        self._agenda.do(self._settle)
+        return taken is not None
 
     def _ends(self, rival: Rival, instrumentor: Any) -> bool:
         """A rival is told to uninstrument; gives whether ours stood in for it."""
@@ -280,15 +291,16 @@ class Wrapper:
             left = [each for each in self._taken if each.rival is not rival or each.instrumentor is not instrumentor]
             was_taken = len(left) < len(self._taken)
             self._taken = left
-            if was_taken:
-                self._settle()
-            return was_taken
+        if was_taken:
+            self._agenda.do(self._settle)
+        return was_taken
 
     def _stopped(self, rival: Rival) -> None:
         """A rival that ours stood back for is off."""
         with self._lock:
-            if self._ahead.pop(rival.target, None) is not None:
-                self._settle()
+            was_ahead = self._ahead.pop(rival.target, None) is not None
+        if was_ahead:
+            self._agenda.do(self._settle)
 
     def _guarded(self, function: Callable[..., object], *args: Any) -> None:
         try:

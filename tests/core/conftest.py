@@ -1,9 +1,11 @@
-"""What the tests of the core share: how much to do, and a provider that keeps what it exports."""
+"""What the tests of the core share: how much to do, a provider that keeps what it exports, programs run apart."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import textwrap
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,3 +65,55 @@ def exporting(instrumented):  # noqa: ARG001  # a fixture cannot use `usefixture
             provider.shutdown()
 
     return make
+
+
+PRELUDE = """
+import gc, logging, os, signal, sys, threading, time
+import opentelemetry.sdk.trace.export
+from opentelemetry import trace
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
+from otel_fastpath.instrumentor import FastpathInstrumentor
+
+FastpathInstrumentor().instrument(core=sys.argv[1])
+assert {row.state.value for row in FastpathInstrumentor().status() if row.name.startswith("tracer.")} == {"applied"}
+# That a queue is full, and that a context is restored in another one, is not what is looked at.
+logging.disable()
+
+class Nothing(SpanExporter):
+    def export(self, spans):
+        return SpanExportResult.SUCCESS
+
+class Own(SpanProcessor):
+    def __init__(self):
+        self.ended = 0
+    def on_end(self, span):
+        self.ended += 1
+
+def provider(*processors):
+    made = TracerProvider(shutdown_on_exit=False)
+    for each in processors:
+        made.add_span_processor(each)
+    return made
+"""
+
+
+@pytest.fixture
+def in_a_process(core):
+    """Runs a program after `PRELUDE` in a process of its own; gives what it printed. A hang ends after the limit."""
+
+    def run(program, *arguments, limit=180):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", PRELUDE + textwrap.dedent(program), core, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+            cwd=Path(__file__).parents[2],
+            env={key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
+        )
+        assert done.returncode == 0, done.stderr or done.stdout
+        assert done.stderr == ""
+        return done.stdout
+
+    return run

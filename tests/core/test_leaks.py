@@ -329,3 +329,39 @@ def test_a_tracer_is_freed():
     del provider, tracer
     gc.collect()
     assert [each() for each in gone] == [None, None]
+
+
+def test_no_reference_to_a_type_of_cython_s_is_left_by_a_call(instrumented, core):
+    """A generator in compiled code leaves one: what is done for each call has none."""
+    if core == "py":
+        pytest.skip("nothing is compiled")
+    del instrumented
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.metrics.view import View
+    from opentelemetry.sdk.trace import TracerProvider
+
+    span = TracerProvider(shutdown_on_exit=False).get_tracer("types").start_span("types")
+    view = View(instrument_name="*", attribute_keys={"a"})
+    meters = MeterProvider([InMemoryMetricReader()], views=[view], shutdown_on_exit=False)
+    counter = meters.get_meter("types").create_counter("types")
+    odd = {"": 1, "a": 2}
+
+    def call():
+        span.set_attributes(odd)
+        span.add_event("event", odd)
+        counter.add(1, {"a": 1, "b": 2})
+
+    def references():
+        types = [
+            each for each in gc.get_objects() if type(each) is type and str(each.__module__).startswith("_cython_")
+        ]
+        return sum(map(sys.getrefcount, types))
+
+    call()
+    before = references()
+    for _ in range(500):
+        call()
+
+    after = references()
+    assert after - before < 50

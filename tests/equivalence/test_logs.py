@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import logging
 import sys
 import traceback
@@ -89,9 +90,12 @@ def test_a_known_stack_is_not_formatted_again(way, handlers, instrumentor, monke
     error = errors.made("plain")
     expected = attributes_of(way, error, handlers)
 
-    monkeypatch.setattr(traceback, "TracebackException", None)
+    # Looked at by `traceback` for each stack that it formats.
+    looks = []
+    monkeypatch.setattr(linecache, "checkcache", looks.append)
 
     assert attributes_of(way, error, handlers) == expected
+    assert looks == []
 
 
 @pytest.mark.parametrize("way", WAYS)

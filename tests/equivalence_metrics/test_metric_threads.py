@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from metricpairs.setups import READERS
 from metricpairs.switch import stock
 from metricpairs.values import CONTEXTS, attributes
-from opentelemetry.sdk.metrics import AlwaysOnExemplarFilter, MeterProvider, TraceBasedExemplarFilter
+from opentelemetry.sdk.metrics import (
+    AlwaysOffExemplarFilter,
+    AlwaysOnExemplarFilter,
+    MeterProvider,
+    SimpleFixedSizeExemplarReservoir,
+    TraceBasedExemplarFilter,
+)
 from opentelemetry.sdk.metrics.view import View
 
 import otel_fastpath
@@ -30,6 +36,12 @@ PLAIN = 9
 REPEATS = 10
 COLLECTIONS = 5
 
+# The reservoirs of old SDKs have no lock: they raise into whoever measures while they are collected, stock as well.
+_FILTERS = (
+    [TraceBasedExemplarFilter, AlwaysOnExemplarFilter]
+    if "_lock" in vars(SimpleFixedSizeExemplarReservoir())
+    else [AlwaysOffExemplarFilter]
+)
 _step = st.tuples(
     st.sampled_from(sorted(VERBS)),
     st.sampled_from(AMOUNTS),
@@ -38,6 +50,26 @@ _step = st.tuples(
     st.booleans(),
 )
 _threads = st.lists(st.lists(_step, min_size=1, max_size=8), min_size=2, max_size=4)
+
+
+def _tells_types_apart():
+    """Whether 1 and True are two series: to old SDKs equal values are one, which shows the one that came first."""
+    reading = READERS["cumulative"]()
+    provider = MeterProvider(metric_readers=[reading], shutdown_on_exit=False)
+    counter = provider.get_meter("types").create_counter("counter")
+    for value in (1, True):
+        counter.add(1, {"a": value})
+    (metric,) = reading.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
+    provider.shutdown()
+    return len(metric.data.data_points) == 2
+
+
+_TYPES_ARE_TOLD_APART = _tells_types_apart()
+
+
+def _shown(value):
+    """A value, equal for those that are one to the SDK."""
+    return repr(value) if _TYPES_ARE_TOLD_APART or isinstance(value, str) else repr(value + 0.0)
 
 
 class Totals:
@@ -55,10 +87,12 @@ class Totals:
     def add(self, data):
         """One more collection."""
         if not self._is_delta:
-            self._numbers.clear()
+            # Old SDKs show what a gauge was set to once.
+            for key in [key for key in self._numbers if key[0] != "gauge"]:
+                del self._numbers[key]
         for metric in data.resource_metrics[0].scope_metrics[0].metrics if data else ():
             for point in metric.data.data_points:
-                key = metric.name, tuple(sorted((name, repr(value)) for name, value in point.attributes.items()))
+                key = metric.name, tuple(sorted((name, _shown(value)) for name, value in point.attributes.items()))
                 self._add_point(self._numbers[key], metric.name, point)
                 for exemplar in point.exemplars:
                     self.exemplars.add((*key, repr(exemplar.value), exemplar.trace_id, exemplar.span_id))
@@ -144,7 +178,7 @@ def switching():
 @given(
     reader=st.sampled_from(["cumulative", "delta"]),
     keys=st.sampled_from([None, {"a"}]),
-    sampling=st.sampled_from([TraceBasedExemplarFilter, AlwaysOnExemplarFilter]),
+    sampling=st.sampled_from(_FILTERS),
     threads=_threads,
 )
 def test_threads_lose_and_double_nothing(fast, switching, reader, keys, sampling, threads):

@@ -168,8 +168,10 @@ def test_a_provider_that_is_set_later_gets_it(run_python):
         from opentelemetry import metrics
         from opentelemetry.sdk.metrics import MeterProvider
         from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-        reader = InMemoryMetricReader()
+        class Reader(InMemoryMetricReader): pass
+        reader = Reader()
         metrics.set_meter_provider(MeterProvider(metric_readers=[reader], shutdown_on_exit=False))
+        metrics.get_meter("own").create_counter("own").add(1)
         for _ in range(3):
             try: raise LookupError
             except LookupError: pass
@@ -222,3 +224,44 @@ def test_a_childs_stream_goes_on(run_python, temporality):
         print(value())
     """)
     assert found.split() == (["[5]", "[2]", "[1]"] if temporality == "DELTA" else ["[5]", "[7]", "[6]"])
+
+
+GLOBAL = """
+    from opentelemetry import metrics
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from otel_fastpath import FastpathInstrumentor
+
+    class Reader(InMemoryMetricReader):
+        pass
+
+    def names():
+        data = reader.get_metrics_data()
+        found = data.resource_metrics if data is not None else ()
+        return sorted(metric.name for each in found for scope in each.scope_metrics for metric in scope.metrics)
+
+    reader = {reader}()
+    provider = MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
+    {first}
+    {second}
+    try: raise LookupError
+    except LookupError: pass
+    print(names())
+    counter = metrics.get_meter("own").create_counter("own")
+    print(names())
+    counter.add(1)
+    print(names())
+"""
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+@pytest.mark.parametrize(
+    ("reader", "expected"),
+    [("Reader", "[]\n[]\n['cpython.exceptions', 'own']"), ("InMemoryMetricReader", "[]\n[]\n['own']")],
+)
+def test_the_global_provider_does_not_begin_to_export_because_of_ours(run_python, ours_first, reader, expected):
+    """Nor do tests that count what is in memory find more than their own."""
+    steps = ["FastpathInstrumentor().instrument()", "metrics.set_meter_provider(provider)"]
+    first, second = steps if ours_first else reversed(steps)
+
+    assert run_python(GLOBAL.format(reader=reader, first=first, second=second)) == expected

@@ -40,7 +40,8 @@ def test_words_that_mean_nothing_are_reported(logged):
     """A misspelt word is one line that names the words there are; the others hold."""
     assert parsed(EXCEPTIONS="handeld,code") == Settings(asked=True, code=True)
     (line,) = logged()
-    assert "'handeld' is none of off, raised, handled, code, operations, python" in line
+    assert "'handeld' is not valid; expected any of off, raised, handled, code, operations, python" in line
+    assert "nearest: handled, " in line
 
 
 @pytest.mark.parametrize(
@@ -84,8 +85,16 @@ def test_keywords_come_before_variables(logged):
     assert logged() == []
 
 
-@pytest.mark.parametrize("value", [5, [1, 2], object()])
-def test_no_value_raises(value, logged):
-    """What is no list of names is reported and ignored."""
+@pytest.mark.parametrize(("value", "number"), [(5, 1), ([1, 2], 2), (object(), 1)])
+def test_no_value_raises(value, number, logged):
+    """What is no list of names is reported and ignored, each part of it by itself."""
     assert Settings.parse(value, value, value, None) == Settings()
-    assert len(logged()) == 3
+    assert len(logged()) == 3 * number
+
+
+def test_names_beside_a_value_of_another_kind_hold(logged):
+    """A list with a part that is no name is used without that part."""
+    assert Settings.parse(["code", 3], ["KeyError", None]) == Settings(
+        asked=True, code=True, skip=frozenset({"KeyError"})
+    )
+    assert len(logged()) == 2

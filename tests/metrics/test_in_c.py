@@ -68,6 +68,8 @@ def test_an_exemplar_that_somebody_holds_stays(meter):
     bound = otel_fastpath.bind(histogram)
     for _ in range(3):
         bound.record(1.5, SAMPLED)
+    if cell_of(histogram).buckets is None:
+        pytest.skip("this SDK's reservoirs have no lock: exemplars are kept by its own method")
     (bucket,) = [each for each in cell_of(histogram).buckets if each is not None]
     held = bucket.held
     before = list(held)

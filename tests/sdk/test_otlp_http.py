@@ -9,12 +9,15 @@ import threading
 import pytest
 import requests
 import wrapt
-from opentelemetry.exporter.http.transport._requests import RequestsHTTPTransport
 from requests.adapters import HTTPAdapter
 
 from otel_fastpath.core import faults
 from otel_fastpath.sdk import otlp_http
 
+# What is patched came with 1.45.
+RequestsHTTPTransport = pytest.importorskip(
+    "opentelemetry.exporter.http.transport._requests", reason="before 1.45 exporters have no transport"
+).RequestsHTTPTransport
 STOCK = RequestsHTTPTransport.request
 HEADERS = {"content-type": "application/x-protobuf", "user-agent": "test", "x-key": "secret"}
 

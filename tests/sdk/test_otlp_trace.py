@@ -290,9 +290,9 @@ class TestPace:
         paced.turn()
         assert paced.stretch == pace._STRETCH
 
-    def test_a_stack_trace_is_formatted_with_turns(self, monkeypatch):
+    def test_a_stack_trace_is_formatted_with_turns(self):
         """The frames of a stack trace that was not seen before are formatted one by one."""
-        monkeypatch.setattr(stack, "_texts", {})
+        stack._texts.clear()
         turns = []
         try:
             ExportTraceServiceRequest.FromString(b"\xff")

@@ -229,3 +229,52 @@ def test_a_class_for_every_span_does_not_fill_the_memory(fast):
     gc.collect()
     assert fast.upstream == 0
     assert len(kinds) < 100
+
+
+STATE = {"tracestate": "a=1"}
+
+
+@pytest.mark.parametrize("context", [None, Context({"key": "value"})], ids=str)
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        {},
+        STATE,
+        {"traceparent": HEADER},
+        {"traceparent": HEADER, **STATE},
+        {"traceparent": HEADER.replace("00-", "01-", 1), **STATE},
+        {"traceparent": HEADER.replace("00-", "ff-", 1), **STATE},
+        {"traceparent": f"{HEADER}-more", **STATE},
+        {"traceparent": HEADER.upper(), **STATE},
+        {"traceparent": "nothing of the kind", **STATE},
+        {"traceparent": (HEADER,), **STATE},
+        {"traceparent": [], **STATE},
+    ],
+    ids=str,
+)
+def test_a_getter_is_asked_as_often_as_upstream_asks_it(fast, carrier, context):
+    """For each header once, in the same order: who reads a header may use it up. A dict's getter is no other."""
+
+    class Asked(DefaultGetter):
+        def __init__(self):
+            self.keys = []
+
+        def get(self, carrier, key):
+            self.keys.append(key)
+            return super().get(carrier, key)
+
+    ours, stocks = Asked(), Asked()
+    found, expected = fast.extract(carrier, context, ours), STOCK.extract(carrier, context, stocks)
+
+    assert ours.keys == stocks.keys
+    assert seen(found) == seen(expected)
+
+
+@pytest.mark.parametrize("getter", [default_getter, Getter()], ids=["default", "own"])
+def test_a_request_without_a_header_does_not_need_upstream(fast, getter):
+    """It gives the context that was handed over, or an empty one."""
+    context = Context({"key": "value"})
+
+    assert fast.extract({"other": "header"}, context, getter) is context
+    assert seen(fast.extract({"other": "header"}, None, getter)) == seen(STOCK.extract({}))
+    assert fast.upstream == 0

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from otel_fastpath import wrap
+from otel_fastpath import wrap, wrong_settings
 from otel_fastpath.config import Config
 from otel_fastpath.patching import Patch
 from otel_fastpath.wrap import _library
@@ -180,6 +180,35 @@ def test_the_status_says_who_stands_back(world):
     (row,) = (row for row in world.wrapper.status() if row.name == "subject.call")
     assert (row.state.value, row.reason) == ("off", "it stands back for subject_rival:SubjectInstrumentor")
     world.theirs().uninstrument()
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_settings_are_read_where_ours_stands_back(world, ours_first):
+    """What is not valid is told all the same."""
+    read = []
+    object.__setattr__(world.wrapper.library, "read", read.append)
+    if not ours_first:
+        world.theirs().instrument()
+    config = Config(libraries={"subject": "defer", "subject_options": "length=5"})
+    world.wrapper.install(config, config.off, {})
+    if ours_first:
+        world.theirs().instrument()
+
+    assert [setup.options for setup in read] == ["length=5"]
+    world.theirs().uninstrument()
+
+
+@pytest.mark.parametrize("name", ["asyncpg", "openai"])
+def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
+    """Each wrapper names it."""
+    library = next(each.library for each in wrap.wrappers() if each.library.name == name)
+    wrong_settings.forget()
+    library.read(_library.Setup(options="no-such-option"))
+
+    (line,) = wrong_settings.found()
+    assert line.startswith(f"OTEL_FASTPATH_{name.upper()}_OPTIONS ({name}_options=): 'no-such-option' is not valid")
+    wrong_settings.forget()
+    capfd.readouterr()
 
 
 def test_a_set_up_that_fails_is_one_line(world, logged, monkeypatch):

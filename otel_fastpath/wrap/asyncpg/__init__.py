@@ -153,16 +153,24 @@ def _configure(setup: Setup) -> None:
     _active.configure(setup)
 
 
+def _read(setup: Setup) -> None:
+    from otel_fastpath.wrap.asyncpg._options import Options  # noqa: PLC0415  # likewise
+
+    Options.parse(setup.options)
+
+
 LIBRARY: Final = Library(
     name="asyncpg",
     why="Queries, connections and pools, for a twelfth of what the official instrumentation costs.",
     patches=PATCHES,
     configure=_configure,
+    read=_read,
     rivals=(
         Rival(
             "official",
             "opentelemetry.instrumentation.asyncpg:AsyncPGInstrumentor",
-            "opentelemetry-instrumentation-asyncpg>=0.61b0,<0.67",
+            # Before, it knew neither prepared statements (0.64) nor the stable conventions.
+            "opentelemetry-instrumentation-asyncpg>=0.65b0,<0.67",
         ),
     ),
     entry_points=frozenset({"asyncpg"}),

@@ -7,6 +7,7 @@ made anew when it is next used.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,18 +15,20 @@ from opentelemetry import metrics, trace
 
 from otel_fastpath import _platform, core
 from otel_fastpath.core.bound import bind
+from otel_fastpath.core.cache import Cache
 from otel_fastpath.wrap._call import Series, Telemetry
 from otel_fastpath.wrap.asyncpg import _convention
 from otel_fastpath.wrap.asyncpg._convention import SCOPE, Official, Server, Stable
 from otel_fastpath.wrap.asyncpg._options import Options
-from otel_fastpath.wrap.asyncpg._summary import Summary
 
 if TYPE_CHECKING:
     from otel_fastpath.wrap._library import Setup
 
 LINK: Final = "_otel_fastpath"
 
-_MOST_PLANS: Final = 1000
+# How many bytes each of the three caches of a server's plans takes, and what a plan takes beside its texts.
+_MOST_BYTES: Final = 4 << 20
+_PLAN_BYTES: Final = 2048
 _SPECIAL: Final = "without a text"
 _DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
@@ -100,68 +103,78 @@ class Active:
 
 
 class Plans:
-    """The plans for one server and database: text -> plan, by the kind of operation.
+    """The plans for one server and database, by their texts. A large text's plan is made for each call, and not kept.
 
     Args:
         active: The set-up that they are for.
         server: The server.
         reset_query: What a connection's `reset` executes there.
+
+    Attributes:
+        of_queries: Text -> plan, for queries to which no arguments were passed.
+        of_queries_with_arguments: The same for those with arguments, whose texts may leave as they are.
     """
 
-    __slots__ = ("__weakref__", "active", "by_prefix", "of_queries", "reset_query", "server")
+    __slots__ = (
+        *("__weakref__", "_others", "_queries", "_queries_with_arguments", "active", "of_queries"),
+        *("of_queries_with_arguments", "reset_query", "server"),
+    )
 
     def __init__(self, active: Active, server: Server, reset_query: str) -> None:
         self.active = active
         self.server = server
         self.reset_query = reset_query
-        self.of_queries: dict[str, Any] = {}
-        self.by_prefix: dict[str, dict[str, Any]] = {"": self.of_queries}
+        self._queries = Cache(_MOST_BYTES)
+        self._queries_with_arguments = Cache(_MOST_BYTES)
+        self._others = Cache(_MOST_BYTES)
+        self.of_queries = self._queries.items
+        self.of_queries_with_arguments = self._queries_with_arguments.items
 
-    def plan(self, text: Any, prefix: str = "") -> Any:
+    def plan(self, text: Any, prefix: str = "", has_arguments: bool = False) -> Any:
         """The plan for this text.
 
         Args:
             text: The query's.
             prefix: What stands before its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
+            has_arguments: Whether arguments are passed beside the text.
         """
-        plans = self.by_prefix.setdefault(prefix, {})
+        cache = self._queries_with_arguments if has_arguments else self._queries
+        key = text
+        if prefix:
+            cache, key = self._others, (prefix, has_arguments, text)
         try:
-            return plans[text]
+            return cache.items[key]
         except (KeyError, TypeError):
             pass
-        made = self._make(text, prefix)
+        query = _convention.read(text, has_arguments=has_arguments)
+        made = self._make(text, query, prefix)
         if isinstance(text, str) and not text.startswith(_SAVEPOINTS):
-            if len(plans) >= _MOST_PLANS:
-                # The oldest; another thread may have been quicker.
-                plans.pop(next(iter(plans)), None)
-            plans[text] = made
+            beside = 0 if query.text is text else sys.getsizeof(query.text)
+            cache.keep(key, made, sys.getsizeof(text) + beside + _PLAN_BYTES)
         return made
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:
         """A plan for what has no text: `name` is the summary."""
-        plans = self.by_prefix.setdefault(_SPECIAL, {})
-        made = plans.get(name)
+        key = (_SPECIAL, name)
+        made = self._others.items.get(key)
         if made is None:
-            query = _convention.Query(name, "", name.partition(" ")[0], Summary(name, "", ""))
+            query = _convention.Query(name, first=name.partition(" ")[0], summary=name)
             made = self.active.hot.Plan(
                 self.active.convention.name(query, self.server, ""),
                 {**self.active.convention.attributes(query, self.server, ""), **attributes},
                 *self._measures(query, ""),
                 False,  # noqa: FBT003  # the hot module takes no keywords
             )
-            if len(plans) >= _MOST_PLANS:
-                plans.pop(next(iter(plans)), None)
-            plans[name] = made
+            self._others.keep(key, made, sys.getsizeof(name) + _PLAN_BYTES)
         return made
 
-    def _make(self, text: Any, prefix: str) -> Any:
+    def _make(self, text: Any, query: _convention.Query, prefix: str) -> Any:
         active = self.active
-        query = _convention.read(text)
         return active.hot.Plan(
             active.convention.name(query, self.server, prefix),
             active.convention.attributes(query, self.server, prefix),
             *self._measures(query, prefix),
-            self._is_quiet(text, query.summary.operation),
+            self._is_quiet(text, query.operation),
         )
 
     def _measures(self, query: _convention.Query, prefix: str) -> tuple[Series | None, Any]:
@@ -174,8 +187,8 @@ class Plans:
         if summary:
             attributes["db.query.summary"] = summary
         rows = bind(active.rows, attributes)
-        if query.summary.procedure:
-            attributes["db.stored_procedure.name"] = query.summary.procedure
+        if query.procedure:
+            attributes["db.stored_procedure.name"] = query.procedure
         return Series(active.durations, attributes, "db.response.status_code"), rows
 
     def _is_quiet(self, text: Any, operation: str) -> bool:
@@ -208,7 +221,7 @@ def link(connection: Any) -> Any:
         reset_query = ""
     server = Server(getattr(connection, "_addr", None), getattr(connection, "_params", None))
     plans = active.plans_of(server, reset_query)
-    made = active.hot.Link(active, plans, plans.of_queries)
+    made = active.hot.Link(active, plans, plans.of_queries, plans.of_queries_with_arguments)
     protocol = getattr(connection, "_protocol", None)
     if protocol is not None:
         setattr(protocol, LINK, made)

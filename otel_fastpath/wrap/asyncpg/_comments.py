@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
+
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+# Not what is configured: baggage can hold anything, and the server logs it.
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
 
 
 def commented(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -19,14 +24,12 @@ def commented(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any,
 def _with_comment(text: Any) -> Any:
     if not isinstance(text, str):
         return text
-    # Loads the propagators that are configured: only for who asked for comments.
-    from opentelemetry import propagate  # noqa: PLC0415
-
     carrier: dict[str, str] = {}
-    propagate.inject(carrier)
+    _PROPAGATOR.inject(carrier)
     if not carrier:
         return text
     # A comment to the end of the line, if there is one, ends where the line does.
     between = "\n" if "--" in text.rpartition("\n")[2] else " "
-    pairs = ",".join(f"{quote(key)}='{quote(value)}'" for key, value in sorted(carrier.items()))
+    # URL encoding takes care of quotes, and of what would end the comment.
+    pairs = ",".join(f"{quote(key, safe='')}='{quote(value, safe='')}'" for key, value in sorted(carrier.items()))
     return f"{text}{between}/*{pairs}*/"

@@ -11,12 +11,14 @@ from contextvars import ContextVar
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.core import faults
+from otel_fastpath.core.outcome import never_raises, reset
 from otel_fastpath.wrap import _call
 from otel_fastpath.wrap.asyncpg import _active
 from otel_fastpath.wrap.asyncpg._convention import Server
 
 if TYPE_CHECKING:
+    from contextvars import Token
+
     from otel_fastpath.wrap._call import Call
 
 _PLACE: Final = "asyncpg's connect"
@@ -26,20 +28,56 @@ NAME: Final = "CONNECT"
 class _Attempt:
     """One `connect` that is going on."""
 
-    __slots__ = ("call", "start_ns")
+    __slots__ = ("call", "is_over", "start_ns", "token")
 
     def __init__(self) -> None:
         self.start_ns = time_ns()
         self.call: Call | None = None
+        self.is_over = False
+        self.token: Token[_Attempt | None] | None = None
 
-    def begin(self, server: Server) -> None:
+    @never_raises(_PLACE)
+    def begin(self, address: Any, params: Any) -> None:
         """Begin the span, once it is known where to."""
         if self.call is None and _active.active is not None:
-            plan = _active.active.plans_of(server, "").special(NAME, {"db.operation.name": NAME})
+            plan = _active.active.plans_of(Server(address, params), "").special(NAME, {"db.operation.name": NAME})
             self.call = _call.begin(_active.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns)
+
+    def leave(self) -> None:
+        """Make it no more the one that is going on; its call goes on."""
+        self.is_over = True
+        if self.token is not None:
+            reset(_attempt, self.token)
+            self.token = None
+
+    def end(self) -> None:
+        """End it: there is a connection."""
+        self.leave()
+        if self.call is not None:
+            self.call.end()
+
+    def fail(self, error: BaseException) -> None:
+        """End it: there is none."""
+        self.leave()
+        # Arguments that asyncpg did not understand.
+        self.begin(None, None)
+        if self.call is not None:
+            self.call.fail(error)
 
 
 _attempt: ContextVar[_Attempt | None] = ContextVar("otel_fastpath_asyncpg_attempt", default=None)
+
+
+@never_raises(_PLACE)
+def _enter() -> _Attempt | None:
+    """The attempt that begins here; None inside of another."""
+    around = _attempt.get()
+    # One that was given up and closed elsewhere is still this context's, and over.
+    if around is not None and not around.is_over:
+        return None
+    made = _Attempt()
+    made.token = _attempt.set(made)
+    return made
 
 
 def make_connect(original: Any) -> Any:
@@ -47,32 +85,18 @@ def make_connect(original: Any) -> Any:
 
     @functools.wraps(original)
     async def connect(*args: Any, **kwargs: Any) -> Any:
-        if _attempt.get() is not None:
+        attempt = _enter()
+        if attempt is None:
             return await original(*args, **kwargs)
-        attempt = _Attempt()
-        token = _attempt.set(attempt)
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            _attempt.reset(token)
-            _fail(attempt, error)
+            attempt.fail(error)
             raise
-        _attempt.reset(token)
-        if attempt.call is not None:
-            attempt.call.end()
+        attempt.end()
         return result
 
     return connect
-
-
-def _fail(attempt: _Attempt, error: BaseException) -> None:
-    try:
-        # Arguments that asyncpg did not understand.
-        attempt.begin(Server(None, None))
-        if attempt.call is not None:
-            attempt.call.fail(error)
-    except Exception as fault:
-        faults.report(_PLACE, fault)
 
 
 def make_parse(original: Any) -> Any:
@@ -81,13 +105,15 @@ def make_parse(original: Any) -> Any:
     @functools.wraps(original)
     def parse(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
-        attempt = _attempt.get()
-        if attempt is not None:
-            try:
-                addresses, params, *_ = result
-                attempt.begin(Server(addresses[0] if addresses else None, params))
-            except Exception as error:
-                faults.report(_PLACE, error)
+        _parsed(result)
         return result
 
     return parse
+
+
+@never_raises(_PLACE)
+def _parsed(result: Any) -> None:
+    attempt = _attempt.get()
+    if attempt is not None and not attempt.is_over:
+        addresses, params, *_ = result
+        attempt.begin(addresses[0] if addresses else None, params)

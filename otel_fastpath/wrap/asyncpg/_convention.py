@@ -1,7 +1,8 @@
 """The attributes and names of spans: the stable database conventions, or those of the official instrumentation.
 
-For each text they are worked out once. Those of the official instrumentation are its own function's, called with the
-connection and the text; what it gets wrong is not copied: a span is named after the first word that is no comment.
+For each text that is kept they are worked out once. Those of the official instrumentation are its own function's,
+called with the connection and the text; what it gets wrong is not copied: a span is named after the first word that is
+no comment.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry import trace
 
-from otel_fastpath import _platform
+from otel_fastpath import _platform, core
 from otel_fastpath.wrap._call import Failure, error_type
-from otel_fastpath.wrap.asyncpg._sql import PARAMETER, WORD, Token, tokens, without_literals
-from otel_fastpath.wrap.asyncpg._summary import Summary, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +24,6 @@ BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
 PREPARE: Final = "PREPARE "
 SCOPE: Final = "otel_fastpath.asyncpg"
-# The text is looked at up to here; a longer one that has no parameters is cut.
-_LONGEST_TEXT: Final = 8192
 _LONGEST_PARAMETER: Final = 256
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 _LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
@@ -40,30 +37,42 @@ class Query:
 
     Attributes:
         raw: The text.
-        text: For the attribute: parameterised text as it is, other text without its literals.
+        text: For the attribute: the text as it is if it may leave so, else without its literals.
         first: The first word.
-        summary: Of the text.
+        summary: Its operations and what they are applied to.
+        operation: The first of them, in upper case.
+        procedure: What CALL calls.
     """
 
     raw: str
-    text: str
-    first: str
-    summary: Summary
+    text: str = ""
+    first: str = ""
+    summary: str = ""
+    operation: str = ""
+    procedure: str = ""
 
     def stated(self, prefix: str) -> str:
         """The summary of what is done with the text: that a cursor fetches its rows is no operation of its own."""
-        return f"{'' if prefix == CURSOR else prefix}{self.summary.text}".strip()
+        return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
 
 
-def read(raw: Any) -> Query:
-    """Look at a text, once."""
+def read(raw: Any, *, has_arguments: bool) -> Query:
+    """Look at a text, once.
+
+    Args:
+        raw: The text.
+        has_arguments: Whether arguments were passed beside it. Only then are its values not in the text, and it may
+            leave as it is; a parameter in the text says nothing: PREPARE has them, and EXECUTE has their values.
+    """
     if not isinstance(raw, str):
         # asyncpg says so itself.
-        return Query("", "", "", Summary("", "", ""))
-    parts: list[Token] = list(tokens(raw[:_LONGEST_TEXT]))
-    is_parameterised = any(part.kind == PARAMETER for part in parts)
-    first = next((part.text for part in parts if part.kind == WORD), "")
-    return Query(raw, raw if is_parameterised else without_literals(parts), first, summarise(parts))
+        return Query("")
+    if type(raw) is not str:
+        # A subclass can have methods of its own.
+        raw = str.__str__(raw)
+    found = core.hot("_sql").scan(raw)
+    text = raw if has_arguments and found.takes_arguments else found.text
+    return Query(raw, text, found.first, found.summary, found.operation, found.procedure)
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,9 @@ class Convention(Protocol):
     def parameters(self, args: Any) -> Mapping[str, Any]:
         """The attributes for a query's parameters."""
 
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        """Those for what was passed after the text of a query with several sets of parameters."""
+
 
 class Stable:
     """The stable database conventions, under a scope of our own."""
@@ -131,12 +143,16 @@ class Stable:
         summary = query.stated(prefix)
         if summary:
             found["db.query.summary"] = summary
-        if query.summary.procedure:
-            found["db.stored_procedure.name"] = query.summary.procedure
+        if query.procedure:
+            found["db.stored_procedure.name"] = query.procedure
         return found
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {f"db.query.parameter.{index}": shortened(value) for index, value in enumerate(args)}
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
+        # The conventions have no name for them: each set has its own.
+        return {}
 
 
 class Official:
@@ -148,6 +164,7 @@ class Official:
     """
 
     def __init__(self, instrumentor: Any, *, was_instrumented: bool) -> None:
+        self._instrumentor = instrumentor
         self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
         self._module: Any = sys.modules[_OFFICIAL]
         self._schema = _LEGACY_SCHEMA
@@ -162,9 +179,14 @@ class Official:
         self.captures = bool(getattr(instrumentor, "capture_parameters", False))
 
     def tracer(self, tracer_provider: Any) -> Any:
-        if self._tracer is not None:
-            return self._tracer
-        return trace.get_tracer(_OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema)
+        if self._tracer is None:
+            self._tracer = trace.get_tracer(
+                _OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema
+            )
+            # What it would have set on itself, which others read.
+            own = {f"_{name}": value for name, value in self._keywords.items()}
+            vars(self._instrumentor).update(own, _tracer=self._tracer)
+        return self._tracer
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
         if prefix == CURSOR:
@@ -181,6 +203,9 @@ class Official:
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)} if args else {}
 
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        return self.parameters(given)
+
 
 @dataclass(frozen=True)
 class _Looked:
@@ -196,7 +221,11 @@ def shortened(value: Any) -> str:
         return str(value[:_LONGEST_PARAMETER])
     if isinstance(value, (list, tuple)):
         parts = ", ".join(
-            repr(each[:_LONGEST_PARAMETER]) if isinstance(each, (str, bytes)) else shortened(each)
+            repr(each[:_LONGEST_PARAMETER])
+            if isinstance(each, (str, bytes))
+            else shortened(each)
+            if isinstance(each, (list, tuple))
+            else repr(each)[:_LONGEST_PARAMETER]
             for each in value[:_LONGEST_PARAMETER]
         )
         ends = "()" if isinstance(value, tuple) else "[]"

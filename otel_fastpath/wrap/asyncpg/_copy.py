@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.wrap.asyncpg._hooks import around, begin, link_of
+from otel_fastpath.wrap.asyncpg._hooks import around, link_of
+
+if TYPE_CHECKING:
+    from otel_fastpath.wrap.asyncpg._hooks import Opening
 
 __all__ = ["around", "copied_in", "copied_out", "of_query", "of_table"]
 
 ROWS: Final = "asyncpg.copy.rows"
 
 
-def of_table(args: Any, kwargs: Any) -> Any:
+def of_table(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from or to a table."""
     link = link_of(args[0])
     table = _quoted(args[1] if len(args) > 1 else kwargs.get("table_name"))
@@ -19,13 +22,13 @@ def of_table(args: Any, kwargs: Any) -> Any:
     if schema:
         table = f"{_quoted(schema)}.{table}"
     plan = link.plans.special(f"COPY {table}", {"db.operation.name": "COPY", "db.collection.name": table})
-    return begin(link, plan)
+    return link, plan, None, None, None
 
 
-def of_query(args: Any, kwargs: Any) -> Any:
+def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from a query."""
     link = link_of(args[0])
-    return begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "))
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "), None, None, None
 
 
 def copied_out(call: Any, result: Any) -> int | None:

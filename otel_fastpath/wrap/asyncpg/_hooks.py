@@ -14,18 +14,24 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.core import faults
+from otel_fastpath.core.outcome import guarded, never_raises
 from otel_fastpath.wrap.asyncpg import _active, _comments
 from otel_fastpath.wrap.asyncpg._convention import BATCH, CURSOR, PREPARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    # Begins the query, given the arguments of the host's method; what a result says of the number of rows.
-    Opener = Callable[[Any, Any], Any]
+    # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
+    # now), the parameters that become attributes for those who asked, and of a batch the number of sets of them.
+    Opening = tuple[Any, Any, int | None, Any, int | None]
+    # Gives that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
+    Opener = Callable[[Any, Any], Opening]
+    # What a result says of the number of rows.
     Rows = Callable[[Any, Any], int | None]
 
 _PLACE: Final = "an asyncpg call"
+# Of a batch whose sets of parameters are not counted without using them up.
+UNKNOWN: Final = -1
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
 
@@ -36,19 +42,23 @@ def link_of(connection: Any) -> Any:
     return _active.link(connection) if link is None or link.active is not _active.active else link
 
 
-def begin(link: Any, plan: Any, start_ns: int | None = None) -> Any:
+@never_raises(_PLACE)
+def begin(opener: Opener, args: Any, kwargs: Any) -> Any:
     """Begin a query; None where nobody looks at it."""
+    link, plan, start_ns, parameters, size = opener(args, kwargs)
     hot = link.active.hot
-    return None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
+    call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
+    if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
+        guarded(_PLACE, _tell, call, link, parameters, size)
+    return call
 
 
-def capture(call: Any, link: Any, args: Any) -> None:
-    """The parameters of a query become attributes, for those who asked."""
-    if call is not None and call.recording and link.active.captures:
-        try:
-            call.span.set_attributes(link.active.convention.parameters(args))
-        except Exception as error:
-            faults.report(_PLACE, error)
+def _tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
+    if size is not None and size not in {UNKNOWN, 1}:
+        call.span.set_attribute("db.operation.batch.size", size)
+    if parameters is not None and link.active.captures:
+        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
+        call.span.set_attributes(made(parameters))
 
 
 def no_rows(_call: Any, _result: Any) -> int | None:
@@ -101,13 +111,20 @@ def on_query(rows: str, original: Any) -> Any:
 
 def look(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """What is done for those who asked: parameters become attributes, the trace context a comment."""
-    capture(call, call.link, args[_BEFORE_PARAMETERS:])
-    try:
-        if call.link.active.options.sqlcommenter:
-            return _comments.commented(args, kwargs)
-    except Exception as error:
-        faults.report(_PLACE, error)
-    return args, kwargs
+    if call.recording:
+        guarded(_PLACE, _tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+    return guarded(_PLACE, _commented, call, args, kwargs) or (args, kwargs)
+
+
+def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    return _comments.commented(args, kwargs) if call.link.active.options.sqlcommenter else (args, kwargs)
+
+
+@never_raises(_PLACE)
+def _counted(rows: Rows, call: Any, result: Any) -> None:
+    number = rows(call, result)
+    if number is not None:
+        call.told(number)
 
 
 async def watch(
@@ -126,11 +143,7 @@ async def watch(
         kwargs: The method's.
         coroutine: What it returned.
     """
-    call = None
-    try:
-        call = opener(args, kwargs)
-    except Exception as error:
-        faults.report(_PLACE, error)
+    call = begin(opener, args, kwargs)
     if call is None:
         return await coroutine
     try:
@@ -138,12 +151,8 @@ async def watch(
     except BaseException as error:
         call.failed(error)
         raise
-    try:
-        number = rows(call, result)
-        if number is not None:
-            call.told(number)
-    except Exception as error:
-        faults.report(_PLACE, error)
+    if rows is not no_rows:
+        _counted(rows, call, result)
     call.done(result)
     return result
 
@@ -165,59 +174,65 @@ def around(opener: Opener, rows: Rows, original: Any) -> Any:
     return method
 
 
-def of_statement(args: Any, _kwargs: Any) -> Any:
+def of_statement(args: Any, _kwargs: Any) -> Opening:
     """Open a call of a prepared statement."""
     link = link_of(args[0]._connection)
-    call = begin(link, link.plans.plan(args[0]._query))
-    capture(call, link, args[1:])
-    return call
+    return link, link.plans.plan(args[0]._query, "", len(args) > 1), None, args[1:], None
 
 
-def explaining(args: Any, kwargs: Any) -> Any:
+def explaining(args: Any, kwargs: Any) -> Opening:
     """Open a call of `PreparedStatement.explain`, with the text that it makes."""
     link = link_of(args[0]._connection)
     options = "FORMAT JSON, VERBOSE, ANALYZE" if kwargs.get("analyze") else "FORMAT JSON, VERBOSE"
-    return begin(link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"))
+    return link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
 
 
-def batch(link: Any, text: Any, sets: Any) -> Any:
-    """Open a call with several sets of parameters."""
+def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
+    """Open a call with several sets of parameters.
+
+    Args:
+        link: The connection's.
+        text: The query's.
+        sets: The sets of parameters.
+        given: What the caller passed after the text, by position.
+    """
     size = len(sets) if isinstance(sets, Sized) else None
-    call = begin(link, link.plans.plan(text, "" if size == 1 else BATCH))
-    if call is not None and call.recording and size is not None and size != 1:
-        call.span.set_attribute("db.operation.batch.size", size)
-    return call
+    # Sets that can be gone through only once are not looked into.
+    has_arguments = isinstance(sets, (list, tuple)) and size != 0 and isinstance(sets[0], Sized) and len(sets[0]) > 0
+    plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
+    return link, plan, None, given, UNKNOWN if size is None else size
 
 
-def of_batch(args: Any, kwargs: Any) -> Any:
+def of_batch(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.executemany` or `fetchmany`."""
     link = link_of(args[0])
     text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
-    return batch(link, text, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("args"))
+    given = args[_BEFORE_PARAMETERS:]
+    return batch(link, text, given[0] if given else kwargs.get("args"), given)
 
 
-def of_statement_batch(args: Any, kwargs: Any) -> Any:
+def of_statement_batch(args: Any, kwargs: Any) -> Opening:
     """Open a call of `PreparedStatement.executemany` or `fetchmany`."""
     link = link_of(args[0]._connection)
-    return batch(link, args[0]._query, args[1] if len(args) > 1 else kwargs.get("args"))
+    given = args[1:]
+    return batch(link, args[0]._query, given[0] if given else kwargs.get("args"), given)
 
 
-def preparing(args: Any, kwargs: Any) -> Any:
+def preparing(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.prepare`."""
     link = link_of(args[0])
-    return begin(link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE))
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE), None, None, None
 
 
-def of_cursor(args: Any, _kwargs: Any) -> Any:
+def of_cursor(args: Any, _kwargs: Any) -> Opening:
     """Open a round trip of a cursor; the first takes in that its statement was prepared before."""
     cursor = args[0]
     link = link_of(cursor._connection)
     prepared, link.prepared = link.prepared, None
-    start_ns = prepared[1] if prepared is not None and prepared[0] is cursor._state else None
-    call = begin(link, link.plans.plan(cursor._query, CURSOR), start_ns)
-    if start_ns is not None:
-        capture(call, link, cursor._args)
-    return call
+    plan = link.plans.plan(cursor._query, CURSOR, bool(cursor._args))
+    if prepared is not None and prepared[0] is cursor._state:
+        return link, plan, prepared[1], cursor._args, None
+    return link, plan, None, None, None
 
 
 def cursor_rows(_call: Any, result: Any) -> int | None:
@@ -233,14 +248,16 @@ def on_prepare(original: Any) -> Any:
 
     @functools.wraps(original)
     async def prepare(*args: Any, **kwargs: Any) -> Any:
-        link = getattr(args[0], _active.LINK, None)
-        if link is None or link.call is not None or link.active is not _active.active:
+        link = guarded(_PLACE, _unwatched, args[0])
+        if link is None:
             return await original(*args, **kwargs)
         start_ns = time_ns()
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            _failed_to_prepare(link, args, start_ns, error)
+            call = begin(_failed_to_prepare, (link, args, start_ns), None)
+            if call is not None:
+                call.failed(error)
             raise
         link.prepared = (result, start_ns)
         return result
@@ -248,12 +265,13 @@ def on_prepare(original: Any) -> Any:
     return prepare
 
 
-def _failed_to_prepare(link: Any, args: Any, start_ns: int, error: BaseException) -> None:
-    try:
-        text = args[2] if len(args) > _BEFORE_PARAMETERS else None
-        call = begin(link, link.plans.plan(text, CURSOR), start_ns)
-    except Exception as fault:
-        faults.report(_PLACE, fault)
-    else:
-        if call is not None:
-            call.failed(error)
+def _unwatched(protocol: Any) -> Any:
+    """The link of a connection of which no call is going on; else None."""
+    link = getattr(protocol, _active.LINK, None)
+    return None if link is None or link.call is not None or link.active is not _active.active else link
+
+
+def _failed_to_prepare(args: Any, _kwargs: Any) -> Opening:
+    link, given, start_ns = args
+    text = given[2] if len(given) > _BEFORE_PARAMETERS else None
+    return link, link.plans.plan(text, CURSOR), start_ns, None, None

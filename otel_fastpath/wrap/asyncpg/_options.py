@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
-_logger = logging.getLogger(__name__)
+from otel_fastpath import wrong_settings
+from otel_fastpath.config import title
 
-_SETTING: Final = "OTEL_FASTPATH_ASYNCPG_OPTIONS"
 # Name -> the attribute of `Options` and the value that it stands for.
 _NAMES: Final = {
     "acquire": ("acquire", True),
@@ -45,19 +44,10 @@ class Options:
 
     @classmethod
     def parse(cls, given: Any) -> Options:
-        """Read a comma-separated string, or names; what is not understood is one log line and ignored."""
-        parts = given.split(",") if isinstance(given, str) else given
-        try:
-            names = [part.strip().lower() for part in parts if part.strip()]
-        except (TypeError, AttributeError):
-            _logger.warning("%s is %r; expected names, or one comma-separated string. It is ignored.", _SETTING, given)
-            return cls()
-        unknown = [name for name in names if name not in _NAMES]
-        if unknown:
-            _logger.warning(
-                "%s: no such option: %s; expected any of %s. It is ignored.",
-                _SETTING,
-                ", ".join(unknown),
-                ", ".join(_NAMES),
-            )
+        """Read a comma-separated string, or names; what is not understood is told and ignored."""
+        setting, expected = title("asyncpg_options"), f"any of {', '.join(_NAMES)}"
+        names = [name.lower() for name in wrong_settings.parts(setting, given, expected)]
+        for name in names:
+            if name not in _NAMES:
+                wrong_settings.tell(setting, name, expected, allowed=_NAMES)
         return cls(**dict(_NAMES[name] for name in names if name in _NAMES))

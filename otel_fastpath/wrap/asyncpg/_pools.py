@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 from opentelemetry.metrics import Observation
 
-from otel_fastpath.core import faults
 from otel_fastpath.core.bound import bind
+from otel_fastpath.core.outcome import never_raises
 from otel_fastpath.wrap import _call
 from otel_fastpath.wrap.asyncpg import _active
 from otel_fastpath.wrap.asyncpg._convention import Server, failure
@@ -192,11 +192,7 @@ def make_acquire(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(*args: Any, **kwargs: Any) -> Any:
-        call, started = None, perf_counter()
-        try:
-            call = _begin(args[0])
-        except Exception as error:
-            faults.report(_PLACE, error)
+        started, call = perf_counter(), _begin(args[0])
         try:
             proxy = await original(*args, **kwargs)
         except BaseException as error:
@@ -212,6 +208,7 @@ def make_acquire(original: Any) -> Any:
     return acquire
 
 
+@never_raises(_PLACE)
 def _begin(pool: Any) -> Any:
     active = _active.active
     if active is None or not active.options.acquire:
@@ -231,25 +228,21 @@ def _metrics() -> PoolMetrics | None:
     return made
 
 
+@never_raises(_PLACE)
 def _acquired(pool: Any, proxy: Any, started: float) -> None:
-    try:
-        metrics = _metrics()
-        if metrics is not None:
-            now = perf_counter()
-            of_pool = watched(pool)
-            of_pool.borrowed[proxy._holder] = now
-            of_pool.handle(metrics, pool, "wait_time").record(now - started)
-    except Exception as error:
-        faults.report(_PLACE, error)
+    metrics = _metrics()
+    if metrics is not None:
+        now = perf_counter()
+        of_pool = watched(pool)
+        of_pool.borrowed[proxy._holder] = now
+        of_pool.handle(metrics, pool, "wait_time").record(now - started)
 
 
+@never_raises(_PLACE)
 def _not_acquired(pool: Any, raised: BaseException) -> None:
-    try:
-        metrics = _metrics()
-        if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
-            watched(pool).handle(metrics, pool, "timeouts").add(1)
-    except Exception as error:
-        faults.report(_PLACE, error)
+    metrics = _metrics()
+    if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
+        watched(pool).handle(metrics, pool, "timeouts").add(1)
 
 
 def make_release(original: Any) -> Any:
@@ -257,19 +250,20 @@ def make_release(original: Any) -> Any:
 
     @functools.wraps(original)
     def release(*args: Any, **kwargs: Any) -> Any:
-        try:
-            metrics = _metrics()
-            if metrics is not None:
-                holder = args[0]
-                of_pool = watched(holder._pool)
-                borrowed = of_pool.borrowed.pop(holder, None)
-                if borrowed is not None:
-                    of_pool.handle(metrics, holder._pool, "use_time").record(perf_counter() - borrowed)
-        except Exception as error:
-            faults.report(_PLACE, error)
+        _released(args[0])
         return original(*args, **kwargs)
 
     return release
+
+
+@never_raises(_PLACE)
+def _released(holder: Any) -> None:
+    metrics = _metrics()
+    if metrics is not None:
+        of_pool = watched(holder._pool)
+        borrowed = of_pool.borrowed.pop(holder, None)
+        if borrowed is not None:
+            of_pool.handle(metrics, holder._pool, "use_time").record(perf_counter() - borrowed)
 
 
 def make_initialise(original: Any) -> Any:
@@ -278,14 +272,16 @@ def make_initialise(original: Any) -> Any:
     @functools.wraps(original)
     async def initialize(*args: Any, **kwargs: Any) -> Any:
         result = await original(*args, **kwargs)
-        try:
-            watched(args[0])
-            _metrics()
-        except Exception as error:
-            faults.report(_PLACE, error)
+        _initialised(args[0])
         return result
 
     return initialize
+
+
+@never_raises(_PLACE)
+def _initialised(pool: Any) -> None:
+    watched(pool)
+    _metrics()
 
 
 def make_new_connection(original: Any) -> Any:
@@ -295,14 +291,16 @@ def make_new_connection(original: Any) -> Any:
     async def get_new_connection(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
         connection = await original(*args, **kwargs)
-        try:
-            metrics, pool = _metrics(), args[0]
-            if metrics is not None and pool._queue is not None:
-                of_pool = watched(pool)
-                of_pool.name = of_pool.name or Server(connection._addr, connection._params).name
-                of_pool.handle(metrics, pool, "create_time").record(perf_counter() - started)
-        except Exception as error:
-            faults.report(_PLACE, error)
+        _connected(args[0], connection, started)
         return connection
 
     return get_new_connection
+
+
+@never_raises(_PLACE)
+def _connected(pool: Any, connection: Any, started: float) -> None:
+    metrics = _metrics()
+    if metrics is not None and pool._queue is not None:
+        of_pool = watched(pool)
+        of_pool.name = of_pool.name or Server(connection._addr, connection._params).name
+        of_pool.handle(metrics, pool, "create_time").record(perf_counter() - started)

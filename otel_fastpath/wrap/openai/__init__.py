@@ -6,17 +6,14 @@ emits; the README lists where they differ and why.
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Final
 
-from otel_fastpath import _platform, config
+from otel_fastpath import _platform, config, wrong_settings
 from otel_fastpath.wrap._library import Library, Rival, Setup
 from otel_fastpath.wrap.openai import _official, _patches, _sockets
 from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 
 __all__ = ["LIBRARY"]
-
-_logger = logging.getLogger(__name__)
 
 OFFICIAL: Final = "opentelemetry-instrumentation-genai-openai"
 LONGEST: Final = 1 << 16
@@ -42,6 +39,12 @@ def configure(setup: Setup) -> None:
     _sockets.use(telemetry)
 
 
+def read(setup: Setup) -> None:
+    """Read the settings, to tell of what is not valid; no hook is loaded."""
+    config.genai()
+    _longest(setup.options)
+
+
 def stop() -> None:
     """Follow no further calls."""
     _patches.use(None)
@@ -55,7 +58,8 @@ def _hook(given: Any, name: str) -> Any:
     try:
         from opentelemetry.util.genai import completion_hook as hooks  # noqa: PLC0415  # only where one is asked for
     except ImportError:
-        _logger.warning("There is no completion hook without opentelemetry-util-genai.")
+        expected = "no hook where opentelemetry-util-genai is not installed"
+        wrong_settings.tell("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", given or name, expected)
         return None
     hook = given or hooks.load_completion_hook()
     if isinstance(hook, hooks._NoOpCompletionHook):
@@ -65,18 +69,19 @@ def _hook(given: Any, name: str) -> Any:
 
 def _longest(options: Any) -> int:
     """How many characters of a text of the content are kept: the option `content_length`."""
-    found: Any = (
-        dict(options)
-        if isinstance(options, dict)
-        else dict(part.partition("=")[::2] for part in str(options).split(",") if part.strip())
-    )
-    for name in sorted(str(each) for each in found.keys() - {"content_length"}):
-        _logger.warning("%s: no such option of openai; expected content_length. It is ignored.", name)
-    value = found.get("content_length", LONGEST)
+    setting, known = config.title("openai_options"), "content_length"
+    if isinstance(options, dict):
+        found = {str(name): value for name, value in options.items()}
+    else:
+        parts = wrong_settings.parts(setting, options, f"{known}=N")
+        found = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+    for name in sorted(found.keys() - {known}):
+        wrong_settings.tell(setting, name, f"{known}=N")
+    value = found.get(known, LONGEST)
     try:
         return max(0, int(value))
-    except (TypeError, ValueError):
-        _logger.warning("content_length is %r; expected a number of characters. It is %d.", value, LONGEST)
+    except (TypeError, ValueError, OverflowError):
+        wrong_settings.tell(f"{setting}, {known}", value, "a number of characters", f"{LONGEST} is used.")
         return LONGEST
 
 
@@ -85,6 +90,7 @@ LIBRARY: Final = Library(
     why="One span, its metrics and its event for each call of the openai client.",
     patches=(*_patches.PATCHES, *_sockets.PATCHES),
     configure=configure,
+    read=read,
     rivals=(
         Rival(
             "official",

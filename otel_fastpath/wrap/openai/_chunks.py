@@ -9,7 +9,7 @@ from otel_fastpath.wrap.openai import _messages as messages
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai import _parts as parts
 from otel_fastpath.wrap.openai import _results as results
-from otel_fastpath.wrap.openai._fields import Loose, field, items, text
+from otel_fastpath.wrap.openai._fields import Loose, field, items, text, whole
 from otel_fastpath.wrap.openai._requests import is_compacted
 
 
@@ -67,7 +67,7 @@ class AnyChunks(Chunks):
             if value:
                 attributes[name] = value
         for choice in items(field(chunk, "choices")):
-            reason = field(choice, "finish_reason")
+            reason = text(field(choice, "finish_reason"))
             if reason:
                 self._reasons.append(reason)
         usage = field(chunk, "usage")
@@ -88,7 +88,7 @@ class _Said:
     def __init__(self) -> None:
         self.content: list[str] = []
         self.refusal: list[str] = []
-        self.calls: dict[Any, tuple[Any, Any, list[str]]] = {}
+        self.calls: dict[int, tuple[Any, Any, list[str]]] = {}
 
     def add(self, delta: Any) -> None:
         # Asked for before anything is kept: what lacks one of them comes again, as `Loose`.
@@ -97,9 +97,11 @@ class _Said:
             self.content.append(content)
         if isinstance(refusal, str):
             self.refusal.append(refusal)
-        for call in calls or ():
+        for place, call in enumerate(items(calls)):
             function = field(call, "function")
             index = field(call, "index")
+            if not isinstance(index, int):
+                index = place
             if index not in self.calls:
                 self.calls[index] = field(call, "id"), field(function, "name"), []
             arguments = field(function, "arguments")
@@ -142,7 +144,7 @@ class ChatChunks(Chunks):
     def _identify(self, chunk: Any) -> None:
         attributes = self.attributes
         for name, value in ((names.RESPONSE_MODEL, chunk.model), (names.RESPONSE_ID, chunk.id)):
-            if value and name not in attributes:
+            if value and isinstance(value, str) and name not in attributes:
                 attributes[name] = value
         self._has_identity = names.RESPONSE_MODEL in attributes and names.RESPONSE_ID in attributes
 
@@ -151,7 +153,7 @@ class ChatChunks(Chunks):
         for place, choice in enumerate(items(field(chunk, "choices"))):
             index = field(choice, "index")
             index = index if isinstance(index, int) else place
-            reason = field(choice, "finish_reason")
+            reason = text(field(choice, "finish_reason"))
             if reason:
                 self._reasons[index] = reason
             if self.captured is not None and field(choice, "delta"):
@@ -173,7 +175,8 @@ class ChatChunks(Chunks):
             results.put(self._usage, results.CHAT_USAGE, attributes)
             self._usage = None
         if self._reasons:
-            attributes[names.FINISH_REASONS] = [self._reasons[index] for index in _in_order(self._reasons)]
+            found = [self._reasons[index] for index in _in_order(self._reasons)]
+            attributes[names.FINISH_REASONS] = [text(reason) or "error" for reason in found]
         if self._tier:
             attributes[names.RESPONSE_TIER] = self._tier
         if self._said:
@@ -223,18 +226,18 @@ class ResponseChunks(Chunks):
         self.events = _TOLD if captured is None else _TOLD | _DELTAS
 
     def add(self, chunk: Any) -> Outcome | None:
-        kind = getattr(chunk, "type", None)
-        if kind not in self.events:
+        kind = field(chunk, "type")
+        if not isinstance(kind, str) or kind not in self.events:
             return None
         if kind in _DELTAS:
-            place = field(chunk, "output_index"), field(chunk, "content_index")
-            self._texts.setdefault(place, []).append(text(chunk.delta) or "")
+            place = whole(field(chunk, "output_index")), whole(field(chunk, "content_index"))
+            self._texts.setdefault(place, []).append(text(field(chunk, "delta")) or "")
             return None
         if kind in _ITEMS:
             self.item(field(chunk, "item"))
             return None
         if kind == "error":
-            return Outcome(field(chunk, "code") or "error", field(chunk, "message") or None)
+            return Outcome(text(field(chunk, "code")) or "error", text(field(chunk, "message")) or None)
         answer = field(chunk, "response")
         if kind in _ON_THE_WAY:
             self._begin(answer)
@@ -260,7 +263,7 @@ class ResponseChunks(Chunks):
         error = field(answer, "error")
         if error is None:
             return Outcome("response.failed")
-        return Outcome(field(error, "code") or "response.failed", field(error, "message"))
+        return Outcome(text(field(error, "code")) or "response.failed", text(field(error, "message")))
 
     def read(self, answer: Any) -> None:
         """Put what the final response says."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.core.cache import Cache
 from otel_fastpath.wrap.openai import _chunks as chunks
 from otel_fastpath.wrap.openai import _content as content
 from otel_fastpath.wrap.openai import _names as names
@@ -182,8 +183,9 @@ WORDS: Final = frozenset(_WORDS.split())
 ACTIONS: Final = frozenset(_ACTIONS.split())
 _OF_ONE: Final = {"get": "retrieve", "delete": "delete"}
 _OF_MANY: Final = {"get": "list", "post": "create", "delete": "delete"}
-_MOST_NAMES: Final = 1024
-_generic: dict[tuple[str, str], Endpoint] = {}
+_generic: Final = Cache(1 << 20)
+# What an endpoint takes besides its name.
+_EACH: Final = 1024
 
 
 def endpoint_of(method: str, url: str) -> Endpoint:
@@ -198,11 +200,10 @@ def endpoint_of(method: str, url: str) -> Endpoint:
         return found
     method = method.lower()
     path = template_of(url)
-    found = TABLE.get((method, path)) or _generic.get((method, path))
+    found = TABLE.get((method, path)) or _generic.items.get((method, path))
     if found is None:
         found = Endpoint(operation_of(method, path), has_result=False)
-        if len(_generic) < _MOST_NAMES:
-            _generic[method, path] = found
+        _generic.keep((method, path), found, _EACH + 2 * len(path) + len(method))
     return found
 
 

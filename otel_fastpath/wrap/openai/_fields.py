@@ -10,7 +10,7 @@ from otel_fastpath.core._models import field
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Loose", "field", "items", "text", "tolerant", "whole"]
+__all__ = ["Loose", "field", "items", "kind_of", "text", "tolerant", "whole"]
 
 
 class Loose:
@@ -31,7 +31,8 @@ class Loose:
 
 def _loose(value: Any) -> Any:
     if type(value) is list:
-        return [_loose(each) for each in value]
+        # Also what should be a model and is none.
+        return [Loose(each) for each in value]
     return Loose(value) if type(value) is dict or hasattr(value, "__dict__") else value
 
 
@@ -60,6 +61,12 @@ def items(value: Any) -> Any:
 def text(value: Any) -> str | None:
     """The value where it is a string."""
     return value if isinstance(value, str) else None
+
+
+def kind_of(item: Any) -> str | None:
+    """The `type` of an item, None where it has none, and an empty string where that is no text: it is looked up."""
+    kind = field(item, "type")
+    return kind if kind is None or isinstance(kind, str) else ""
 
 
 def whole(value: Any) -> int | None:

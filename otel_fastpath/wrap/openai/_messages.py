@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.wrap.openai._fields import field, items, text
+from otel_fastpath.wrap.openai._fields import field, items, kind_of, text
 from otel_fastpath.wrap.openai._parts import (
     answer_part,
     call_part,
@@ -14,7 +14,7 @@ from otel_fastpath.wrap.openai._parts import (
     reasoning_part,
     text_part,
 )
-from otel_fastpath.wrap.openai._results import reason_of
+from otel_fastpath.wrap.openai._results import has_ended, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,6 @@ Message = dict[str, Any]
 # A client-side tool call -> the field that has its arguments.
 _ARGUMENTS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 _ANSWERS: Final = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
-_ENDED: Final = frozenset({None, "completed", "incomplete"})
 _SERVER_TOOLS: Final = {
     "code_interpreter_call": "code_interpreter",
     "file_search_call": "file_search",
@@ -56,7 +55,7 @@ def _chat_input(message: Any) -> Message | None:
 
 def said(content: Any, refusal: Any, tool_calls: Any) -> list[dict[str, Any]]:
     """The parts of what an assistant says in a chat."""
-    parts = [_chat_call(call) for call in tool_calls or ()]
+    parts = [_chat_call(call) for call in items(tool_calls)]
     parts += content_parts(content)
     if isinstance(refusal, str):
         parts.append(text_part(refusal))
@@ -88,7 +87,8 @@ def chat_outputs(choices: Iterable[tuple[Any, ...]]) -> list[Message]:
 
 def chat_reason(reason: Any) -> str:
     """A finish reason as messages have it."""
-    return "tool_call" if reason in {"tool_calls", "function_call"} else reason or "error"
+    found = text(reason) or "error"
+    return "tool_call" if found in {"tool_calls", "function_call"} else found
 
 
 def chat_tools(tools: Any) -> list[dict[str, Any]]:
@@ -148,9 +148,9 @@ def _is_calls(message: Message) -> bool:
 
 
 def _response_input(item: Any) -> Message | None:
-    kind = field(item, "type")
+    kind = kind_of(item)
     name = None
-    if kind in _ARGUMENTS or kind == "computer_call":
+    if kind is not None and (kind in _ARGUMENTS or kind == "computer_call"):
         role, parts = "assistant", [_response_call(item, kind)]
     elif kind in _ANSWERS:
         role, parts = "tool", [answer_part(field(item, "output"), _call_id(item))]
@@ -187,9 +187,9 @@ def response_outputs(value: Any) -> list[Message]:
     """What a response answered. A tool call belongs to the message before it where that is of the same turn."""
     messages: list[Message] = []
     for item in items(value):
-        kind = field(item, "type")
-        if kind in _ARGUMENTS or kind == "computer_call":
-            if field(item, "status") in _ENDED:
+        kind = kind_of(item)
+        if kind is not None and (kind in _ARGUMENTS or kind == "computer_call"):
+            if has_ended(item):
                 _add_call(messages, _response_call(item, kind))
             continue
         message = _response_output(item, kind)
@@ -212,7 +212,7 @@ def _add_call(messages: list[Message], part: dict[str, Any]) -> None:
         messages.append(output("assistant", [part], "tool_call"))
 
 
-def _response_output(item: Any, kind: Any) -> Message | None:
+def _response_output(item: Any, kind: str | None) -> Message | None:
     if kind == "message":
         reason = reason_of(field(item, "status"))
         parts = content_parts(field(item, "content"))
@@ -221,7 +221,7 @@ def _response_output(item: Any, kind: Any) -> Message | None:
         reason = reason_of(field(item, "status"))
         parts = _reasoning(item)
         return output("assistant", parts, reason) if reason is not None and parts else None
-    return _server_tool(item, kind) if kind in _SERVER_TOOLS else None
+    return _server_tool(item, kind) if kind is not None and kind in _SERVER_TOOLS else None
 
 
 def _server_tool(item: Any, kind: str) -> Message | None:

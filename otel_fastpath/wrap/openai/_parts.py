@@ -12,7 +12,7 @@ import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from otel_fastpath.wrap.openai._fields import field, items, text
+from otel_fastpath.wrap.openai._fields import field, items, kind_of, text
 
 Part = dict[str, Any]
 _AUDIO_TYPES: Final = {"wav": "audio/wav", "mp3": "audio/mpeg"}
@@ -73,11 +73,11 @@ def plain(value: Any) -> Any:
 def _part(item: Any) -> Part | None:
     if isinstance(item, str):
         return text_part(item)
-    kind = field(item, "type")
+    kind = kind_of(item)
     words = text(field(item, "text"))
     if kind in _TEXTS or (kind is None and words is not None):
         return None if words is None else text_part(words)
-    make = _KINDS.get(kind)
+    make = None if kind is None else _KINDS.get(kind)
     return None if make is None else make(item)
 
 
@@ -145,7 +145,7 @@ def _decoded(data: Any) -> bytes | None:
         return None
 
 
-_KINDS: Final[Mapping[Any, Callable[[Any], Part | None]]] = {
+_KINDS: Final[Mapping[str, Callable[[Any], Part | None]]] = {
     "input_audio": _audio,
     "file": _document,
     "input_file": _document,

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
-from otel_fastpath.core import faults
+from otel_fastpath.core.outcome import guarded, never_raises, reset
 from otel_fastpath.patching import Patch
 from otel_fastpath.wrap.openai._streams import CALL, STAYING, Pending, end, follow, headers, hear, leaving
 
@@ -70,24 +70,26 @@ def _make_async_request(original: Any) -> Any:
 
 def received(call: Any, result: Any, options: Any, *, is_stream: bool) -> None:
     """End a call with what it gave, or follow what goes on. Never raises."""
-    try:
-        if call.received(result, options, is_stream):
-            return
-        raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
-        if raw is None:
-            if not is_stream:
-                call.answer(result)
-            elif not follow(result, call):
-                call.end()
-        elif is_stream:
-            _raw_stream(call, result)
-        elif raw == "stream":
-            _raw_answer(call, result)
-        else:
-            _raw_body(call, result.http_response)
-    except Exception as fault:
-        faults.report("the result of an OpenAI call", fault)
+    if not guarded("the result of an OpenAI call", _received, call, result, options, is_stream):
         call.end()
+
+
+def _received(call: Any, result: Any, options: Any, is_stream: bool) -> bool:
+    """Whether the call has ended, or somebody will end it."""
+    if call.received(result, options, is_stream):
+        return True
+    raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
+    if raw is None:
+        if is_stream:
+            return follow(result, call)
+        call.answer(result)
+    elif is_stream:
+        _raw_stream(call, result)
+    elif raw == "stream":
+        _raw_answer(call, result)
+    else:
+        _raw_body(call, result.http_response)
+    return True
 
 
 def _raw_body(call: Any, response: Any) -> None:
@@ -98,7 +100,7 @@ def _raw_body(call: Any, response: Any) -> None:
         return
     try:
         body = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     call.answer(body, is_raw=True)
 
@@ -142,16 +144,18 @@ def _make_stream_init(original: Any) -> Any:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
         original(self, *args, **kwargs)
-        try:
-            response = kwargs.get("response")
-            pending = None if response is None else vars(response).pop(CALL, None)
-            call = None if pending is None else pending.take()
-            if call is not None and not call.is_over and not follow(self, call):
-                call.end()
-        except Exception as fault:
-            faults.report("a raw OpenAI stream", fault)
+        _parsed(self, kwargs.get("response"))
 
     return __init__
+
+
+@never_raises("a raw OpenAI stream")
+def _parsed(stream: Any, response: Any) -> None:
+    """Follow the stream that a raw response was parsed into."""
+    pending = None if response is None else vars(response).pop(CALL, None)
+    call = None if pending is None else pending.take()
+    if call is not None and not call.is_over and not guarded("a raw OpenAI stream", follow, stream, call):
+        call.end()
 
 
 def make_exit(original: Any) -> Any:
@@ -163,7 +167,7 @@ def make_exit(original: Any) -> Any:
         try:
             return original(self, kind, error, traceback)
         finally:
-            leaving.reset(token)
+            reset(leaving, token)
 
     return __exit__
 
@@ -177,7 +181,7 @@ def make_async_exit(original: Any) -> Any:
         try:
             return await original(self, kind, error, traceback)
         finally:
-            leaving.reset(token)
+            reset(leaving, token)
 
     return __aexit__
 

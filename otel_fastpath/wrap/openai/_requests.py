@@ -23,7 +23,7 @@ def _put(name: str, check: Callable[[Any], Any], attributes: dict[str, Any], val
 
 
 def _stop(value: Any) -> Any:
-    return [value] if isinstance(value, str) else list(value)
+    return [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else None
 
 
 def _choices(value: Any) -> Any:
@@ -40,7 +40,7 @@ def _text_tier(value: Any) -> Any:
 
 def _format(value: Any) -> Any:
     """The output type that `response_format` asks for: a word, or an object with a `type`."""
-    kind = value.get("type") if isinstance(value, Mapping) else text(value)
+    kind = text(value.get("type") if isinstance(value, Mapping) else value)
     return "json" if kind in {"json_object", "json_schema"} else kind
 
 

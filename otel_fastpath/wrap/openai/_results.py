@@ -17,7 +17,7 @@ from otel_fastpath.wrap.openai._requests import is_compacted
 # What `incomplete_details.reason` is called among finish reasons.
 _INCOMPLETE: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _TOOL_CALLS: Final = frozenset({"function_call", "custom_tool_call", "computer_call"})
-_ENDED: Final = frozenset({None, "completed", "incomplete"})
+_ENDED: Final = frozenset({"completed", "incomplete"})
 _BYTES_OF_A_FLOAT: Final = 4
 
 
@@ -100,24 +100,24 @@ def response(result: Any, attributes: dict[str, Any]) -> None:
 def response_error(result: Any) -> tuple[str, str | None] | None:
     """The error that a response tells of."""
     error = field(result, "error")
-    return None if error is None else (field(error, "code") or names.OTHER_ERROR, field(error, "message"))
+    return None if error is None else (text(field(error, "code")) or names.OTHER_ERROR, text(field(error, "message")))
 
 
 def finish_reasons(result: Any) -> list[str]:
     """Why a response ended, one reason of each kind, in order; nothing while it is on its way."""
-    status = result.status
+    status = text(result.status)
     details = result.incomplete_details
-    whole_reason = reason_of(status, details.reason if details else None)
+    whole_reason = reason_of(status, text(field(details, "reason")) if details else None)
     if status in {"failed", "cancelled", "incomplete"}:
         return [whole_reason] if whole_reason else []
     if status in {"queued", "in_progress"}:
         return []
     found: dict[str, None] = {}
     for item in items(result.output):
-        kind = item.type
+        kind = text(item.type)
         if kind in _TOOL_CALLS:
             # Calls of custom tools have no status.
-            if field(item, "status") in _ENDED:
+            if has_ended(item):
                 found["tool_calls"] = None
         elif kind == "message":
             reason = reason_of(item.status)
@@ -126,8 +126,16 @@ def finish_reasons(result: Any) -> list[str]:
     return list(found) or ([whole_reason] if whole_reason else [])
 
 
-def reason_of(status: Any, incomplete: Any = None) -> str | None:
+def has_ended(item: Any) -> bool:
+    """Whether an item of the output will not change any more, or never had a status."""
+    status = field(item, "status")
+    return status is None or (isinstance(status, str) and status in _ENDED)
+
+
+def reason_of(status: Any, incomplete: str | None = None) -> str | None:
     """A status as a finish reason."""
+    if not isinstance(status, str):
+        return None
     if status == "completed":
         return "stop"
     if status in {"failed", "cancelled"}:
@@ -153,9 +161,13 @@ def fetched(result: Any, attributes: dict[str, Any]) -> None:
 @tolerant
 def embeddings(result: Any, attributes: dict[str, Any]) -> None:
     """Embedding vectors, of which only the length is looked at."""
-    vector = field(result.data[0], "embedding") if result.data else None
-    if vector:
-        attributes[names.DIMENSIONS] = _dimensions(vector) if isinstance(vector, str) else len(vector)
+    vectors = items(result.data)
+    vector = field(vectors[0], "embedding") if vectors else None
+    if isinstance(vector, str):
+        if vector:
+            attributes[names.DIMENSIONS] = _dimensions(vector)
+    elif vector and isinstance(vector, list):
+        attributes[names.DIMENSIONS] = len(vector)
 
 
 def _dimensions(vector: str) -> int:
@@ -167,7 +179,7 @@ def anything(result: Any, attributes: dict[str, Any]) -> None:
     """Whatever else a model answers with: completions, images, transcripts, moderations, decisions."""
     read = Loose(result)
     put(result, RESPONSE[:2], attributes)
-    reasons = [choice.finish_reason for choice in items(read.choices) if choice.finish_reason]
+    reasons = [reason for choice in items(read.choices) if (reason := text(choice.finish_reason))]
     if reasons:
         attributes[names.FINISH_REASONS] = reasons
     status = text(read.status)

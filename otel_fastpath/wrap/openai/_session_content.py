@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from otel_fastpath.wrap.openai import _content as content
 from otel_fastpath.wrap.openai import _messages as messages
-from otel_fastpath.wrap.openai._fields import field, items, text
+from otel_fastpath.wrap.openai._fields import field, items, kind_of, text
 
 # A session may last for hours.
 MOST_ITEMS: Final = 256
@@ -56,7 +56,7 @@ class Said:
             self._said.extend(items(field(field(event, "response"), "output")))
         elif kind in _ADDED:
             item = field(event, "item")
-            if field(item, "role") != "assistant" and field(item, "type") not in _ANSWERED:
+            if field(item, "role") != "assistant" and kind_of(item) not in _ANSWERED:
                 self._asked.append(item)
         elif kind == _HEARD:
             words = text(field(event, "transcript"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.wrap.openai import _names as names
-from otel_fastpath.wrap.openai._fields import Loose, field, text, whole
+from otel_fastpath.wrap.openai._fields import Loose, field, kind_of, text, whole
 from otel_fastpath.wrap.openai._results import finish_reasons, reason_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _responded(told: Told, event: Any) -> None:
 def _delegated(told: Told, event: Any) -> None:
     """An event of a response that a live session has asked for."""
     inner = field(event, "event")
-    if field(inner, "type") in _ENDS:
+    if kind_of(inner) in _ENDS:
         _responded(told, inner)
 
 

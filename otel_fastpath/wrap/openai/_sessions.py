@@ -10,7 +10,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry._logs import LogRecord
 from opentelemetry.metrics import NoOpHistogram
@@ -18,8 +17,10 @@ from opentelemetry.metrics._internal.instrument import _ProxyHistogram
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath.core import faults
-from otel_fastpath.wrap._call import error_type, is_suppressed
+from otel_fastpath import core
+from otel_fastpath.core.failure import named
+from otel_fastpath.core.outcome import guarded, never_raises
+from otel_fastpath.wrap._call import is_suppressed
 from otel_fastpath.wrap.openai import _hooks as hooks
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai import _session_content as content
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from otel_fastpath.wrap.openai._telemetry import Telemetry
 
 ABANDONED: Final = "abandoned session"
-_PLACE: Final = "an event of an OpenAI websocket"
+_EVENT: Final = "an event of an OpenAI websocket"
+_END: Final = "the end of an OpenAI websocket"
 
 
 class Session:
@@ -71,9 +73,9 @@ class Session:
         name = f"{operation} {model}" if model else operation
         self._span = telemetry.tracer.start_span(name, None, SpanKind.CLIENT, start)
         self._context = trace.set_span_in_context(self._span)
-        self._token: Any = context_api.attach(self._context)
         self._started = perf_counter()
         self.is_over = False
+        self._token: Any = core.hot("_openai").attach(self._context)
 
     def __del__(self) -> None:
         # Only the connection holds it: nobody can close that any more.
@@ -105,29 +107,25 @@ class Session:
         """Restore the caller's context; the span goes on."""
         token, self._token = self._token, None
         if token is not None:
-            context_api.detach(token)
+            core.hot("_scope").restore(token)
 
+    @never_raises(_EVENT)
     def hear(self, event: Any) -> None:
         """Look at an event that came, of one of the kinds that tell something or of none. Never raises."""
-        try:
-            kind = field(event, "type")
-            if type(kind) is not str:
-                return
-            read = events.READERS.get(kind)
-            if read is not None:
-                read(self._told, event)
-            if self._said is not None:
-                self._said.hear(kind, event)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        kind = field(event, "type")
+        if type(kind) is not str:
+            return
+        read = events.READERS.get(kind)
+        if read is not None:
+            guarded(_EVENT, read, self._told, event)
+        if self._said is not None:
+            self._said.hear(kind, event)
 
+    @never_raises(_EVENT)
     def hear_sent(self, event: Any) -> None:
         """Likewise, of an event that is sent, for its content."""
-        try:
-            if self._said is not None:
-                self._said.ask(event)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        if self._said is not None:
+            self._said.ask(event)
 
     def lose(self, error: BaseException, *, comes_again: bool) -> None:
         """Hear that the server has closed the connection; it may be made again."""
@@ -152,27 +150,31 @@ class Session:
         self.is_over = True
         self.leave()
         error, self._lost = error or self._lost, None
-        try:
-            self._tell(*(failure or self._failure(error)))
-        except Exception as fault:
-            faults.report("the end of an OpenAI websocket", fault)
-        self._span.end()
-
-    def _tell(self, kind: str | None, message: str | None) -> None:
         seconds = perf_counter() - self._started
-        attributes = self._told.attributes()
+        kind, message = failure or guarded(_END, self._failure, error) or (None, None)
+        attributes = guarded(_END, self._told.attributes) or {}
         if kind is not None:
             attributes[names.ERROR_TYPE] = kind
+        captured = None if self._said is None else guarded(_END, self._said.captured)
+        # Each whatever became of the one before.
+        guarded(_END, self._measure, seconds, attributes)
+        guarded(_END, self._describe, attributes, captured, kind, message)
+        guarded(_END, self._emit, attributes, captured)
+        guarded(_END, self._span.end)
+
+    def _describe(self, attributes: dict[str, Any], captured: Any, kind: str | None, message: str | None) -> None:
+        """Put on the span what is known of the session."""
+        if kind is not None:
             self._span.set_status(Status(StatusCode.ERROR, message))
         settings = self._telemetry.settings
-        captured = None if self._said is None else self._said.captured()
         if captured is not None and settings.on_span and self._span.is_recording():
-            with_content = attributes.copy()
-            captured.on_span(with_content, settings.longest)
-            self._span.set_attributes(with_content)
-        else:
-            self._span.set_attributes(attributes)
-        self._measure(seconds, attributes)
+            attributes = attributes.copy()
+            captured.on_span(attributes, settings.longest)
+        self._span.set_attributes(attributes)
+
+    def _emit(self, attributes: dict[str, Any], captured: Any) -> None:
+        """Emit the event, and hand the content to the completion hook."""
+        settings = self._telemetry.settings
         record = None
         if settings.events:
             told = {**self._start, **attributes}
@@ -180,7 +182,7 @@ class Session:
                 captured.on_event(told, settings.longest)
             record = LogRecord(event_name=names.EVENT, attributes=told, context=self._context)
         if settings.hook is not None:
-            hooks.call_hook(settings.hook, captured, self._span, record)
+            guarded(_END, hooks.call_hook, settings.hook, captured, self._span, record)
         if record is not None:
             self._telemetry.logger.emit(record)
 
@@ -192,7 +194,7 @@ class Session:
             return told.error
         if error is None or type(error).__name__ == "ConnectionClosedOK":
             return None, None
-        return error_type(error), str(error)
+        return named(error)
 
     def _measure(self, seconds: float, attributes: dict[str, Any]) -> None:
         series = dict(self._start)
@@ -206,6 +208,7 @@ class Session:
                 tokens.record(attributes[name], {**series, names.TOKEN_TYPE: kind}, self._context)
 
 
+@never_raises("the beginning of an OpenAI websocket")
 def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str) -> Session | None:
     """Begin a session; None where it is not to be told of, or by a fault of ours.
 
@@ -215,14 +218,10 @@ def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str)
         manager: What the client's `connect` gave.
         owner: The name of the class that has its attributes.
     """
-    try:
-        if telemetry is None or is_suppressed():
-            return None
-        own = vars(manager)
-        return Session(telemetry, operation, _start(operation, own, f"_{owner}__"))
-    except Exception as fault:
-        faults.report("the beginning of an OpenAI websocket", fault)
+    if telemetry is None or is_suppressed():
         return None
+    own = vars(manager)
+    return Session(telemetry, operation, _start(operation, own, f"_{owner}__"))
 
 
 def _start(operation: str, own: dict[str, Any], prefix: str) -> dict[str, Any]:

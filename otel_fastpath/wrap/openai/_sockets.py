@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.core import faults
+from otel_fastpath.core.outcome import guarded, never_raises
 from otel_fastpath.patching import Patch
 from otel_fastpath.wrap.openai import _patches
 from otel_fastpath.wrap.openai._sessions import Session, begin
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from otel_fastpath.wrap.openai._telemetry import Telemetry
+
+_PLACE: Final = "the end of an OpenAI websocket"
 
 _telemetry: Telemetry | None = None
 
@@ -83,6 +85,7 @@ class Followed:
         self._put.update(methods)
         vars(self._connection).update(methods)
 
+    @never_raises(_PLACE)
     def fail(self, error: BaseException) -> None:
         """Hear why nothing was received: because the connection is no more, or for a reason of the caller's."""
         if type(error).__name__.startswith("ConnectionClosed"):
@@ -91,6 +94,7 @@ class Followed:
             self._lost = self._connection._connection
             self._restore()
 
+    @never_raises(_PLACE)
     def leave(self) -> None:
         """End a session that the caller has closed."""
         if self._connection._connection is not self._lost:
@@ -110,31 +114,31 @@ class Followed:
 
 def _entered(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> None:
     """Follow a connection that was made, or end where nobody wants to know. Never raises."""
-    try:
-        session.leave()
-        if not session.is_told:
-            session.end()
-            return
-        followed = Followed(session, connection)
-        parse = connection.parse_event
-        kinds, hear = session.kinds, session.hear
-
-        # Flat: this is what an event costs.
-        @functools.wraps(parse)
-        def parse_event(data: Any) -> Any:
-            event = parse(data)
-            try:
-                if event.type in kinds:
-                    hear(event)
-            except Exception:
-                # It is no model, or an odd one.
-                hear(event)
-            return event
-
-        followed.put({"parse_event": parse_event, **methods(followed, connection)})
-    except Exception as fault:
-        faults.report("a new OpenAI websocket", fault)
+    session.leave()
+    if not guarded("a new OpenAI websocket", _followed, session, connection, methods):
         session.end()
+
+
+def _followed(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> bool:
+    """Follow a connection, if anybody wants to know."""
+    if not session.is_told:
+        return False
+    followed = Followed(session, connection)
+    parse = connection.parse_event
+    kinds, hear = session.kinds, session.hear
+
+    # Flat: this is what an event costs.
+    @functools.wraps(parse)
+    def parse_event(data: Any) -> Any:
+        event = parse(data)
+        kind = getattr(event, "type", None)
+        # What has no type of its own is no model, or an odd one.
+        if type(kind) is not str or kind in kinds:
+            hear(event)
+        return event
+
+    followed.put({"parse_event": parse_event, **methods(followed, connection)})
+    return True
 
 
 def _methods(followed: Followed, connection: Any) -> dict[str, Any]:
@@ -204,13 +208,15 @@ SESSIONS: Final = (
     ("realtime.connect", "beta.realtime.realtime", "Realtime"),
     ("responses.connect", "beta.responses.responses", "Responses"),
 )
+# The module is older than its connections. That an older client has none is nothing to warn of.
+_SINCE: Final = {"responses.responses": ("openai>=2.22",)}
 _WHY_ENTER: Final = "A session is one span, from before it connects until it is closed, with the sum of its tokens."
 _WHY_EXIT: Final = "A session that is left with an exception fails, one that is left without does not."
 
 
 def _patches_of(operation: str, module: str, kind: str) -> Iterator[Patch]:
     name = f"{'beta.' if module.startswith('beta.') else ''}{kind.lower()}"
-    owner = f"{kind}ConnectionManager"
+    owner, since = f"{kind}ConnectionManager", _SINCE.get(module, ())
     for own, before, make, make_exit, more in (
         (owner, "__", _make_enter, _patches.make_exit, ""),
         (f"Async{owner}", "__a", _make_async_enter, _patches.make_async_exit, ".async"),
@@ -218,12 +224,12 @@ def _patches_of(operation: str, module: str, kind: str) -> Iterator[Patch]:
         target = f"openai.resources.{module}:{own}"
         entering = functools.partial(make, operation, own)
         for attribute, label in ((f"{before}enter__", "with"), ("enter", "enter")):
-            yield _patch(f"{name}.{label}{more}", f"{target}.{attribute}", _WHY_ENTER, entering)
-        yield _patch(f"{name}.exit{more}", f"{target}.{before}exit__", _WHY_EXIT, make_exit)
+            yield _patch(f"{name}.{label}{more}", f"{target}.{attribute}", _WHY_ENTER, entering, since)
+        yield _patch(f"{name}.exit{more}", f"{target}.{before}exit__", _WHY_EXIT, make_exit, since)
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any], Any]) -> Patch:
-    return Patch(f"openai.socket.{name}", target, why, make, _patches.REQUIRES, needs_gil=False)
+def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], since: tuple[str, ...]) -> Patch:
+    return Patch(f"openai.socket.{name}", target, why, make, (*_patches.REQUIRES, *since), needs_gil=False)
 
 
 PATCHES: Final = tuple(patch for each in SESSIONS for patch in _patches_of(*each))

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
+from otel_fastpath.core.outcome import never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +106,7 @@ class _Heard:
         finally:
             self._tell()
 
+    @never_raises("the end of an OpenAI response")
     def _tell(self) -> None:
         if self._told():
             own = vars(self._response)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,11 +11,13 @@ from opentelemetry import _logs, metrics, trace
 from opentelemetry._logs import LogRecord
 
 from otel_fastpath import core
+from otel_fastpath.core.cache import Cache
+from otel_fastpath.core.outcome import guarded
 from otel_fastpath.wrap.openai import _hooks as hooks
 from otel_fastpath.wrap.openai import _names as names
 from otel_fastpath.wrap.openai._content import Captured, Shape
-from otel_fastpath.wrap.openai._endpoints import ERROR_AND_MODEL, TABLE, Endpoint, endpoint_of
-from otel_fastpath.wrap.openai._providers import Site, site_of
+from otel_fastpath.wrap.openai._endpoints import ERROR_AND_MODEL, TABLE, endpoint_of
+from otel_fastpath.wrap.openai._providers import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +41,12 @@ HISTOGRAMS: Final = (
     ("gen_ai.client.operation.time_to_first_chunk", "s", _FIRST_CHUNK, SECONDS),
     ("gen_ai.client.operation.time_per_output_chunk", "s", _NEXT_CHUNK, SECONDS),
 )
-# Models and hosts are few; what is not is worked out again.
-_MOST: Final = 512
+_PLACE: Final = "the event of an OpenAI call"
+# How many bytes are kept of what calls have in common, the largest of it for one of them, and what that takes besides
+# its texts: models and hosts are few.
+_MOST: Final = 1 << 20
+_LARGEST: Final = 1 << 14
+_EACH: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,19 @@ class Settings:
         return self.on_span or self.on_event or self.hook is not None
 
 
+class _Identity(int):
+    """The identity of an object, which no other object gets while this holds on to it; equal to the plain number."""
+
+    owner: Any
+
+    @classmethod
+    def of(cls, owner: Any) -> _Identity:
+        """That of this object."""
+        made = cls(id(owner))
+        made.owner = owner
+        return made
+
+
 class Telemetry:
     """The telemetry of all calls, from when it is put in place until something else is.
 
@@ -102,9 +122,9 @@ class Telemetry:
         hot = core.hot("_targets")
         self.calls: Any = hot.Calls(self)
         self._new_target: Any = hot.Target
-        self._known: dict[tuple[Endpoint, Site, str | None], Any] = {}
-        # The URLs whose identities are keys, so that no other can have them.
-        self._urls: list[Any] = []
+        self._known = Cache(_MOST, _LARGEST)
+        self._targets = Cache(_MOST, _LARGEST)
+        self.calls.targets = self._targets.items
 
     def target(self, key: tuple[str, str, int, type, str | None], url: Any) -> Any:
         """What calls like this one have in common.
@@ -119,7 +139,8 @@ class Telemetry:
         method, path, _, kind, model = key
         endpoint = endpoint_of(method, path)
         site = site_of(kind, url)
-        found = self._known.get((endpoint, site, model))
+        found = self._known.items.get((endpoint, site, model))
+        size = _EACH + 2 * sys.getsizeof(model) + sys.getsizeof(site.address)
         if found is None:
             start = {
                 names.OPERATION: endpoint.operation,
@@ -134,12 +155,10 @@ class Telemetry:
                 {name: value for name, value in start.items() if value is not None},
                 self.histograms,
             )
-            if len(self._known) < _MOST:
-                self._known[endpoint, site, model] = found
+            self._known.keep((endpoint, site, model), found, size)
         # A path that names one of many things does not come again.
-        if (method, path) in TABLE and len(self.calls.targets) < _MOST:
-            self.calls.targets[key] = found
-            self._urls.append(url)
+        if (method, path) in TABLE:
+            self._targets.keep((method, path, _Identity.of(url), kind, model), found, size)
         return found
 
     def conversation(self, context: Any) -> str | None:
@@ -170,11 +189,13 @@ class Telemetry:
     def tell(self, call: Any) -> None:
         """Emit the event of a call that has ended, and hand its content to the completion hook."""
         settings = self.settings
-        record = self._record(call) if call.target.is_inference and settings.events else None
+        record = None
+        if call.target.is_inference and settings.events:
+            record = guarded(_PLACE, self._record, call)
         if settings.hook is not None and call.target.shape is not None:
-            hooks.call_hook(settings.hook, call.captured, call.span, record)
+            guarded(_PLACE, hooks.call_hook, settings.hook, call.captured, call.span, record)
         if record is not None:
-            self.logger.emit(record)
+            guarded(_PLACE, self.logger.emit, record)
 
     def _record(self, call: Any) -> LogRecord:
         attributes = {**call.target.start, **call.attributes}

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
+import decimal
 
 import asyncpg
 import pytest
 from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
 
+from otel_fastpath import _platform
+from otel_fastpath._guard import Distributions, UnmetError
+from otel_fastpath.wrap.asyncpg import LIBRARY
+
 
 @pytest.fixture
 def official():
     """The official instrumentor, as in a new process."""
+    (rival,) = LIBRARY.rivals
+    try:
+        Distributions(_platform.installed).check(rival.emulated, any_version=False)
+    except UnmetError as error:
+        pytest.skip(f"ours stands back: {error}")
     AsyncPGInstrumentor._instance = None
     made = AsyncPGInstrumentor()
     yield made
@@ -246,3 +257,51 @@ def test_parameters_that_it_captures_are_captured(official, wrap, seen, run):
     _, short, long = seen.spans()
     assert short.attributes["db.statement.parameters"] == theirs == "('a',)"
     assert len(long.attributes["db.statement.parameters"]) == 256
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_the_official_instrumentor_has_what_others_read_of_it(official, wrap, seen, opt_in, ours_first):
+    """Its tracer and its mode, which it would have set when it was told to instrument."""
+    if ours_first:
+        wrap()
+    official.instrument(tracer_provider=seen.tracer_provider)
+    if not ours_first:
+        wrap()
+
+    scope = official._tracer._instrumentation_scope
+    assert scope.name == "opentelemetry.instrumentation.asyncpg"
+    assert official._semconv_opt_in_mode.value == (opt_in or "default")
+
+
+async def with_parameters(connection):
+    """Queries with parameters of many types, by position and in batches."""
+    await connection.execute("CREATE TEMP TABLE p (id text, d date, n numeric, b bytea, l int[])")
+    values = ("1", dt.date(2020, 1, 2), decimal.Decimal("1.50"), b"x", [1, None])
+    await connection.execute("INSERT INTO p VALUES ($1, $2, $3, $4, $5)", *values)
+    await connection.executemany("INSERT INTO p (id) VALUES ($1)", [["1"], ["2"]])
+    await connection.executemany("INSERT INTO p (id) VALUES ($1)", [["1"]])
+    await connection.executemany("INSERT INTO p (id) VALUES ($1)", [])
+    await connection.executemany("INSERT INTO p VALUES ($1, $2, $3, $4, $5)", [values, values])
+    await connection.execute("SELECT 1")
+    statement = await connection._prepare("SELECT * FROM p WHERE id = $1 AND d = $2")
+    await statement.fetch("1", dt.date(2020, 1, 2))
+    await statement.executemany([("1", dt.date(2020, 1, 2)), ("2", None)])
+
+
+def test_parameters_are_the_official_ones(wrap, seen, run):
+    """With `capture_parameters`, also those of `executemany`."""
+    found = []
+    for is_wrapped in (False, True):
+        AsyncPGInstrumentor._instance = None
+        official = AsyncPGInstrumentor(capture_parameters=True)
+        if is_wrapped:
+            wrap()
+        official.instrument(tracer_provider=seen.tracer_provider)
+        run(with_parameters)
+        official.uninstrument()
+        told = [(span.name, span.attributes.get("db.statement.parameters")) for span in seen.spans()]
+        found.append([each for each in told if each[0] != "CONNECT"])
+    AsyncPGInstrumentor._instance = None
+
+    assert found[1] == found[0]
+    assert ("INSERT", "([['1'], ['2']],)") in found[1]

@@ -213,6 +213,9 @@ def test_parameters_are_cut(look):
 
 def test_bad_options_are_a_line_each(wrap, logged):
     """What is understood holds."""
-    wrap("rows, nonsense")
+    wrap("rows, no-metric")
     (line,) = logged()
-    assert line.startswith("OTEL_FASTPATH_ASYNCPG_OPTIONS: no such option: nonsense; expected any of acquire, ")
+    assert line.startswith(
+        "OTEL_FASTPATH_ASYNCPG_OPTIONS (asyncpg_options=): 'no-metric' is not valid; expected any of "
+    )
+    assert "; nearest: no-metrics, " in line

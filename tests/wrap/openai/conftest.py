@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx2
 import openai
 import pytest
 from opentelemetry.sdk._logs import LoggerProvider
@@ -26,7 +25,7 @@ from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
 # What is shared by tests is no part of the installed package.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from madeup import answer  # found only from here on
+from madeup import answer, http  # found only from here on
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,12 +83,12 @@ def client(told, asked):  # noqa: ARG001  # it is what the client's calls go to
     """`client(*answers)`: a synchronous client that gets them in turn."""
 
     def make(*answers, base_url="http://localhost:9/v1", kind=openai.OpenAI, **settings):
-        transport = httpx2.MockTransport(answer(answers, asked))
+        transport = http.MockTransport(answer(answers, asked))
         return kind(
             api_key="sk-test",
             base_url=base_url,
             max_retries=0,
-            http_client=httpx2.Client(transport=transport),
+            http_client=http.Client(transport=transport),
             **settings,
         )
 
@@ -102,12 +101,12 @@ def run_async(told, asked):  # noqa: ARG001  # likewise
 
     def run(scenario, *answers):
         async def main():
-            transport = httpx2.MockTransport(answer(answers, asked))
+            transport = http.MockTransport(answer(answers, asked))
             async with openai.AsyncOpenAI(
                 api_key="sk-test",
                 base_url="http://localhost:9/v1",
                 max_retries=0,
-                http_client=httpx2.AsyncClient(transport=transport),
+                http_client=http.AsyncClient(transport=transport),
             ) as made:
                 return await scenario(made)
 

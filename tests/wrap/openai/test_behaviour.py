@@ -79,13 +79,9 @@ def test_types_signatures_and_identity_stay(told, client):
     stream = made.chat.completions.create(**ASK, stream=True)
 
     assert type(stream) is openai.Stream
-    assert list(inspect.signature(openai.OpenAI.request).parameters) == [
-        "self",
-        "cast_to",
-        "options",
-        "stream",
-        "stream_cls",
-    ]
+    # Old clients have one more.
+    shown = [name for name in inspect.signature(openai.OpenAI.request).parameters if name != "remaining_retries"]
+    assert shown == ["self", "cast_to", "options", "stream", "stream_cls"]
     assert inspect.iscoroutinefunction(openai.AsyncOpenAI.request)
     assert [each.choices[0].delta.content for each in stream if each.choices] == ["He", "llo", ""]
     (span,) = told.spans()
@@ -98,7 +94,7 @@ def test_a_generator_of_messages_is_sent_whole(told, client, asked):
 
     client(CHAT).chat.completions.create(model="gpt-4o", messages=(each for each in ASK["messages"]))
 
-    assert b'"content":"Hi"' in asked[0].content
+    assert b'"content":"Hi"' in asked[0].content.replace(b": ", b":")
     (span,) = told.spans()
     assert span.attributes["gen_ai.input.messages"] == (
         '[{"role":"user","parts":[{"content":"Hi","type":"text"}],"name":null}]'
@@ -144,7 +140,9 @@ def test_a_stream_that_is_closed_early_ends_well(told, client, form):
 def test_an_exception_inside_of_with_is_the_streams(told, client):
     """Also where the helper is what is left."""
     made = client(CHUNKS)
-    for stream in (made.chat.completions.create(**ASK, stream=True), made.chat.completions.stream(**ASK)):
+    # In old clients it is in `client.beta`.
+    completions = made.chat.completions if hasattr(made.chat.completions, "stream") else made.beta.chat.completions
+    for stream in (made.chat.completions.create(**ASK, stream=True), completions.stream(**ASK)):
         with suppress(KeyError), stream as opened:
             next(opened)
             raise KeyError("mine")
@@ -242,4 +240,4 @@ def test_nothing_is_kept_of_calls_that_are_over(told, client):
     kinds = {core.hot("_openai").Call, core.hot("_reads").Reads, Pending}
     assert [each for each in gc.get_objects() if type(each) in kinds] == []
     assert len(told.spans()) == 100
-    assert len(_patches._telemetry._known) == 1
+    assert len(_patches._telemetry._known.items) == 1

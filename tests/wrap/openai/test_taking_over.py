@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
+pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="the official one needs OpenTelemetry 1.43")
+
 PROGRAM = """
 import sys
-import httpx2, openai
-from madeup import CHAT, answer
+import openai
+from madeup import CHAT, answer, http
 from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -32,7 +34,7 @@ told = dict(tracer_provider=tracers, meter_provider=meters, completion_hook=Hook
 
 def call(who):
     client = openai.OpenAI(api_key="k", base_url="http://localhost:9/v1",
-        http_client=httpx2.Client(transport=httpx2.MockTransport(answer([CHAT], []))))
+        http_client=http.Client(transport=http.MockTransport(answer([CHAT], []))))
     client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "Hi"}])
     original = not hasattr(type(client).request, "__wrapped__")
     for span in exporter.get_finished_spans():

@@ -74,3 +74,9 @@ def test_events_of_a_response(is_text, model):
     assert not is_text(event("response.completed"), EVENTS, TOLD)
     assert not is_text(event(None), EVENTS, TOLD)
     assert not is_text({"type": "response.output_text.delta"}, EVENTS, TOLD)
+
+
+@pytest.mark.parametrize("choices", [(), {}, "text", type("Choices", (list,), {})()])
+def test_choices_that_are_no_list_are_somebody_elses_to_read(is_text, model, choices):
+    """A list that is none exactly, as an answer that is not the service's may have it, raises nothing here."""
+    assert not is_text(model(CHUNK, choices=choices), CHAT, TOLD)

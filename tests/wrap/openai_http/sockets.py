@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import openai
 import pytest
+from surface import has
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 MODEL = "gpt-realtime"
 # On the client -> the arguments of `connect`.
-SESSIONS = {
+_SESSIONS = {
     "realtime": {"model": MODEL},
     "realtime.translations": {"model": MODEL},
     "live": {},
@@ -27,6 +30,15 @@ SESSIONS = {
     "beta.realtime": {"model": MODEL},
     "beta.responses": {},
 }
+with openai.OpenAI(api_key="none") as _client:
+    # Each release of the client adds some.
+    RECONNECTS = "on_reconnecting" in inspect.signature(_client.realtime.connect).parameters
+    SESSIONS = {name: given for name, given in _SESSIONS.items() if has(_client, f"{name}.connect")}
+
+
+def needs(name: str) -> Any:
+    """Skips a test of such a session where the installed client has none."""
+    return pytest.mark.skipif(name not in SESSIONS, reason=f"this release of the client has no {name}.connect")
 
 
 def connect(client: Any, name: str = "realtime", **kwargs: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from both import run, take, wait, within
-from sockets import completed, connect, created, done, server, settings
+from sockets import completed, connect, created, done, needs, server, settings
 from telemetry import Kept, ours
 
 __all__ = ["server", "settings"]
@@ -54,6 +54,7 @@ def test_content_is_kept_on_request_only(kind, settings, server, environ):
     assert names <= set(event["attributes"])
 
 
+@needs("responses")
 def test_what_is_asked_over_a_connection_of_responses(kind, settings, server, environ):
     """The server does not repeat it: it is heard as it is sent."""
     environ.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "span_only")

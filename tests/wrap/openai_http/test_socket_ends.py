@@ -9,10 +9,11 @@ import weakref
 import openai
 import pytest
 from both import run, take, wait, within
-from sockets import EVENTS, connect, created, done, error, failure, only, server, settings
+from sockets import EVENTS, RECONNECTS, connect, created, done, error, failure, only, server, settings
 from websockets.exceptions import ConnectionClosedError
 
 __all__ = ["server", "settings"]
+reconnecting = pytest.mark.skipif(not RECONNECTS, reason="this release of the client does not connect again")
 
 
 def test_a_connection_that_fails(kind, settings, instrumented):
@@ -84,6 +85,7 @@ def test_a_complaint(script, expected, scenario, server, instrumented):
     assert failure(only(instrumented)) == expected
 
 
+@reconnecting
 def test_a_connection_that_is_made_again_is_the_same_session(scenario, server, instrumented):
     """The client reconnects where it is asked to; one span, and the tokens of all."""
     server.scripts = [[created(), done(1), 1012], [created(), done(2), 1000]]
@@ -99,6 +101,7 @@ def test_a_connection_that_is_made_again_is_the_same_session(scenario, server, i
     assert only(instrumented).attributes["gen_ai.usage.input_tokens"] == 40
 
 
+@reconnecting
 def test_a_connection_that_is_given_up(scenario, server, instrumented):
     """It is made again until it is not: then the session ends with what was said of the last one."""
     server.scripts = [[created(), 1012]]

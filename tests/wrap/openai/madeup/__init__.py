@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
-import httpx2
+try:
+    import httpx2 as http
+except ModuleNotFoundError:  # releases of openai before 3 are made on httpx
+    import httpx as http
 
 CHAT = {
     "id": "chatcmpl-1",
@@ -27,7 +30,7 @@ def chunk(content=None, finish_reason=None, usage=None):
 
 def refusal(status):
     """An answer that says no."""
-    return httpx2.Response(status, json={"error": {"message": "no", "code": "gone"}})
+    return http.Response(status, json={"error": {"message": "no", "code": "gone"}})
 
 
 def answer(answers, asked):
@@ -37,12 +40,12 @@ def answer(answers, asked):
     def handle(request):
         asked.append(request)
         given = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(given, httpx2.Response):
+        if isinstance(given, http.Response):
             return given
         if isinstance(given, list):
             lines = [each if isinstance(each, bytes) else b"data: " + json.dumps(each).encode() for each in given]
             body = b"".join(line + b"\n\n" for line in [*lines, b"data: [DONE]"])
-            return httpx2.Response(200, content=body, headers={"content-type": "text/event-stream"})
-        return httpx2.Response(200, json=given)
+            return http.Response(200, content=body, headers={"content-type": "text/event-stream"})
+        return http.Response(200, json=given)
 
     return handle

@@ -1,0 +1,31 @@
+"""A logger for what is said while the host instruments or imports: its handlers cannot make that fail."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+
+class Quiet:
+    """The logger of this name; no method raises what its handlers and filters do.
+
+    Args:
+        name: Of the module that says it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def log(self, level: int, text: str, *args: Any, **more: Any) -> None:
+        """As `logging.Logger.log`."""
+        with suppress(Exception):
+            self._logger.log(level, text, *args, **more)
+
+    def warning(self, text: str, *args: Any) -> None:
+        """As `logging.Logger.warning`."""
+        self.log(logging.WARNING, text, *args)
+
+    def exception(self, text: str, *args: Any) -> None:
+        """As `logging.Logger.exception`."""
+        self.log(logging.ERROR, text, *args, exc_info=True)

@@ -1,0 +1,32 @@
+"""What one process is to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some workloads with one core, one after the other.
+
+    Attributes:
+        core: "py" or "c".
+        workloads: Their names in `workloads.WORKLOADS`.
+        root: The folder that holds the package.
+        database_url: Of a PostgreSQL; empty where there is none.
+        part: The first line that is done.
+        parts: Every so many-th line is.
+        lines: Only places that contain one of these; empty: all.
+        limit_s: For a child.
+        output: The folder for what was found: a file for each workload, a line of JSON for each fault.
+    """
+
+    core: str
+    workloads: list[str]
+    root: str
+    database_url: str
+    part: int
+    parts: int
+    lines: list[str]
+    limit_s: float
+    output: str

@@ -1,0 +1,87 @@
+"""Which lines of this package hold a call: those at which a fault can come up.
+
+Two kinds of calls are none of these. A call that only hands on what the host called (`original(...)`) is the host's
+own: what it raises is the host's, and it must not be made a second time. And `type(x)`, `id(x)` and `callable(x)`
+cannot fail. The C functions of the `.pxd` files fail where they are called.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PACKAGE = "otel_fastpath"
+# Not in the way of a host: it measures.
+LEFT_OUT = f"{PACKAGE}/budget/"
+_CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
+# What the host's own call is called here, and upstream's methods that stand for it.
+_HANDED_ON = re.compile(r"(original|host|coroutine|function|_stock_\w+|next|__anext__)$")
+_NEVER_FAILS = {"type", "id", "callable"}
+# Of a Cython file, which Python cannot parse: a call that is no definition and no declaration.
+_CYTHON_CALL = re.compile(r"\w\(|^\s*(for|with)\s")
+_CYTHON_DEFINITION = re.compile(r"^\s*(cdef|cpdef|def|class|cimport|from|import|include|#|\"\"\"|@|ctypedef|extern)\b")
+
+
+@functools.cache
+def relative(filename: str) -> str | None:
+    """The name of a file of this package below the repository; None for any other file, and for what is left out."""
+    _, found, rest = f"/{filename}".rpartition(f"/{PACKAGE}/")
+    name = f"{PACKAGE}/{rest}"
+    if not found or name.startswith(LEFT_OUT) or "site-packages" in filename:
+        return None
+    return name
+
+
+@functools.cache
+def with_calls(file: Path) -> frozenset[int]:
+    """The lines of a file that hold a call; where one is over several lines, also that of its statement."""
+    if file.suffix == ".pxd":
+        return frozenset()
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":
+        return _with_calls_in_cython(text.splitlines())
+    found: set[int] = set()
+    _collect(ast.parse(text), None, found)
+    return frozenset(found)
+
+
+def _with_calls_in_cython(lines: list[str]) -> frozenset[int]:
+    found, cannot_raise = set(), False
+    for number, line in enumerate(lines, 1):
+        if line and not line[0].isspace():
+            # What is raised in such a function goes nowhere: it is plain C.
+            cannot_raise = "noexcept" in line
+        if not cannot_raise and _CYTHON_CALL.search(line) and not _CYTHON_DEFINITION.match(line):
+            found.add(number)
+    return frozenset(found)
+
+
+def _collect(node: ast.AST, statement: int | None, found: set[int]) -> None:
+    for child in ast.iter_child_nodes(node):
+        within = child.lineno if isinstance(child, ast.stmt) else statement
+        if isinstance(child, _CALLS) and not _is_left_out(child):
+            found.add(child.target.lineno if isinstance(child, ast.comprehension) else child.lineno)
+            # A decorator stands before its statement, which is a line of its own.
+            if within is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(within)
+        _collect(child, within, found)
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Whether it is the host's own call, or one that cannot fail."""
+    if isinstance(node, ast.Await):
+        return isinstance(node.value, ast.Call) or _name(node.value) == "coroutine"
+    if not isinstance(node, ast.Call):
+        return False
+    # With a call among the arguments there is one more, found by itself.
+    name = _name(node.func)
+    return name in _NEVER_FAILS or _HANDED_ON.match(name) is not None
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

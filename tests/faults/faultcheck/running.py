@@ -1,0 +1,97 @@
+"""Starts the processes in which lines fail, and gathers what they found."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from faultcheck.job import Job
+from faultcheck.places import CACHE, REPOSITORY, FaultsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_HERE = Path(__file__).resolve().parents[1]
+# Only workloads of these names need a server.
+_DATABASE = "asyncpg"
+
+
+@contextlib.contextmanager
+def database(workloads: Sequence[str]) -> Iterator[str]:
+    """The URL of a PostgreSQL: that of DATABASE_URL, or a server of our own; empty where none is needed.
+
+    Raises:
+        FaultsError: It is needed, and there is no server to be had.
+    """
+    if not any(name.startswith(_DATABASE) for name in workloads):
+        yield ""
+        return
+    if os.environ.get("DATABASE_URL"):
+        yield os.environ["DATABASE_URL"]
+        return
+    sys.path.insert(0, str(REPOSITORY))
+    try:
+        from examples.demo.database import postgresql
+        from examples.demo.processes import Interrupts, running
+    except ImportError as error:
+        raise FaultsError(f"asyncpg needs a PostgreSQL: set DATABASE_URL, or run `make setup` ({error})") from None
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), Interrupts()) as processes:
+        yield postgresql(processes)
+
+
+def run(roots: Mapping[str, Path], options: Any, url: str) -> list[dict[str, Any]]:
+    """Check each workload with each core; gives a row for each fault.
+
+    Raises:
+        FaultsError: A workload could not be checked.
+    """
+    groups = max(1, options.jobs // len(roots))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        jobs = [
+            Job(
+                core,
+                options.workload[group::groups],
+                str(root),
+                url,
+                options.part,
+                options.parts,
+                options.line,
+                options.limit,
+                folder,
+            )
+            for group in range(groups)
+            for core, root in roots.items()
+        ]
+        if not all(list(pool.map(_run, jobs))):
+            raise FaultsError("not every workload could be checked: see above")
+        return [row for file in sorted(Path(folder).iterdir()) for row in _rows(file)]
+
+
+def _run(job: Job) -> bool:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((job.root, str(_HERE))),
+        # Each child imports modules of ours; they are compiled once.
+        "PYTHONPYCACHEPREFIX": str(CACHE / "bytecode"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    for name in [name for name in environment if name.startswith(("OTEL_", "DATABASE_URL"))]:
+        del environment[name]
+    command = [sys.executable, "-m", "faultcheck.process", json.dumps(asdict(job))]
+    # The root is the current folder: that is where modules are looked for first.
+    done = subprocess.run(command, env=environment, cwd=job.root, stdout=sys.stderr, check=False)
+    return done.returncode == 0
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    core, _, workload = file.stem.partition("-")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [{"core": core, "workload": workload, **json.loads(line)} for line in lines]

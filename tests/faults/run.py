@@ -1,0 +1,83 @@
+"""Raises at each line of this package that holds a call, and shows what that did to a host and to its telemetry.
+
+    make faults ARGS="--workload spans --core c --line core/_scope.py --part 3/10"
+
+Exit status 1 means that a fault reached the host, moved its context, or sent telemetry twice; 2 that nothing could be
+shown.
+"""
+# ruff: noqa: T201  # a program that prints
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from faultcheck.places import CORES, FaultsError, provide
+from faultcheck.report import Report
+from faultcheck.running import database, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAMES = (
+    "set-up",
+    "openai-streams",
+    "openai-async",
+    "openai",
+    "asyncpg",
+    "asyncpg-options",
+    "asyncpg-pools",
+    "collection",
+    "spans",
+    "processors",
+    "errors",
+    "decorators",
+    "propagation",
+    "metrics",
+    "encoding",
+    "logs",
+    "exceptions",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line asks for and print what was found."""
+    options = _options(arguments)
+    began = time.monotonic()
+    try:
+        roots = {core: provide(core) for core in options.core or CORES}
+        with database(options.workload) as url:
+            report = Report(run(roots, options, url))
+    except FaultsError as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return 2
+    report.show(details=options.details)
+    print(f"\n{time.monotonic() - began:.0f} s.")
+    return report.status()
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make faults", description=__doc__.partition("\n")[0])
+    parser.add_argument("--workload", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--core", nargs="+", choices=CORES, help="both, unless said")
+    parser.add_argument("--line", nargs="+", default=[], metavar="PLACE", help="core/_scope.py, or core/_scope.py:160")
+    parser.add_argument("--part", default="0/1", metavar="K/N", help="every N-th line, from the K-th on (from 0)")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for the three runs with a fault")
+    parser.add_argument("--details", action="store_true", help="everything that each fault did")
+    options = parser.parse_args(arguments)
+    try:
+        options.part, options.parts = map(int, options.part.split("/"))
+    except ValueError:
+        parser.error("--part is something like 3/10")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""The injection itself: which lines hold a call, that one fails, and what is judged to be wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import textwrap
+
+import pytest
+from faultcheck.children import ChildError, in_child
+from faultcheck.injector import InjectedFault, Injector
+from faultcheck.judge import TWICE, Run, Verdict, judge
+from faultcheck.lines import relative, with_calls
+from faultcheck.report import Report
+
+SOURCE = """
+    import functools
+
+    def wrapper(original):
+        @functools.wraps(original)
+        def method(self, *args):
+            known = self.name
+            if known is None or type(known) is int:
+                return original(self, *args)
+            found = prepare(
+                known,
+                str(known),
+            )
+            with found:
+                pass
+            return [each for each in found]
+
+        return method
+"""
+forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="each line fails in a forked child")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A module that looks as if it were one of the package."""
+    folder = tmp_path / "otel_fastpath"
+    folder.mkdir()
+    made = folder / "sample.py"
+    made.write_text(textwrap.dedent(SOURCE), encoding="utf-8")
+    return made
+
+
+def test_lines_with_calls_are_found(file):
+    """Calls, `with` and loops; not what only hands the host's call on, and not what cannot fail."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    found = [lines[number - 1].strip() for number in sorted(with_calls(file))]
+    assert found == [
+        "@functools.wraps(original)",
+        "found = prepare(",
+        "str(known),",
+        "with found:",
+        "return [each for each in found]",
+    ]
+
+
+def test_only_files_of_the_package_count():
+    """Wherever the package is; not what measures it, and nobody else's."""
+    assert relative("/a/otel_fastpath/core/_scope.py") == "otel_fastpath/core/_scope.py"
+    assert relative("otel_fastpath/core/_scope.py") == "otel_fastpath/core/_scope.py"
+    assert relative("/a/otel_fastpath/budget/cli.py") is None
+    assert relative("/a/opentelemetry/trace/__init__.py") is None
+
+
+def test_a_line_fails_once_or_always(file):
+    """The line that was asked for, and no other; afterwards none."""
+    spec = importlib.util.spec_from_file_location("sample", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    injector = Injector()
+    place = ("otel_fastpath/sample.py", 5)
+
+    injector.record()
+    module.wrapper(len)
+    assert place in injector.disarm()
+    for repeats in (False, True) if sys.version_info >= (3, 12) else (False,):
+        injector.arm(place, repeats=repeats)
+        for turn in range(3):
+            if repeats or turn == 0:
+                with pytest.raises(InjectedFault, match=r"sample\.py:5"):
+                    module.wrapper(len)
+            else:
+                module.wrapper(len)
+        injector.disarm()
+    module.wrapper(len)
+
+
+@forked
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_child_that_hangs_or_dies_is_told():
+    """With the place where it was; one that does not gives what it found."""
+    assert in_child(lambda: [1, "a"], 20) == [1, "a"]
+    with pytest.raises(ChildError, match="test_injection"):
+        in_child(lambda: os.read(os.pipe()[0], 1), 0.2)
+    with pytest.raises(ChildError, match="SIGKILL"):
+        in_child(lambda: os.kill(os.getpid(), 9), 20)
+
+
+def judged(**found):
+    """What is said of a run that differs so from one without a fault."""
+    fine = {"outcomes": {"step": "returned 1"}, "moved": [], "telemetry": {"span a": 1, "  attribute": 1}}
+    verdict = Verdict()
+    judge("once", Run(**{**fine, **found}), Run(**fine), verdict)
+    return verdict
+
+
+def test_what_is_judged_to_be_wrong():
+    """Another outcome, another context, and more telemetry; less of it is told and no failure."""
+    assert judged().is_fine
+    assert not judged(outcomes={"step": "raised X"}).is_kept
+    assert not judged(outcomes={}).is_kept
+    assert not judged(stopped="X").is_kept
+    assert not judged(moved=["step"]).is_kept
+    assert judged(telemetry={"span a": 2, "  attribute": 1}).twice
+    assert judged(telemetry={"span a": 1, "  attribute": 1, TWICE: 1}).twice
+    less = judged(telemetry={"  attribute": 2})
+    assert less.is_fine
+    assert less.lost
+
+
+def test_the_exit_status_says_whether_all_is_well(capsys):
+    """1 with a list of places where it is not; 2 where nothing was looked at."""
+    row = {"core": "c", "workload": "spans", "place": "otel_fastpath/a.py:1", "hits": 1}
+    fine = {**row, **vars(Verdict())}
+    bad = {**row, **vars(Verdict(host=["once: step: raised X"])), "place": "otel_fastpath/b.py:2"}
+    assert [Report(rows).status() for rows in ([], [fine], [fine, bad])] == [2, 0, 1]
+    Report([fine, bad]).show(details=False)
+    shown = capsys.readouterr().out
+    assert "otel_fastpath/b.py:2  reached the host: spans (c)" in shown
+    assert "50.0 %" in shown

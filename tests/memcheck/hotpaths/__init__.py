@@ -1,0 +1,1 @@
+"""Looks for errors of memory and for references that are lost, in each hot path."""

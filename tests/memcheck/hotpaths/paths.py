@@ -1,0 +1,257 @@
+"""The hot paths: what a host does thousands of times, each as a function that does it once."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.trace import Link, SpanContext, StatusCode, TraceFlags
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hotpaths.given import Given
+
+ATTRIBUTES = {
+    "http.request.method": "GET",
+    "server.port": 8000,
+    "ratio": 0.5,
+    "tags": ["a", "b"],
+    "is_new": True,
+    "sizes": (1, 2),
+    "url.path": "/items/4711",
+}
+REMOTE = SpanContext(7, 8, is_remote=True, trace_flags=TraceFlags(1))
+_PROPAGATOR = TraceContextTextMapPropagator()
+_HEADERS = {"traceparent": f"00-{7:032x}-{8:016x}-01", "tracestate": "a=1"}
+_ASK: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
+PATHS: dict[str, Callable[[Given], None]] = {}
+
+
+def path(name: str) -> Callable[[Callable[[Given], None]], Callable[[Given], None]]:
+    """Give the path of this name."""
+
+    def add(function: Callable[[Given], None]) -> Callable[[Given], None]:
+        PATHS[name] = function
+        return function
+
+    return add
+
+
+@path("span, current")
+def _current(given: Given) -> None:
+    with given.tracer.start_as_current_span("current", attributes=ATTRIBUTES):
+        pass
+
+
+@path("span, started and ended")
+def _started(given: Given) -> None:
+    given.tracer.start_span("started", attributes=ATTRIBUTES).end()
+
+
+@path("span, child of a child")
+def _children(given: Given) -> None:
+    with given.tracer.start_as_current_span("a"), given.tracer.start_as_current_span("b") as span:
+        span.get_span_context()
+
+
+@path("span, not sampled")
+def _not_sampled(given: Given) -> None:
+    with given.dropping.start_as_current_span("dropped", attributes=ATTRIBUTES) as span:
+        span.set_attribute("a", 1)
+        span.get_span_context()
+
+
+@path("span, remote parent")
+def _remote(given: Given) -> None:
+    with given.tracer.start_as_current_span("remote", context=given.remote):
+        pass
+
+
+@path("span, attributes of every type")
+def _attributes(given: Given) -> None:
+    with given.tracer.start_as_current_span("attributes") as span:
+        span.set_attributes(ATTRIBUTES)
+        span.set_attribute("mixed", [1, "2", None])
+        span.set_attribute("unknown", object)
+        span.set_attribute("bytes", b"bytes")
+
+
+@path("span, events and links")
+def _events(given: Given) -> None:
+    span = given.tracer.start_span("events", links=[Link(REMOTE, {"a": 1})])
+    span.add_event("happened", {"size": 512, "tags": ("a", "b")})
+    span.add_link(REMOTE)
+    span.set_status(StatusCode.ERROR, "described")
+    span.end()
+
+
+@path("span, read by its host")
+def _read(given: Given) -> None:
+    with given.tracer.start_as_current_span("read", attributes=ATTRIBUTES) as span:
+        span.add_event("happened", {"a": 1})
+        _ = dict(span.attributes), span.events, span.links, span.name, span.parent
+        span.set_attribute("after", 1)
+
+
+@path("span, limits")
+def _limits(given: Given) -> None:
+    with given.limited.start_as_current_span("limited", attributes=ATTRIBUTES, links=[Link(REMOTE)] * 3) as span:
+        for number in range(5):
+            span.set_attribute(f"number {number}", "a text that is too long")
+            span.add_event("too many", {"a": 1, "b": 2, "c": 3})
+
+
+@path("span, processor of the host's own")
+def _own_processor(given: Given) -> None:
+    with given.watched.start_as_current_span("watched", attributes=ATTRIBUTES):
+        pass
+
+
+@path("span, lazy value")
+def _lazy(given: Given) -> None:
+    from otel_fastpath.lazy import lazy
+
+    with given.tracer.start_as_current_span("lazy") as span:
+        span.set_attribute("made later", lazy(str, 4711))
+
+
+@path("exception, recorded")
+def _recorded(given: Given) -> None:
+    with given.tracer.start_as_current_span("recorded") as span:
+        try:
+            given.fail(5)
+        except LookupError as error:
+            span.record_exception(error, {"a": 1})
+
+
+@path("exception, through spans")
+def _escaping(given: Given) -> None:
+    with (
+        contextlib.suppress(LookupError),
+        given.tracer.start_as_current_span("a"),
+        given.tracer.start_as_current_span("b"),
+    ):
+        given.fail(5)
+
+
+@path("exception, counted")
+def _counted(given: Given) -> None:
+    for _ in range(3):
+        with contextlib.suppress(LookupError):
+            given.fail(3)
+
+
+@path("propagation, extract")
+def _extract(_given: Given) -> None:
+    trace.get_current_span(_PROPAGATOR.extract(_HEADERS)).get_span_context()
+    _PROPAGATOR.extract({"traceparent": "00-zz"})
+
+
+@path("propagation, inject")
+def _inject(given: Given) -> None:
+    with given.tracer.start_as_current_span("injected"):
+        _PROPAGATOR.inject({})
+
+
+@path("metrics, counters")
+def _counters(given: Given) -> None:
+    given.counter.add(1, ATTRIBUTES)
+    given.up_down_counter.add(-1, {"a": 1})
+    given.counter.add(1)
+
+
+@path("metrics, histogram and gauge")
+def _histogram(given: Given) -> None:
+    given.histogram.record(0.5, ATTRIBUTES)
+    given.gauge.set(7, {"a": 1})
+
+
+@path("metrics, bound")
+def _bound(given: Given) -> None:
+    given.bound_counter.add(1)
+    given.bound_histogram.record(0.5)
+
+
+@path("metrics, in a span, with exemplars")
+def _in_span(given: Given) -> None:
+    with given.tracer.start_as_current_span("measured"):
+        given.counter.add(1, ATTRIBUTES)
+        given.histogram.record(0.5, ATTRIBUTES)
+
+
+@path("metrics, collected")
+def _collected(given: Given) -> None:
+    given.counter.add(1, ATTRIBUTES)
+    given.histogram.record(0.5, ATTRIBUTES)
+    given.reader.get_metrics_data()
+
+
+@path("metrics, collected as deltas")
+def _deltas(given: Given) -> None:
+    given.delta_counter.add(1, {"a": 1})
+    given.delta_histogram.record(0.5, {"a": 1})
+    given.delta_reader.get_metrics_data()
+
+
+@path("encoder, spans")
+def _encode_spans(given: Given) -> None:
+    encode_spans(given.ended).SerializeToString()
+
+
+@path("encoder, metrics")
+def _encode_metrics(given: Given) -> None:
+    encode_metrics(given.collected).SerializeToString()
+
+
+@path("exporters, over HTTP")
+def _exported(given: Given) -> None:
+    given.span_exporter.export(given.ended)
+    given.metric_exporter.export(given.collected)
+
+
+@path("log record with an exception")
+def _logged(given: Given) -> None:
+    try:
+        given.fail(3)
+    except LookupError:
+        given.logger.exception("it failed")
+
+
+@path("asyncpg, queries")
+def _queries(given: Given) -> None:
+    import bench_asyncpg
+
+    for call in (bench_asyncpg.fetchrow, bench_asyncpg.fetch, bench_asyncpg.executemany, bench_asyncpg.transaction):
+        call(given.asyncpg)
+
+
+@path("asyncpg, statements, cursors, pools")
+def _statements(given: Given) -> None:
+    import bench_asyncpg
+
+    for call in (bench_asyncpg.prepare, bench_asyncpg.statement_fetch, bench_asyncpg.cursor, bench_asyncpg.pool):
+        call(given.asyncpg)
+
+
+@path("OpenAI, call")
+def _chat(given: Given) -> None:
+    given.openai.chat.completions.create(**_ASK)
+
+
+@path("OpenAI, call that fails")
+def _refused(given: Given) -> None:
+    import openai
+
+    with contextlib.suppress(openai.NotFoundError):
+        given.openai.chat.completions.create(model="gone", messages=_ASK["messages"])
+
+
+@path("OpenAI, stream")
+def _stream(given: Given) -> None:
+    for _ in given.openai.chat.completions.create(**_ASK, stream=True):
+        pass
