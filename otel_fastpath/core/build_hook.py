@@ -1,14 +1,20 @@
 """Build hook: compile the hot modules where a C compiler is there; else leave a pure-Python package.
 
-OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel.
+OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. Each module is compiled by a process of
+its own, one for each processor at a time; an editable install compiles again only what has changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import subprocess
 import sys
 import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +52,14 @@ ALONE = {}
 if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
     # The callback of sys.monitoring, which it calls under the GIL.
     ALONE["otel_fastpath.core._excmon"] = "otel_fastpath/core/_excmon.c"
+# Not -O3: it makes the modules larger and no operation faster that the budgets look at.
+FLAGS = ["-g0", "-O2"]
+# Annotations are for mypy: as C types they would reject what the pure twin accepts.
+DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+# What a module takes from others when it is compiled.
+_TAKEN = re.compile(
+    rb"^(?:from (otel_fastpath[\w.]+) cimport|include \"([^\"]+)\"|# ?include \"(\w+\.h)\")", re.MULTILINE
+)
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
@@ -62,14 +76,15 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
             raise ValueError(f"{SWITCH}={mode!r}: expected auto, off or require")
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         targets = {name: Path(*name.split(".")).as_posix() + suffix for name in EXTENSIONS | ALONE}
-        if version == "editable":
+        kept = Path(self.root, ".cache", "extensions") if version == "editable" else None
+        if kept is not None:
             for target in targets.values():
                 # An older compile would be imported in the place of the edited source.
                 Path(self.root, target).unlink(missing_ok=True)
         if mode == "off":
             return
         self.scratch = tempfile.TemporaryDirectory()
-        built = compile_extensions(self.root, self.scratch.name, required=mode == "require")
+        built = compile_extensions(Path(self.root), kept or Path(self.scratch.name), required=mode == "require")
         missing = ", ".join(sorted(targets.keys() - built.keys()))
         if missing:
             self.app.display_warning(f"Could not be compiled (is there a C compiler?), so it is left out: {missing}.")
@@ -93,35 +108,82 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
             self.scratch.cleanup()
 
 
-def compile_extensions(root: str, scratch: str, *, required: bool) -> dict[str, Path]:
-    """Compile what can be compiled: the compiled name -> the file."""
+def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str, Path]:
+    """Compile what can be compiled and was not compiled before: the compiled name -> the file.
+
+    Args:
+        root: The project.
+        folder: Where the compiled modules are put, and found again.
+        required: Whether it is an error that a module cannot be compiled.
+
+    Raises:
+        RuntimeError: It was required; the message names the module and ends with what the compiler said.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Where each is or will be: its name has what it was made from.
+    paths = {name: folder / f"{name}-{_digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
+    outdated = [name for name, path in paths.items() if not path.exists()]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = list(pool.map(lambda name: _compile_apart(root, name, paths[name]), outdated))
+    for name, output in zip(outdated, failures, strict=True):
+        if output and required:
+            raise RuntimeError(f"{name} could not be compiled:\n{output}")
+    for path in folder.glob("*.so"):
+        if path not in paths.values() and path.name.startswith("otel_fastpath."):
+            path.unlink()
+    return usable(paths)
+
+
+def _digest(root: Path, name: str, source: str) -> str:
+    """What the compiled module is made from: the sources, the compilers and their options."""
+    digest = hashlib.sha256(f"{sys.version}{version_of('cython')}{FLAGS}{DIRECTIVES}".encode())
+    twin = (root / Path(*name.split("."))).with_suffix(".pxd")
+    waiting, seen = [root / source, twin], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.exists():
+            continue
+        seen.add(path)
+        text = path.read_bytes()
+        digest.update(path.name.encode() + text)
+        for module, *included in _TAKEN.findall(text):
+            if module:
+                waiting.append((root / Path(*module.decode().split("."))).with_suffix(".pxd"))
+            waiting += [path.parent / each.decode() for each in included if each]
+    return digest.hexdigest()[:16]
+
+
+def _compile_apart(root: Path, name: str, path: Path) -> str:
+    """Compile a module in a process of its own; what the compilers said where that failed."""
+    command = [sys.executable, __file__, name, str(path)]
+    ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    return "" if ran.returncode == 0 else f"{ran.stdout}{ran.stderr}" or "unknown error"
+
+
+def compile_extension(name: str, path: Path) -> None:
+    """Compile one module of the project in the current directory into this file."""
     from Cython.Build import build_ext
     from setuptools import Distribution, Extension
 
-    # Plain Extensions handed to Cython's build_ext: cythonize() would drop `optional`.
-    extensions = [
-        Extension(name, [source], extra_compile_args=["-g0", "-O3"], optional=not required)
-        for name, source in (EXTENSIONS | ALONE).items()
-    ]
-    command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": extensions}))
-    command.cython_directives = {
-        "language_level": "3",
-        # Annotations are for mypy: as C types they would reject what the pure twin accepts.
-        "annotation_typing": False,
-    }
+    extension = Extension(name, [(EXTENSIONS | ALONE)[name]], extra_compile_args=FLAGS)
+    command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": [extension]}))
+    command.cython_directives = DIRECTIVES
     command.cython_c_in_temp = True
-    command.build_lib = command.build_temp = scratch
-    command.ensure_finalized()
-    here = Path.cwd()
-    os.chdir(root)
-    try:
+    with tempfile.TemporaryDirectory() as scratch:
+        command.build_lib = command.build_temp = scratch
+        command.ensure_finalized()
         command.run()
-    finally:
-        os.chdir(here)
-    return usable({name: Path(command.get_ext_fullpath(name)) for name in EXTENSIONS | ALONE})
+        # In one step: another build may be looking for it.
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(Path(command.get_ext_fullpath(name)).read_bytes())
+        fresh.replace(path)
 
 
 def usable(compiled: dict[str, Path]) -> dict[str, Path]:
     """Of what was to be compiled, what is there and not without another that it needs."""
     there = {name: path for name, path in compiled.items() if path.exists()}
     return there if there.keys() >= EXTENSIONS.keys() else {name: there[name] for name in there if name in ALONE}
+
+
+if __name__ == "__main__":
+    compile_extension(sys.argv[1], Path(sys.argv[2]))

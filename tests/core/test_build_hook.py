@@ -46,3 +46,69 @@ def test_a_module_that_does_not_compile_takes_no_other_along_that_can_do_without
 def test_the_twins_are_those_that_the_core_looks_for(hook):
     """The chooser of the core and the build name the same modules."""
     assert {f"otel_fastpath.core.{name}" for name in core.TWINS} == set(hook.EXTENSIONS)
+
+
+@pytest.fixture
+def project(hook, monkeypatch, tmp_path):
+    """A project of three modules, whose compiler writes down what it was asked for; `project(change)` builds it."""
+    core = tmp_path / "otel_fastpath" / "core"
+    core.mkdir(parents=True)
+    (core / "_first.py").write_text("FIRST = 1\n")
+    (core / "_first_c.pxd").write_text("cdef class First:\n    pass\n")
+    (core / "_second.py").write_text("SECOND = 2\n")
+    (core / "_second_c.pxd").write_text("from otel_fastpath.core._first_c cimport First\n")
+    (core / "_third_c.pyx").write_text('include "_part.pxi"\n')
+    (core / "_part.pxi").write_text("PART = 3\n")
+    sources = {"_first_c": "_first.py", "_second_c": "_second.py", "_third_c": "_third_c.pyx"}
+    monkeypatch.setattr(hook, "ALONE", {})
+    # Cython is there while building only.
+    monkeypatch.setattr(hook, "version_of", lambda name: f"{name} 3")
+    monkeypatch.setattr(
+        hook,
+        "EXTENSIONS",
+        {f"otel_fastpath.core.{name}": f"otel_fastpath/core/{source}" for name, source in sources.items()},
+    )
+    asked = []
+
+    def compile_apart(root, name, path):
+        assert root == tmp_path
+        asked.append(name.rpartition(".")[2])
+        path.write_text(name)
+        return ""
+
+    monkeypatch.setattr(hook, "_compile_apart", compile_apart)
+
+    def build(change=None):
+        asked.clear()
+        if change is not None:
+            with (core / change).open("a") as file:
+                file.write("\n")
+        built = hook.compile_extensions(tmp_path, tmp_path / "kept", required=True)
+        assert built.keys() == hook.EXTENSIONS.keys()
+        assert sorted((tmp_path / "kept").iterdir()) == sorted(built.values())
+        return sorted(asked)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("changed", "compiled"),
+    [
+        (None, []),
+        ("_first.py", ["_first_c"]),
+        ("_second_c.pxd", ["_second_c"]),
+        ("_first_c.pxd", ["_first_c", "_second_c"]),
+        ("_part.pxi", ["_third_c"]),
+    ],
+)
+def test_only_what_has_changed_is_compiled_again(project, changed, compiled):
+    """A module's own source, its C types, those that it takes from others, and what it includes."""
+    assert project() == ["_first_c", "_second_c", "_third_c"]
+    assert project(changed) == compiled
+
+
+def test_a_module_that_must_compile_and_does_not_is_an_error_that_names_it(hook, project, monkeypatch):
+    """With what the compiler said."""
+    monkeypatch.setattr(hook, "_compile_apart", lambda root, name, path: "no room left")  # noqa: ARG005
+    with pytest.raises(RuntimeError, match=r"otel_fastpath\.core\._first_c could not be compiled:\nno room left"):
+        project()
