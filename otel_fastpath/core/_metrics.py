@@ -18,6 +18,8 @@ from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
+from otel_fastpath.core.reentry import hold_locks, inside, is_inside
+from otel_fastpath.core.reentry import record as record_upstream
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
@@ -158,7 +160,7 @@ def bind_record(original: Any, learn: Any) -> Any:
                     return
         except Exception as error:
             faults.absorb("metrics", error)
-        original(self, amount, attributes, context)
+        record_upstream(original, self, amount, attributes, context)
         if unknown:
             try:
                 learn(unknown, attributes)
@@ -171,6 +173,8 @@ def bind_record(original: Any, learn: Any) -> Any:
 
 def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
     """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
+    if inside and is_inside():
+        return False
     if COMPILED:
         recorder = recorder_of(instrument)
         if recorder is None or not _is_open(recorder, amount):
@@ -215,6 +219,8 @@ class BoundSeries(Series):
 
     def record(self, amount: Any, context: Any) -> bool:
         """Record; whether it is done."""
+        if inside and is_inside():
+            return False
         recorder = self.recorder
         if COMPILED:
             storages = c_at(recorder.consumer, "_reader_storages", recorder.at_storages)
@@ -371,13 +377,13 @@ def _add_apart(
                 keep(cell, amount, attributes, context, index, span_id, trace_id)
             return True
         is_home = False
-    match.consume_measurement(_measurement(match._instrument, amount, attributes, context), sampled)
+    hold_locks(match.consume_measurement, _measurement(match._instrument, amount, attributes, context), sampled)
     return is_home
 
 
 def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: bool) -> None:
     """Have upstream's own method add the amount."""
-    cell.aggregation.aggregate(_measurement(None, amount, attributes, context), sampled)
+    hold_locks(cell.aggregation.aggregate, _measurement(None, amount, attributes, context), sampled)
 
 
 def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:

@@ -27,6 +27,10 @@ cdef object get_current
 cdef object Measurement
 cdef object _SPAN_KEY
 cdef object faults
+cdef object hold_locks
+cdef dict inside
+cdef object is_inside
+cdef object record_upstream
 cdef object _new
 cdef object _MOST
 cdef object _EXACT

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import core
 from otel_fastpath.core import faults
+from otel_fastpath.core.reentry import hold_locks
 from otel_fastpath.patching import Patch
 from otel_fastpath.sdk._upstream import SDK, sources
 
@@ -48,14 +49,17 @@ def _collector(implementation: str) -> Collector:
 def _make(original: Any) -> Any:
     take = _collector(core.implementation()[0]).collect
 
-    @functools.wraps(original)
-    def collect(self: Any) -> Any:
+    def collect_now(self: Any) -> Any:
         try:
             is_done, data = take(self)
         except Exception as error:
             faults.absorb("metrics collection", error)
             is_done = False
         return data if is_done else original(self)
+
+    @functools.wraps(original)
+    def collect(self: Any) -> Any:
+        return hold_locks(collect_now, self)
 
     return collect
 
