@@ -137,7 +137,7 @@ class ProxyScope:
         ):
             return None
         runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
-        real = c_read(self._tracer, "_real_tracer") if COMPILED else self._tracer._real_tracer
+        real = self._tracer._real_tracer
         if runtime is not _runtime or real is not None:
             return None
         current = c_get(_variable) if COMPILED else _variable.get()

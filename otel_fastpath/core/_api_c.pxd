@@ -1,5 +1,5 @@
 # C types for the compiled twin of _api.py.
-from otel_fastpath.core._capi cimport COMPILED, c_get, c_read, c_set, c_value
+from otel_fastpath.core._capi cimport COMPILED, c_get, c_set, c_value
 from otel_fastpath.core._scope_c cimport (
     Manner,
     Scope,

@@ -51,10 +51,9 @@ _BEFORE_ARGUMENTS = 2
 
 _active: Any = None
 _new_link: Any = None
-# See `watch_tracer`; and the version of the tracer class when `start_span` was last seen in it.
+# See `watch_tracer`.
 _tracer_class: Any = None
 _our_start_span: Any = None
-_version: Any = 0
 _spans: Any = None
 
 
@@ -66,10 +65,9 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
         start_span: What stands in its place for as long as nobody wraps it.
         spans: A `core._start.KeptSpans`; None with it.
     """
-    global _tracer_class, _our_start_span, _version, _spans
+    global _tracer_class, _our_start_span, _spans
     _tracer_class = tracer_class
     _our_start_span = start_span
-    _version = 0
     _spans = spans
 
 
@@ -136,10 +134,7 @@ class Call:
         if not self._is_ours:
             return
         try:
-            if COMPILED and _spans is not None:
-                _spans.end(self.span)
-            else:
-                self.span.end()
+            self.span.end()
         except Exception as fault:
             faults.report(_END, fault)
 
@@ -292,17 +287,8 @@ def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: An
 
 
 def _is_ours(tracer: Any) -> Any:
-    """Whether the tracer's `start_span` is the function of ours: a look at the class once for each of its versions."""
-    global _version
-    if type(tracer) is not _tracer_class:
-        return False
-    if COMPILED and _version and _version == c_version(_tracer_class):
-        return True
-    if _tracer_class.start_span is not _our_start_span:
-        return False
-    if COMPILED:
-        _version = c_version(_tracer_class)
-    return True
+    """Whether the tracer's `start_span` is the function of ours."""
+    return type(tracer) is _tracer_class and _tracer_class.start_span is _our_start_span
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
@@ -324,10 +310,7 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> 
             if start_ns is not None:
                 call._started -= max(time_ns() - start_ns, 0) / 1e9
         if span is not None:
-            if COMPILED and _spans is not None:
-                call.recording = call._is_ours and _spans.is_recording(span)
-            else:
-                call.recording = call._is_ours and span.is_recording()
+            call.recording = call._is_ours and span.is_recording()
             call._token = attach(span)
     except BaseException:
         # The host's call is not looked at, and nobody else will end the span.

@@ -17,46 +17,34 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return PyLong_FromLongLong((long long)now.tv_sec * 1000000000LL + now.tv_nsec);
     }
-    /* As `time.perf_counter`. */
+    /* As `time.perf_counter`; before 3.13 by calling it. */
     static double otel_fastpath_perf_counter(void) {
     #if PY_VERSION_HEX >= 0x030D0000
         PyTime_t now;
         if (PyTime_PerfCounterRaw(&now)) return -1.0;
         return PyTime_AsSecondsDouble(now);
     #else
-        return _PyTime_AsSecondsDouble(_PyTime_GetPerfCounter());
-    #endif
-    }
-    /* A dict's value for an interned key, borrowed; NULL without an exception where there is none. It is looked for
-       first at a place where it mostly is: a third of what a look-up takes. */
-    static PyObject *otel_fastpath_at(PyObject *mapping, PyObject *name, Py_ssize_t place) {
-        PyObject *key, *value;
-        if (PyDict_Next(mapping, &place, &key, &value) && key == name) return value;
-        return PyDict_GetItemWithError(mapping, name);
-    }
-    /* Whether a module's global is this object: one look-up for each version of the module's dict. */
-    static int otel_fastpath_is_global(PyObject *globals, PyObject *name, PyObject *expected) {
-        PyObject *found;
-    #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
-        /* No two dicts have the same version, nor has one after a change. Its field is deprecated: 3.14 has it no more. */
-        static struct { uint64_t version; PyObject *expected; } seen[2];
-        uint64_t version;
-        int at;
-        _Py_COMP_DIAG_PUSH
-        _Py_COMP_DIAG_IGNORE_DEPR_DECLS
-        version = ((PyDictObject *)globals)->ma_version_tag;
-        _Py_COMP_DIAG_POP
-        for (at = 0; at < 2; at++) {
-            if (seen[at].expected == expected && seen[at].version == version) return 1;
+        static PyObject *perf_counter = NULL;
+        PyObject *now;
+        double seconds;
+        if (perf_counter == NULL) {
+            PyObject *module = PyImport_ImportModule("time");
+            if (module == NULL) return -1.0;
+            perf_counter = PyObject_GetAttrString(module, "perf_counter");
+            Py_DECREF(module);
+            if (perf_counter == NULL) return -1.0;
         }
+        now = PyObject_CallNoArgs(perf_counter);
+        if (now == NULL) return -1.0;
+        seconds = PyFloat_AsDouble(now);
+        Py_DECREF(now);
+        return seconds;
     #endif
-        found = PyDict_GetItemWithError(globals, name);
+    }
+    /* Whether a module's global is this object. */
+    static int otel_fastpath_is_global(PyObject *globals, PyObject *name, PyObject *expected) {
+        PyObject *found = PyDict_GetItemWithError(globals, name);
         if (found != expected) return found == NULL && PyErr_Occurred() ? -1 : 0;
-    #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
-        at = seen[0].expected != NULL && seen[0].expected != expected;
-        seen[at].version = version;
-        seen[at].expected = expected;
-    #endif
         return 1;
     }
     static PyObject *otel_fastpath_new_dict(PyObject *type) {
@@ -115,30 +103,6 @@ cdef extern from *:
         }
         return 1;
     }
-    /* The instance's dict where it has one yet, borrowed. Before 3.13 to ask is to make it. */
-    static PyObject *otel_fastpath_dict(PyObject *instance) {
-        PyObject **place = _PyObject_GetDictPtr(instance);
-        return place == NULL ? NULL : *place;
-    }
-    /* Whether nothing was set on the instance besides its slots, which a method of the same name would be. */
-    static int otel_fastpath_is_bare(PyObject *instance) {
-    #if PY_VERSION_HEX >= 0x030D0000
-        return otel_fastpath_dict(instance) == NULL;
-    #else
-        return 0;
-    #endif
-    }
-    /* Changes with the class; 0 where that is not known. Before 3.12 versions can come again. */
-    static unsigned int otel_fastpath_version(PyObject *type) {
-    #if PY_VERSION_HEX >= 0x030D0000
-        return ((PyTypeObject *)type)->tp_version_tag;
-    #elif PY_VERSION_HEX >= 0x030C0000
-        return PyType_HasFeature((PyTypeObject *)type, Py_TPFLAGS_VALID_VERSION_TAG)
-            ? ((PyTypeObject *)type)->tp_version_tag : 0;
-    #else
-        return 0;
-    #endif
-    }
     /* The keys and values of a dict, and before a value that is no text its type; None if there are other values. */
     static PyObject *otel_fastpath_attribute_key(PyObject *attributes) {
         PyObject *parts[96], *key, *value, *made;
@@ -183,19 +147,17 @@ cdef extern from *:
         }
         return low;
     }
-    /* What a lock's bound method `locked` gives, by its C function where it is one without arguments. */
-    static int otel_fastpath_is_locked(PyObject *locked) {
-        PyObject *given;
-        int is_locked;
-        if (PyCFunction_CheckExact(locked) && PyCFunction_GET_FLAGS(locked) == METH_NOARGS) {
-            given = PyCFunction_GET_FUNCTION(locked)(PyCFunction_GET_SELF(locked), NULL);
-        } else {
-            given = PyObject_CallNoArgs(locked);
-        }
+    /* Whether a lock is free, and nobody can take it before the caller, who calls nothing, is done: the interpreter's own
+       lock is held. Without that lock nobody can know. It is asked by its bound method `locked`. */
+    static int otel_fastpath_is_alone(PyObject *locked) {
+    #ifdef Py_GIL_DISABLED
+        return 0;
+    #else
+        PyObject *given = PyObject_CallNoArgs(locked);
         if (given == NULL) return -1;
-        is_locked = PyObject_IsTrue(given);
         Py_DECREF(given);
-        return is_locked;
+        return given == Py_False;
+    #endif
     }
     /* An instance whose attributes are these. PyObject_GenericSetDict() of 3.13 does not know of inline values. */
     static PyObject *otel_fastpath_made(PyObject *type, PyObject *attributes) {
@@ -206,32 +168,6 @@ cdef extern from *:
         if (made != NULL && PyObject_GenericSetAttr(made, name, attributes) < 0) Py_CLEAR(made);
         return made;
     }
-    /* A tuple of these five; the one given, if nobody else has it. They must be nothing that could be in a cycle. */
-    static PyObject *otel_fastpath_five(
-        PyObject *given, PyObject *first, PyObject *second, PyObject *third, PyObject *fourth, PyObject *fifth
-    ) {
-        PyObject *items[5] = {first, second, third, fourth, fifth}, *before;
-        int at;
-    #ifndef Py_GIL_DISABLED
-        if (given != Py_None && Py_REFCNT(given) == 1) {
-            for (at = 0; at < 5; at++) {
-                before = PyTuple_GET_ITEM(given, at);
-                PyTuple_SET_ITEM(given, at, Py_NewRef(items[at]));
-                Py_DECREF(before);
-            }
-            return Py_NewRef(given);
-        }
-    #endif
-        return PyTuple_Pack(5, first, second, third, fourth, fifth);
-    }
-    /* How many references there are; many where threads can take one meanwhile. */
-    static Py_ssize_t otel_fastpath_holders(PyObject *object) {
-    #ifdef Py_GIL_DISABLED
-        return PY_SSIZE_T_MAX;
-    #else
-        return Py_REFCNT(object);
-    #endif
-    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -240,28 +176,20 @@ cdef extern from *:
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
     double c_perf_counter "otel_fastpath_perf_counter"()
-    PyObject *otel_fastpath_at(PyObject *mapping, object name, Py_ssize_t place) except? NULL
-    object c_five "otel_fastpath_five"(
-        object given, object first, object second, object third, object fourth, object fifth
-    )
     bint c_is_global "otel_fastpath_is_global"(dict globals, object name, object expected) except -1
     object c_new_dict "otel_fastpath_new_dict"(object kind)
     object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
+    bint c_is_alone "otel_fastpath_is_alone"(object locked) except -1
     bint c_is_amount "otel_fastpath_is_amount"(object amount, bint is_signed)
     Py_ssize_t c_bisect "otel_fastpath_bisect"(object bounds, double number)
-    bint c_is_locked "otel_fastpath_is_locked"(object locked) except -1
     bint c_is_plain "otel_fastpath_is_plain"(dict attributes, Py_ssize_t longest)
     bint c_put "otel_fastpath_put"(dict store, object key, object value, Py_ssize_t most) except -1
     bint c_put_plain "otel_fastpath_put_plain"(
         dict store, object key, object value, Py_ssize_t longest, Py_ssize_t most
     )
     bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1
-    unsigned int c_version "otel_fastpath_version"(object kind)
-    PyObject *c_dict "otel_fastpath_dict"(object instance)
-    bint c_is_bare "otel_fastpath_is_bare"(object instance)
     object c_made "otel_fastpath_made"(object kind, dict attributes)
     object c_new_instance "otel_fastpath_new_instance"(object kind)
-    Py_ssize_t c_holders "otel_fastpath_holders"(object instance)
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
 cdef extern from "Python.h":
@@ -269,6 +197,7 @@ cdef extern from "Python.h":
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
     int PyDict_SetItem(object mapping, object key, object value) except -1
     dict c_copy "PyDict_Copy"(dict mapping)
+    object PyObject_GenericGetDict(object instance, void *closure)
     int PyDict_Update(object mapping, PyObject *other) except -1
     PyObject *PyDict_GetItemWithError(PyObject *mapping, object key) except? NULL
     Py_ssize_t PyDict_Size(PyObject *mapping) except -1
@@ -289,25 +218,12 @@ cdef inline object c_get(object variable):
         Py_XDECREF(value)
 
 
-cdef inline object c_read(object instance, str name):
-    """An attribute that is known to be in the instance's dict, mostly: no look at its class then."""
-    cdef PyObject *attributes = c_dict(instance)
-    cdef PyObject *value = NULL
-    if attributes is not NULL:
-        value = PyDict_GetItemWithError(attributes, name)
-    return getattr(instance, name) if value is NULL else <object>value
-
-
-cdef inline dict c_state(object instance):
-    """The attributes of an instance, as its `__dict__`."""
-    cdef PyObject *attributes = c_dict(instance)
-    return instance.__dict__ if attributes is NULL else <dict>attributes
-
-
 cdef inline dict c_own(object instance):
-    """The instance's dict where it has one yet, or None."""
-    cdef PyObject *attributes = c_dict(instance)
-    return None if attributes is NULL else <dict>attributes
+    """The instance's dict, or None where it has none."""
+    try:
+        return PyObject_GenericGetDict(instance, NULL)
+    except AttributeError:
+        return None
 
 
 cdef inline object c_current(object variable, object key):
@@ -339,21 +255,6 @@ cdef inline object c_value(object context, object key):
     """A context's value for the key, or None."""
     cdef PyObject *value = PyDict_GetItemWithError(<PyObject *>context, key)
     return None if value is NULL else <object>value
-
-
-cdef inline object c_at(object mapping, object name, Py_ssize_t place):
-    """A dict's value for a key of which it is known where it mostly is, or None."""
-    cdef PyObject *value = otel_fastpath_at(<PyObject *>mapping, name, place)
-    return None if value is NULL else <object>value
-
-
-cdef inline object c_read_at(object instance, str name, Py_ssize_t place):
-    """As `c_read`, where the instance's dict mostly has the attribute at this place."""
-    cdef PyObject *attributes = c_dict(instance)
-    cdef PyObject *value = NULL
-    if attributes is not NULL:
-        value = otel_fastpath_at(attributes, name, place)
-    return getattr(instance, name) if value is NULL else <object>value
 
 
 cdef inline object c_item(object value, Py_ssize_t index):

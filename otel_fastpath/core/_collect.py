@@ -73,7 +73,7 @@ def points_of(aggregations: list[Any], temporality: Any, start: int, turn: Calla
 
 
 def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
-    state = c_state(aggregation) if COMPILED else aggregation.__dict__
+    state = aggregation.__dict__
     if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
         return aggregation.collect(temporality, start)
     with state["_lock"]:
@@ -154,7 +154,7 @@ def _total(counts: Any) -> int:
 
 
 def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
-    state = c_state(aggregation) if COMPILED else aggregation.__dict__
+    state = aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
     with state["_lock"]:
@@ -177,7 +177,7 @@ def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
 
 
 def _last_point(aggregation: Any, temporality: Any, start: int) -> Any:
-    state = c_state(aggregation) if COMPILED else aggregation.__dict__
+    state = aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
     # Before 1.45 none was kept.
@@ -210,7 +210,7 @@ def _exemplars(state: Any) -> Any:
     kind = type(reservoir)
     if kind is not AlignedHistogramBucketExemplarReservoir and kind is not SimpleFixedSizeExemplarReservoir:
         return reservoir.collect(state["_attributes"])
-    own = c_state(reservoir) if COMPILED else reservoir.__dict__
+    own = reservoir.__dict__
     if "collect" in own:
         return reservoir.collect(state["_attributes"])
     is_simple = kind is SimpleFixedSizeExemplarReservoir

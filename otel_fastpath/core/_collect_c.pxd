@@ -1,7 +1,7 @@
 # C types for the compiled twin of _collect.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_made, c_state
+from otel_fastpath.core._capi cimport COMPILED, c_made
 
 cdef object _ExplicitBucketHistogramAggregation
 cdef object _LastValueAggregation

@@ -48,8 +48,7 @@ class Bucket:
 
     Attributes:
         held: Amount, time, attributes, span id and trace id of what was offered last, or None. One tuple, so that what
-            is offered and what is collected at the same time are whole without a lock. The compiled core, which no
-            other thread interrupts, writes into the tuple that there is as long as nobody else has it.
+            is offered and what is collected at the same time are whole without a lock.
     """
 
     __slots__ = ("held",)
@@ -144,20 +143,13 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
         span_id, trace_id = _last_ids(bucket)
     # What the point has is taken off again: without a filter that is everything.
     kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
-    if COMPILED:
-        moment = measured_at()
-        # No other thread runs until it is back.
-        held, bucket.held = bucket.held, None
-        bucket.held = c_five(held, amount, moment, kept, span_id, trace_id)
-    else:
-        # The clock, without a call of ours around it.
-        bucket.held = (amount, _instrument_globals["time_ns"](), kept, span_id, trace_id)
+    bucket.held = (amount, measured_at(), kept, span_id, trace_id)
 
 
 def _next_place(cell: Any) -> int:
     """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
     state = cell.reservoir_state
-    if COMPILED and not c_is_locked(cell.is_reservoir_locked):
+    if COMPILED and c_is_alone(cell.is_reservoir_locked):
         seen = state["_measurements_seen"]
         state["_measurements_seen"] = seen + 1
     else:

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _exemplars.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_five, c_is_global, c_is_locked, c_now
+from otel_fastpath.core._capi cimport COMPILED, c_is_alone, c_is_global, c_now
 from otel_fastpath.core._series_c cimport Cell
 
 cdef object getrandbits

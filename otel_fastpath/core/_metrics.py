@@ -102,7 +102,7 @@ def remember(recorder: Any, attributes: Any, cells: Any) -> None:
 def recorder_of(instrument: Any) -> Any:
     """The instrument's recorder, made anew where the readers are no longer the same; None where there is none."""
     try:
-        recorder = c_read(instrument, "_otel_fastpath_recorder") if COMPILED else instrument._otel_fastpath_recorder
+        recorder = instrument._otel_fastpath_recorder
     except AttributeError:
         return _make_recorder(instrument)
     # What delegates to an instrument has found that instrument's recorder.
@@ -115,12 +115,8 @@ def _is_open(recorder: Any, amount: Any) -> bool:
     """Whether the recorder takes amounts now, and this one."""
     if recorder.is_refused:
         return False
-    if recorder.config is not None:
-        if COMPILED:
-            if not c_read_at(c_at(recorder.config, "_config", 0), "is_enabled", 0):
-                return False
-        elif not recorder.config["_config"].is_enabled:
-            return False
+    if recorder.config is not None and not recorder.config["_config"].is_enabled:
+        return False
     if COMPILED:
         if not c_is_amount(amount, recorder.is_signed):
             return False
@@ -222,11 +218,7 @@ class BoundSeries(Series):
         if inside and is_inside():
             return False
         recorder = self.recorder
-        if COMPILED:
-            storages = c_at(recorder.consumer, "_reader_storages", recorder.at_storages)
-        else:
-            storages = recorder.consumer["_reader_storages"]
-        if storages is not recorder.storages or not _is_open(recorder, amount):
+        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
             return False
         cells = self.cells
         if cells is None:
@@ -250,7 +242,7 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
         if context is None and not COMPILED and _context_api._RUNTIME_CONTEXT is _runtime:
             held = _variable.get().get(_SPAN_KEY)
         elif type(context) is Context:
-            held = c_at(context, _SPAN_KEY, 0) if COMPILED else context.get(_SPAN_KEY)
+            held = context.get(_SPAN_KEY)
         else:
             held = _outer_span(context)
         span = None
@@ -304,10 +296,9 @@ def _add(cell: Any, amount: Any) -> int:
             index = c_bisect(cell.bounds, amount)
         else:
             index = bisect_left(cell.boundaries, amount)
-        if (c_at(state, "_value", cell.at_value) if COMPILED else state["_value"]) is None:
+        if state["_value"] is None:
             made = [0] * (len(cell.boundaries) + 1)
-    # No other thread runs in compiled code. Who holds the lock at this moment is in the middle of something.
-    if COMPILED and cell.home is None and not c_is_locked(cell.is_locked):
+    if COMPILED and cell.home is None and c_is_alone(cell.is_locked):
         _put(cell, amount, index, made)
         return index
     with cell.lock:
@@ -336,9 +327,9 @@ def _add(cell: Any, amount: Any) -> int:
 
 
 def _put(cell: Any, amount: Any, index: Any, made: Any) -> None:
-    """The same without the lock, which is free: in compiled code, which nothing interrupts."""
+    """The same without the lock, which is free, and which nobody can take meanwhile."""
     state = cell.state
-    value = c_at(state, "_value", cell.at_value)
+    value = state["_value"]
     if cell.kind == _SUM:
         state["_value"] = (0 if value is None else value) + amount
         return
@@ -348,14 +339,12 @@ def _put(cell: Any, amount: Any, index: Any, made: Any) -> None:
     if value is None:
         value = state["_value"] = made
     counts = value
-    total = c_at(state, "_sum", cell.at_sum)
-    least, most = c_at(state, "_min", cell.at_min), c_at(state, "_max", cell.at_max)
-    state["_sum"] = total + amount
+    state["_sum"] += amount
     if cell.keeps_extremes:
         # min() and max() would be calls.
-        if amount < least:
+        if amount < state["_min"]:  # noqa: PLR1730
             state["_min"] = amount
-        if amount > most:
+        if amount > state["_max"]:  # noqa: PLR1730
             state["_max"] = amount
     counts[index] += 1
 

@@ -3,14 +3,11 @@ import cython
 
 from otel_fastpath.core._capi cimport (
     COMPILED,
-    c_at,
     c_attribute_key,
     c_bisect,
+    c_is_alone,
     c_is_amount,
-    c_is_locked,
     c_item,
-    c_read,
-    c_read_at,
 )
 from otel_fastpath.core._exemplars_c cimport _span_context, keep, measured_at
 from otel_fastpath.core._identity_c cimport REPLACED, Identity

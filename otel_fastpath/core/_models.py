@@ -159,20 +159,19 @@ def is_text(chunk: Any, kind: Any, events: Any) -> Any:
     """
     if kind == NONE:
         return False
-    # The places are those of the models of client 3.52: what is elsewhere is looked for.
     own = c_own(chunk) if COMPILED else getattr(chunk, "__dict__", None)
     if own is None:
         return False
     if kind == EVENTS:
-        name = c_at(own, "type", 6) if COMPILED else own.get("type")
+        name = own.get("type")
         return type(name) is str and name not in events
-    choices = c_at(own, "choices", 1) if COMPILED else own.get("choices")
-    if type(choices) is not list or (c_at(own, "usage", 9) if COMPILED else own.get("usage")) is not None:
+    choices = own.get("choices")
+    if type(choices) is not list or own.get("usage") is not None:
         return False
     if kind == CHAT and own.get("service_tier") is not None:
         return False
     for choice in choices:
         mine = c_own(choice) if COMPILED else getattr(choice, "__dict__", None)
-        if mine is None or (c_at(mine, "finish_reason", 2) if COMPILED else mine.get("finish_reason")):
+        if mine is None or mine.get("finish_reason"):
             return False
     return True

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _models.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_at, c_own
+from otel_fastpath.core._capi cimport COMPILED, c_own
 
 cdef object _MOST_TOKENS
 cdef int CALL

@@ -138,7 +138,7 @@ class Call:
         self.leave()
         if is_stream:
             return False
-        headers = c_read(options, "headers") if COMPILED else options.headers
+        headers = options.headers
         if type(headers) is dict and RAW in headers:
             return False
         self.answer(result)
@@ -333,8 +333,8 @@ def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
     if model is not None and not isinstance(model, str):
         model = None
     if COMPILED:
-        url = c_read(client, "_base_url")
-        key = (c_read(options, "method"), c_read(options, "url"), id(url), type(client), model)
+        url = client._base_url
+        key = (options.method, options.url, id(url), type(client), model)
     else:
         url = client._base_url
         key = (options.method, options.url, id(url), type(client), model)
@@ -391,8 +391,8 @@ def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -
 
 def _body(options: Any) -> Any:
     """The request's body, with what the caller added to it."""
-    body = c_read(options, "json_data") if COMPILED else options.json_data
+    body = options.json_data
     if type(body) is not dict:
         body = dict(body) if isinstance(body, dict) else _NO_BODY
-    extra = c_read(options, "extra_json") if COMPILED else options.extra_json
+    extra = options.extra_json
     return {**body, **extra} if isinstance(extra, dict) else body

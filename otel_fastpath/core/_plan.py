@@ -46,6 +46,7 @@ class Plan:
         "metrics",
         "only_batches",
         "processor",
+        "processor_state",
         "processors",
         "random_flag",
         "random_ids",
@@ -58,6 +59,7 @@ class Plan:
         "served",
         "span_class",
         "starts",
+        "switch",
         "tracer_class",
     )
 
@@ -71,14 +73,6 @@ class Spans:
         """Start a span in the current context; None where it would be dropped, NotImplemented where upstream must."""
         raise NotImplementedError
 
-    def is_recording(self, span: Any) -> bool:
-        """As `span.is_recording()`."""
-        raise NotImplementedError
-
-    def end(self, span: Any) -> None:
-        """As `span.end()`."""
-        raise NotImplementedError
-
 
 class Batch:
     """What queueing a span needs of a `BatchProcessor`; what may change is read from the processor.
@@ -88,10 +82,11 @@ class Batch:
         after: The `Batch` that a span is queued by after this one, or None.
     """
 
-    __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room")
+    __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room", "state")
 
     def __init__(self, processor: Any, after: Any) -> None:
         self.processor = processor
+        self.state = vars(processor)
         self.after = after
         self.queue = processor._queue
         self.append = self.queue.appendleft
@@ -106,9 +101,9 @@ def enqueue(batch: Any, span: Any) -> None:
     """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
     length = len(batch.queue) + 1
     if COMPILED:
-        in_the_way = batch.pid != c_getpid() or c_read(batch.processor, "_shutdown")
+        in_the_way = batch.pid != c_getpid() or batch.state["_shutdown"]
     else:
-        in_the_way = batch.pid != getpid() or batch.processor._shutdown
+        in_the_way = batch.pid != getpid() or batch.state["_shutdown"]
     if in_the_way or length > batch.max_queue:
         batch.processor.emit(span)
         batch.pid = batch.processor._pid

@@ -1,7 +1,7 @@
 # C types for the compiled twin of _plan.py.
 import cython
 
-from otel_fastpath.core._capi cimport COMPILED, c_getpid, c_read
+from otel_fastpath.core._capi cimport COMPILED, c_getpid
 
 cdef object faults
 cdef object getpid
@@ -30,6 +30,7 @@ cdef class Plan:
     cdef public object metrics
     cdef public bint only_batches
     cdef public object processor
+    cdef public dict processor_state
     cdef public object processors
     cdef public int random_flag
     cdef public bint random_ids
@@ -42,12 +43,11 @@ cdef class Plan:
     cdef public Plan served
     cdef public object span_class
     cdef public bint starts
+    cdef public dict switch
     cdef public object tracer_class
 
 cdef class Spans:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)
-    cdef bint is_recording(self, object span) except -1
-    cdef end(self, object span)
 
 cdef class Batch:
     cdef public Py_ssize_t max_batch
@@ -58,6 +58,7 @@ cdef class Batch:
     cdef public object append
     cdef public object queue
     cdef public Py_ssize_t room
+    cdef public dict state
 
 @cython.locals(length=Py_ssize_t, in_the_way=cython.bint)
 cdef enqueue(Batch batch, object span)

@@ -59,8 +59,7 @@ class Cell:
     Attributes:
         aggregation: Upstream's; `state` is its attributes.
         kind: One of `_metrics.KINDS`.
-        lock: The aggregation's; `acquire`, `release` and `is_locked` are its methods.
-        at_value: Where the state has the value, for the compiled core; `at_sum`, `at_min` and `at_max` likewise.
+        lock: The aggregation's; `is_locked` is its method.
         boundaries: Those of a histogram; `bounds` has them as C doubles, and is empty where they are none.
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `_metrics.OFFERS`.
@@ -75,12 +74,7 @@ class Cell:
     """
 
     __slots__ = (
-        "acquire",
         "aggregation",
-        "at_max",
-        "at_min",
-        "at_sum",
-        "at_value",
         "attributes",
         "boundaries",
         "bounds",
@@ -95,7 +89,6 @@ class Cell:
         "lock",
         "match",
         "offers",
-        "release",
         "reservoir",
         "reservoir_lock",
         "reservoir_state",
@@ -109,7 +102,7 @@ class Recorder:
     Attributes:
         consumer: The attributes of upstream's consumer.
         kind: The class of the instrument.
-        storages: What the consumer had for its readers; `at_storages` is where, for the compiled core.
+        storages: What the consumer had for its readers.
         config: The attributes of what says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
         samples: One of `_metrics.SAMPLES`.
@@ -124,7 +117,6 @@ class Recorder:
     """
 
     __slots__ = (
-        "at_storages",
         "bytes",
         "config",
         "consumer",

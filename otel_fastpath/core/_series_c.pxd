@@ -1,11 +1,6 @@
 # C types for the compiled twin of _series.py.
 cdef class Cell:
-    cdef public object acquire
     cdef public object aggregation
-    cdef public Py_ssize_t at_max
-    cdef public Py_ssize_t at_min
-    cdef public Py_ssize_t at_sum
-    cdef public Py_ssize_t at_value
     cdef public object attributes
     cdef public tuple boundaries
     cdef public bytes bounds
@@ -20,14 +15,12 @@ cdef class Cell:
     cdef public object lock
     cdef public object match
     cdef public int offers
-    cdef public object release
     cdef public object reservoir
     cdef public object reservoir_lock
     cdef public dict reservoir_state
     cdef public dict state
 
 cdef class Recorder:
-    cdef public Py_ssize_t at_storages
     cdef public Py_ssize_t bytes
     cdef public dict config
     cdef public dict consumer

@@ -266,7 +266,7 @@ class SpanState(EventsState):
                 metrics()
             plan = self.plan
             processor = plan.processor
-            current = c_read(processor, "_span_processors") if COMPILED else processor._span_processors
+            current = plan.processor_state["_span_processors"]
             flags = self.trace_flags
             if not plan.only_batches or current is not plan.processors or flags >= REPLACED:
                 done = _ANNOUNCED
@@ -279,7 +279,7 @@ class SpanState(EventsState):
                 batch = plan.first_batch
                 while batch is not None:
                     # What `enqueue` does, without the call.
-                    if COMPILED or len(batch.queue) >= batch.room or batch.pid != getpid() or batch.processor._shutdown:
+                    if COMPILED or len(batch.queue) >= batch.room or batch.pid != getpid() or batch.state["_shutdown"]:
                         enqueue(batch, self)
                     else:
                         batch.append(self)

@@ -107,7 +107,7 @@ def start_span(
             outer = None if current is _OUTERMOST else _get(current, _SPAN_KEY)
         else:
             outer = _outer_span(context)
-        is_on = _is_on(plan, tracer) if plan.config is None else plan.config.is_enabled
+        is_on = _is_on(plan, tracer) if plan.switch is None else plan.switch["is_enabled"]
     parent = trace_id = own = metrics = None
     if outer is None:
         flags, rule, state = plan.random_flag, plan.root, DEFAULT_TRACE_STATE
@@ -134,7 +134,7 @@ def start_span(
             return _GIVEN_UP
         span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
     else:
-        processors = c_read(plan.processor, "_span_processors") if COMPILED else plan.processor._span_processors
+        processors = plan.processor_state["_span_processors"]
         if processors is not plan.processors:
             plan = _make_plan(tracer)  # processors were added
             if plan is None:
@@ -272,20 +272,6 @@ class KeptSpans(Spans):
         span = start_span(tracer, name, None, kind, attributes, (), start, True, True, True)  # noqa: FBT003  # as upstream
         return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
-    def is_recording(self, span: Any) -> bool:
-        """Without a look-up, where nobody put a method of the same name on the span."""
-        if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
-            own: Any = span
-            return own._end_time is None
-        return span.is_recording()  # type: ignore[no-any-return]
-
-    def end(self, span: Any) -> None:
-        """Likewise."""
-        if COMPILED and isinstance(span, SpanState) and c_is_bare(span):
-            SpanState.end(span)
-        else:
-            span.end()
-
 
 def _is_dropped_below(plan: Any, outer: Any) -> bool:
     """Whether children of a span that is not of this core are dropped; False: not for certain."""
@@ -302,7 +288,7 @@ def _is_dropped_below(plan: Any, outer: Any) -> bool:
 def _plan_of(tracer: Any) -> Any:
     """The tracer's plan; None where upstream must start the span."""
     try:
-        plan = c_read(tracer, "_otel_fastpath_plan") if COMPILED else tracer._otel_fastpath_plan
+        plan = tracer._otel_fastpath_plan
     except AttributeError:
         return _make_plan(tracer)
     # What delegates to a tracer has found that tracer's plan.
@@ -311,9 +297,9 @@ def _plan_of(tracer: Any) -> Any:
 
 def _is_on(plan: Any, tracer: Any) -> Any:
     """Whether the tracer was not disabled."""
-    if plan.config is None:
+    if plan.switch is None:
         return tracer._is_enabled()
-    return c_read(plan.config, "is_enabled") if COMPILED else plan.config.is_enabled
+    return plan.switch["is_enabled"]
 
 
 def _outer_span(context: Any) -> Any:

@@ -5,13 +5,11 @@ from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport (
     COMPILED,
     c_current,
-    c_is_bare,
     c_is_global,
     c_item,
     c_low_64_bits,
     c_new_instance,
     c_now,
-    c_read,
 )
 from otel_fastpath.core._plan_c cimport Plan, Spans
 from otel_fastpath.core._identity_c cimport FLAGS, INVALID, REPLACED, Identity
@@ -51,8 +49,7 @@ cdef object _make_plan
 cdef _outer_span(object context)
 
 cdef class KeptSpans(Spans):
-    @cython.locals(own=SpanState)
-    cdef bint is_recording(self, object span) except -1
+    pass
 
 @cython.locals(plan=Plan)
 cdef Plan _plan_of(object tracer)

@@ -128,7 +128,6 @@ class Planner:
         recorder.kind = type(instrument)
         recorder.consumer = vars(consumer)
         recorder.storages = storages
-        recorder.at_storages = _place(recorder.consumer, "_reader_storages")
         recorder.config = None if config is None else vars(config)
         if config is not None:
             # An instance whose dict was asked for once is read by it.
@@ -223,11 +222,9 @@ class Planner:
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
         cell.aggregation, cell.state = aggregation, vars(aggregation)
-        cell.at_value, cell.at_sum = _place(cell.state, "_value"), _place(cell.state, "_sum")
-        cell.at_min, cell.at_max = _place(cell.state, "_min"), _place(cell.state, "_max")
         cell.kind = self._hot.KINDS[_KINDS[type(aggregation)]]
         cell.lock = aggregation._lock
-        cell.acquire, cell.release, cell.is_locked = cell.lock.acquire, cell.lock.release, cell.lock.locked
+        cell.is_locked = cell.lock.locked
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
         cell.bounds = _doubles(cell.boundaries)
@@ -246,11 +243,6 @@ class Planner:
             cell.buckets = [None] * reservoir._size
             cell.reservoir_lock, cell.is_reservoir_locked = reservoir._lock, reservoir._lock.locked
         return cell
-
-
-def _place(attributes: dict[str, Any], name: str) -> int:
-    """The place of an attribute among those of its instance; any where it is none of them."""
-    return list(attributes).index(name) if name in attributes else 0
 
 
 def _has(storage: Any, instrument: Any) -> bool:

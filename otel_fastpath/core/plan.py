@@ -192,6 +192,8 @@ class Planner:
         plan.dropped_class = self._dropped_class
         plan.tracer_class = type(tracer)
         plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
+        # Looked into at each start: the instance's own dict, where the field is.
+        plan.switch = None if plan.config is None else vars(plan.config)
         plan.resource = tracer.resource
         plan.scope = tracer._instrumentation_scope
         plan.info = tracer.instrumentation_info
@@ -204,6 +206,7 @@ class Planner:
         self._plan_sampling(plan, tracer.sampler)
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = processor
+        plan.processor_state = vars(processor)
         plan.processors = processor._span_processors
         plan.served = None
         plan.starts = True
