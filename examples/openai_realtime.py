@@ -48,8 +48,8 @@ def main() -> None:
 
     with serve(answer, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        url: Any = f"http://127.0.0.1:{server.socket.getsockname()[1]}/v1"
-        with openai.OpenAI(base_url=url, api_key="sk-example") as client:
+        url: Any = f"ws://127.0.0.1:{server.socket.getsockname()[1]}/v1"
+        with openai.OpenAI(websocket_base_url=url, api_key="sk-example") as client:
             talk(client)
 
     for span in exporter.get_finished_spans():

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import logging
 import os
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from otel_fastpath import core as cores
 from otel_fastpath import wrong_settings
 from otel_fastpath.core import faults
 from otel_fastpath.instrumentor import FastpathInstrumentor
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 # With OTEL_FASTPATH_EXTENSION=require a silent fallback to the pure core must not look green.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
@@ -137,3 +145,19 @@ def modules(tmp_path, monkeypatch):
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
             del sys.modules[name]
+
+
+@pytest.fixture
+def releases_of_the_examples():
+    """Skips the test where the examples have other releases than they ask for, as with the lowest of the package's."""
+    groups = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    for text in groups["example"]:
+        asked = Requirement(text)
+        if asked.marker is not None and not asked.marker.evaluate():
+            continue
+        try:
+            found = importlib.metadata.version(asked.name)
+        except importlib.metadata.PackageNotFoundError:
+            found = None
+        if found is None or not asked.specifier.contains(found, prereleases=True):
+            pytest.skip(f"the examples ask for {text}, here is {found or 'none'}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from otel_fastpath.core import faults, hot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from opentelemetry.metrics import Counter, Histogram, UpDownCounter, _Gauge
 
     from otel_fastpath.core._bound import BoundCounter, BoundGauge, BoundHistogram
@@ -43,13 +42,15 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     Raises:
         TypeError: The instrument has none of the three verbs: an observable one.
     """
+    # What is no mapping is wrong: the instrument's own method says so, at each call.
+    kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
     try:
-        made: BoundInstrument = _bound(hot("_bound"), instrument, None if attributes is None else dict(attributes))
+        made: BoundInstrument = _bound(hot("_bound"), instrument, kept)
     except TypeError:
         raise
     except Exception as error:
         faults.absorb("bind", error)
-        made = _plainly(instrument, None if attributes is None else dict(attributes))
+        made = _plainly(instrument, kept)
     return made
 
 

@@ -164,7 +164,7 @@ class Planner:
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None where it cannot be known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
-        if recorder is None or recorder.is_refused or not _is_plain(attributes or {}):
+        if recorder is None or recorder.is_refused or not _is_plain({} if attributes is None else attributes):
             return None
         series = self._hot.BoundSeries()
         series.recorder, series.attributes, series.cells = recorder, attributes, None
@@ -254,10 +254,12 @@ def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
     return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
 
 
-def _is_plain(attributes: dict[str, Any]) -> bool:
+def _is_plain(attributes: Any) -> bool:
     """Whether upstream keeps these attributes as they are, and says nothing about them."""
-    return all(type(key) is str and key for key in attributes) and all(
-        type(value) in {str, int, float, bool} for value in attributes.values()
+    return (
+        type(attributes) is dict
+        and all(type(key) is str and key for key in attributes)
+        and all(type(value) in {str, int, float, bool} for value in attributes.values())
     )
 
 

@@ -206,6 +206,7 @@ def wait_for_log(tmp_path, name):
         time.sleep(0.02)
 
 
+@pytest.mark.usefixtures("releases_of_the_examples")
 def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
     """From nothing to a table, a picture and a JSON whose figures fit the requests that were sent."""
     process = start_demo("--rounds", "2", "--requests", "100")

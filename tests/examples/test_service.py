@@ -92,6 +92,7 @@ def test_faults_are_served_as_faults(shop):
     assert shop.get("/nowhere").status_code == 404
 
 
+@pytest.mark.usefixtures("releases_of_the_examples")
 def test_the_explicit_way_sends_telemetry(processes, settings, receiver):
     """With otel-fastpath instrumented in the lifespan, the spans of all three libraries arrive when it stops."""
     service = start_service(processes, "explicit", settings, receiver)

@@ -15,6 +15,7 @@ pytest.importorskip("httpx", reason="httpx is not installed")
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.usefixtures("releases_of_the_examples")
 def test_the_table_of_a_running_service():
     """Each kind of failure is in the table once per request that had it, with its place; and so say the spans."""
     done = subprocess.run(

@@ -83,6 +83,31 @@ def test_no_attributes(reader, meter):
     assert points(reader) == [({}, -1)]
 
 
+@pytest.mark.parametrize("attributes", ["route", 5, [("route", "/a")]])
+@pytest.mark.usefixtures("instrumented")
+def test_attributes_that_are_no_mapping_are_upstreams_to_judge(reader, meter, no_faults, attributes):
+    """Each call gives or raises what the instrument's own gives; binding itself raises nothing."""
+
+    def outcome(call):
+        try:
+            return call()
+        except Exception as error:
+            return type(error), str(error)
+
+    bound = otel_fastpath.bind(meter.create_counter("bound"), attributes)
+    counter = meter.create_counter("own")
+    assert [outcome(lambda: bound.add(2)) for _ in range(3)] == [outcome(lambda: counter.add(2, attributes))] * 3
+    for _ in range(2):
+        outcome(lambda: counter.add(2, attributes))
+    found = [
+        (metric.name, [(dict(point.attributes), point.value) for point in metric.data.data_points])
+        for of_resource in getattr(reader.get_metrics_data(), "resource_metrics", ())
+        for metric in of_resource.scope_metrics[0].metrics
+    ]
+    assert [points for name, points in found if name == "bound"] == [points for name, points in found if name == "own"]
+    assert no_faults.counts() == {}
+
+
 def test_an_observable_instrument_cannot_be_bound(meter):
     """It has nothing to call."""
     with pytest.raises(TypeError, match="not a synchronous instrument"):
