@@ -31,7 +31,7 @@ test-all:
 # project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are those of the lock's releases: where the
 # environment has others, tests/budget/test_ours.py skips them and says which.
 # Old releases use what newer ones of others deprecate, which is no fault there.
-WARNINGS_lowest := -W ignore::DeprecationWarning
+WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
 .PHONY: test-newest test-lowest
 test-newest test-lowest: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
 test-newest test-lowest: test-%: setup
