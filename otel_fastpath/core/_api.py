@@ -13,14 +13,24 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._scope import (
+    Manner,
+    Scope,
+    Switch,
+    add_frames,
+    attach,
+    decorate,
+    detach,
+    filled,
+    is_inert,
+    patching,
+)
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._scope import *
 
 _context_globals = vars(_context_api)
 _trace_globals = vars(_trace_api)

@@ -1,17 +1,5 @@
 # C types for the compiled twin of _api.py.
 from otel_fastpath.core._capi cimport COMPILED, c_get, c_set, c_value
-from otel_fastpath.core._scope_c cimport (
-    Manner,
-    Scope,
-    Switch,
-    add_frames,
-    attach,
-    decorate,
-    detach,
-    filled,
-    is_inert,
-    patching,
-)
 
 cdef object faults
 cdef object _context_api

@@ -17,6 +17,8 @@ from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._identity import Dropped
+from otel_fastpath.core._scope import attach, restore
 from otel_fastpath.core.failure import described, tell
 from otel_fastpath.core.outcome import absorbed
 
@@ -28,9 +30,6 @@ __all__ = ["_start", "is_suppressed"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._identity import *
-    from otel_fastpath.core._scope import *
 
 _BEGINNING = "the beginning of a wrapped call"
 _END = "the end of a wrapped call"

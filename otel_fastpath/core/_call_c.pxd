@@ -3,9 +3,7 @@ import cython
 
 from otel_fastpath.core._bound_c cimport BoundHistogram
 from otel_fastpath.core._capi cimport COMPILED, c_current, c_has_more
-from otel_fastpath.core._identity_c cimport Dropped
 from otel_fastpath.core._plan_c cimport Spans
-from otel_fastpath.core._scope_c cimport attach, restore
 
 cdef object _context_api
 cdef object _trace_api

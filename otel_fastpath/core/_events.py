@@ -13,6 +13,8 @@ from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._attributes import LEAVE, clean_mapping, made
+from otel_fastpath.core._identity import Identity
 from otel_fastpath.core.stack import is_standard, snapshot, under
 
 if TYPE_CHECKING:
@@ -23,9 +25,6 @@ __all__ = ["EventState", "EventsState"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._attributes import *
-    from otel_fastpath.core._identity import *
 
 _LEN_IS_A_CALL = version_info < (3, 11)
 _sdk_globals = vars(_sdk_trace)

@@ -1,7 +1,6 @@
 # C types for the compiled twin of _events.py.
 import cython
 
-from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport COMPILED, c_is_global, c_new_instance, c_now
 from otel_fastpath.core._identity_c cimport Identity
 from otel_fastpath.core._plan_c cimport Plan

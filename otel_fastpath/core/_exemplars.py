@@ -26,8 +26,6 @@ __all__ = ["_span_context", "keep", "measured_at"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._series import *
 
 _instrument_globals = vars(_sdk_instruments)
 _now = _instrument_globals["time_ns"]

@@ -18,6 +18,12 @@ from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._exemplars import _span_context, keep, measured_at
+from otel_fastpath.core._identity import REPLACED, Identity
+from otel_fastpath.core._scope import Switch, is_inert, patching
+from otel_fastpath.core._series import Series
+from otel_fastpath.core._start import _outer_span
+from otel_fastpath.core.attribute_sets import Known
 from otel_fastpath.core.reentry import hold_locks, inside, is_inside
 from otel_fastpath.core.reentry import record as record_upstream
 
@@ -26,12 +32,6 @@ if TYPE_CHECKING:
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._exemplars import *
-    from otel_fastpath.core._identity import *
-    from otel_fastpath.core._scope import *
-    from otel_fastpath.core._series import *
-    from otel_fastpath.core._start import *
 
 # The current context's variable, read directly where the runtime context is upstream's own.
 _is_usual = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext

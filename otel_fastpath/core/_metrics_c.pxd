@@ -9,11 +9,8 @@ from otel_fastpath.core._capi cimport (
     c_is_amount,
     c_item,
 )
-from otel_fastpath.core._exemplars_c cimport _span_context, keep, measured_at
-from otel_fastpath.core._identity_c cimport REPLACED, Identity
-from otel_fastpath.core._scope_c cimport Switch, is_inert, patching
+from otel_fastpath.core._identity_c cimport Identity
 from otel_fastpath.core._series_c cimport Cell, Recorder, Series
-from otel_fastpath.core._start_c cimport _outer_span
 
 cdef object _context_api
 cdef object _runtime
@@ -24,6 +21,7 @@ cdef object get_current
 cdef object Measurement
 cdef object _SPAN_KEY
 cdef object faults
+cdef object Known
 cdef object hold_locks
 cdef dict inside
 cdef object is_inside

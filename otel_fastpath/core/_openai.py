@@ -19,6 +19,10 @@ from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._bound import BoundHistogram
+from otel_fastpath.core._call import _start, is_suppressed
+from otel_fastpath.core._models import is_count, read, read_body
+from otel_fastpath.core._scope import restore
 from otel_fastpath.core.failure import named
 from otel_fastpath.core.genai import (
     CONVERSATION,
@@ -41,12 +45,6 @@ __all__ = ["Call", "attach"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._bound import *
-    from otel_fastpath.core._call import *
-    from otel_fastpath.core._models import *
-    from otel_fastpath.core._scope import restore
-    from otel_fastpath.core._targets import *
 
 _ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
 _NO_BODY: dict[str, Any] = {}

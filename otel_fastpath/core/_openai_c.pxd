@@ -2,10 +2,7 @@
 import cython
 
 from otel_fastpath.core._bound_c cimport BoundHistogram
-from otel_fastpath.core._call_c cimport _start, is_suppressed
 from otel_fastpath.core._capi cimport COMPILED, c_context_with, c_get, c_is_global, c_perf_counter, c_set
-from otel_fastpath.core._models_c cimport is_count, read, read_body
-from otel_fastpath.core._scope_c cimport restore
 from otel_fastpath.core._targets_c cimport Calls, Series, Target
 
 cdef object perf_counter

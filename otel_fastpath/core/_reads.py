@@ -9,6 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._models import is_text
+from otel_fastpath.core._openai import attach
+from otel_fastpath.core._scope import restore
 from otel_fastpath.core.genai import NONE
 from otel_fastpath.core.outcome import given_up
 
@@ -17,10 +20,6 @@ if TYPE_CHECKING:
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._models import *
-    from otel_fastpath.core._openai import *
-    from otel_fastpath.core._scope import restore
 
 _PLACE = "a chunk of an OpenAI stream"
 

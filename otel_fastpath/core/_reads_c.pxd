@@ -3,9 +3,7 @@ import cython
 
 from otel_fastpath.core._capi cimport COMPILED, c_perf_counter
 from otel_fastpath.core._bound_c cimport BoundHistogram
-from otel_fastpath.core._models_c cimport is_text
-from otel_fastpath.core._openai_c cimport Call, attach
-from otel_fastpath.core._scope_c cimport restore
+from otel_fastpath.core._openai_c cimport Call
 
 cdef object perf_counter
 cdef object faults

@@ -21,6 +21,7 @@ from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._identity import Dropped
 from otel_fastpath.core.stack import record_under
 
 # What `_api` and `_start` take from here; their compiled twins take it by `cimport`.
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 # In the compiled twin COMPILED is a constant 1 of the .pxd, which also defines the c_ functions: the C API for what is
 # a chain of calls in Python.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._identity import *
 # The current context's variable, used directly where the runtime context is upstream's own: two Python calls fewer.
 _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext

@@ -2,7 +2,6 @@
 import cython
 from otel_fastpath.core._attach cimport c_attach, c_detach
 from otel_fastpath.core._capi cimport COMPILED, c_is_global
-from otel_fastpath.core._identity_c cimport Dropped
 
 cdef object _context_api
 cdef object Context

@@ -23,6 +23,10 @@ from opentelemetry.sdk.trace import Span as _StockSpan
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._attributes import LEAVE, clean_mapping, frozen, made
+from otel_fastpath.core._events import EventsState
+from otel_fastpath.core._identity import REPLACED
+from otel_fastpath.core._plan import enqueue
 from otel_fastpath.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -33,11 +37,6 @@ __all__ = ["SpanState"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._attributes import *
-    from otel_fastpath.core._events import *
-    from otel_fastpath.core._identity import *
-    from otel_fastpath.core._plan import *
 
 _LEN_IS_A_CALL = version_info < (3, 11)
 # How far the end of a span has come, each said before what can fail.

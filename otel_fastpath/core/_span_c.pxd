@@ -1,11 +1,9 @@
 # C types for the compiled twin of _span.py.
 import cython
 
-from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, frozen, made
 from otel_fastpath.core._capi cimport COMPILED, c_covers, c_is_global, c_now, c_put, c_put_plain
 from otel_fastpath.core._events_c cimport EventsState
-from otel_fastpath.core._identity_c cimport REPLACED
-from otel_fastpath.core._plan_c cimport Batch, Plan, enqueue
+from otel_fastpath.core._plan_c cimport Batch, Plan
 
 cdef object _sdk_trace
 cdef object _now

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.core._summary import Summary
+
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._summary import *
 
 # A longer text is cut here before it is read.
 LONGEST = 8192

@@ -21,6 +21,9 @@ from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.core._attributes import LEAVE, clean_mapping, made
+from otel_fastpath.core._identity import FLAGS, INVALID, Identity
+from otel_fastpath.core._plan import Spans
 from otel_fastpath.core.rules import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 
 if TYPE_CHECKING:
@@ -31,11 +34,6 @@ __all__ = ["_outer_span", "start_span"]
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._attributes import *
-    from otel_fastpath.core._identity import *
-    from otel_fastpath.core._plan import *
-    from otel_fastpath.core._span import *
 
 # The current context's variable, read directly where the runtime context is upstream's own.
 _context_globals = vars(_context_api)

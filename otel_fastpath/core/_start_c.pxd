@@ -1,7 +1,6 @@
 # C types for the compiled twin of _start.py.
 import cython
 
-from otel_fastpath.core._attributes_c cimport LEAVE, clean_mapping, made
 from otel_fastpath.core._capi cimport (
     COMPILED,
     c_current,
@@ -12,7 +11,7 @@ from otel_fastpath.core._capi cimport (
     c_now,
 )
 from otel_fastpath.core._plan_c cimport Plan, Spans
-from otel_fastpath.core._identity_c cimport FLAGS, INVALID, REPLACED, Identity
+from otel_fastpath.core._identity_c cimport Identity
 from otel_fastpath.core._span_c cimport SpanState
 
 cdef object getrandbits

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.core import faults
+from otel_fastpath.core._scope import Manner, Scope, Switch, filled, is_inert, patching
+from otel_fastpath.core._start import start_span
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
 
 # In the compiled twin COMPILED is a constant 1 of `_capi.pxd`.
 globals().setdefault("COMPILED", False)
-if not COMPILED:
-    from otel_fastpath.core._scope import *
-    from otel_fastpath.core._start import *
 
 _INTERNAL = SpanKind.INTERNAL
 

@@ -2,8 +2,7 @@
 import cython
 
 from otel_fastpath.core._capi cimport COMPILED
-from otel_fastpath.core._scope_c cimport Manner, Scope, Switch, filled, is_inert, patching
-from otel_fastpath.core._start_c cimport start_span
+from otel_fastpath.core._scope_c cimport Manner, Scope
 
 cdef object faults
 cdef object _INTERNAL

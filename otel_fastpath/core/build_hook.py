@@ -2,6 +2,9 @@
 
 OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. Each module is compiled by a process of
 its own, one for each processor at a time; an editable install compiles again only what has changed.
+
+A hot module imports others as any module does. What is compiled is a copy of it, line for line, in which such an import
+takes the other's compiled twin, so that a call from one to the other is a call in C.
 """
 
 from __future__ import annotations
@@ -56,6 +59,12 @@ if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED
 FLAGS = ["-g0", "-O2"]
 # Annotations are for mypy: as C types they would reject what the pure twin accepts.
 DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+# An import of one hot module by another.
+_HOT_IMPORT = re.compile(
+    rf"^from (otel_fastpath\.core\.(?:{'|'.join(Path(each).stem for each in EXTENSIONS.values())})) import ",
+    re.MULTILINE,
+)
+_SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".c", ".h"}
 # What a module takes from others when it is compiled.
 _TAKEN = re.compile(
     rb"^(?:from (otel_fastpath[\w.]+) cimport|include \"([^\"]+)\"|# ?include \"(\w+\.h)\")", re.MULTILINE
@@ -148,16 +157,31 @@ def _digest(root: Path, name: str, source: str) -> str:
         digest.update(path.name.encode() + text)
         for module, *included in _TAKEN.findall(text):
             if module:
-                waiting.append((root / Path(*module.decode().split("."))).with_suffix(".pxd"))
+                taken = root / Path(*module.decode().removesuffix("_c").split("."))
+                # An import takes the twin's types, which a `cimport` names.
+                waiting += [taken.with_suffix(".pxd"), taken.with_name(f"{taken.name}_c.pxd")]
             waiting += [path.parent / each.decode() for each in included if each]
     return digest.hexdigest()[:16]
 
 
 def _compile_apart(root: Path, name: str, path: Path) -> str:
     """Compile a module in a process of its own; what the compilers said where that failed."""
-    command = [sys.executable, __file__, name, str(path)]
+    command = [sys.executable, __file__, name, str(path.absolute())]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     return "" if ran.returncode == 0 else f"{ran.stdout}{ran.stderr}" or "unknown error"
+
+
+def write_sources(root: Path, folder: Path) -> None:
+    """Write what is compiled to a folder, as the package stands in the project."""
+    for path in Path(root, "otel_fastpath").rglob("*"):
+        if path.suffix not in _SUFFIXES:
+            continue
+        target = folder / path.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text(encoding="utf-8")
+        if path.relative_to(root).as_posix() in EXTENSIONS.values():
+            text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text)
+        target.write_text(text, encoding="utf-8")
 
 
 def compile_extension(name: str, path: Path) -> None:
@@ -170,9 +194,13 @@ def compile_extension(name: str, path: Path) -> None:
     command.cython_directives = DIRECTIVES
     command.cython_c_in_temp = True
     with tempfile.TemporaryDirectory() as scratch:
-        command.build_lib = command.build_temp = scratch
+        write_sources(Path.cwd(), Path(scratch))
+        command.build_lib = command.build_temp = str(Path(scratch, "built"))
         command.ensure_finalized()
+        here = Path.cwd()
+        os.chdir(scratch)
         command.run()
+        os.chdir(here)
         # In one step: another build may be looking for it.
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(Path(command.get_ext_fullpath(name)).read_bytes())

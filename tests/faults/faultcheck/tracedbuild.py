@@ -30,6 +30,8 @@ def build(repository: Path, folder: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     target = folder / PACKAGE
     _copy_sources(repository / PACKAGE, target)
+    # Apart from the package: what is compiled is no module that Python can import.
+    hook.write_sources(repository, folder / "sources")
     outdated = {}
     for name, source in (hook.EXTENSIONS | hook.ALONE).items():
         module = Path(folder, *name.split(".")).with_suffix("")
@@ -84,7 +86,7 @@ def _compile(sources: dict[str, str], folder: Path) -> None:
     command.parallel = 2
     command.force = True
     command.ensure_finalized()
-    os.chdir(folder)
+    os.chdir(folder / "sources")
     command.run()
 
 
