@@ -60,14 +60,12 @@ FLAGS = ["-g0", "-O2"]
 # Annotations are for mypy: as C types they would reject what the pure twin accepts.
 DIRECTIVES = {"language_level": "3", "annotation_typing": False}
 # An import of one hot module by another.
-_HOT_IMPORT = re.compile(
-    rf"^from (otel_fastpath\.core\.(?:{'|'.join(Path(each).stem for each in EXTENSIONS.values())})) import ",
-    re.MULTILINE,
-)
+_HOT = "|".join(each.removesuffix(".py").replace("/", r"\.") for each in EXTENSIONS.values() if each.endswith(".py"))
+_HOT_IMPORT = re.compile(rf"^from ({_HOT}) import ", re.MULTILINE)
 _SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".c", ".h"}
 # What a module takes from others when it is compiled.
 _TAKEN = re.compile(
-    rb"^(?:from (otel_fastpath[\w.]+) cimport|include \"([^\"]+)\"|# ?include \"(\w+\.h)\")", re.MULTILINE
+    rb"^(?:from (otel_fastpath[\w.]+) c?import|include \"([^\"]+)\"|# ?include \"(\w+\.h)\")", re.MULTILINE
 )
 
 

@@ -57,9 +57,15 @@ def project(hook, monkeypatch, tmp_path):
     (core / "_first_c.pxd").write_text("cdef class First:\n    pass\n")
     (core / "_second.py").write_text("SECOND = 2\n")
     (core / "_second_c.pxd").write_text("from otel_fastpath.core._first_c cimport First\n")
+    (core / "_fourth.py").write_text("from otel_fastpath.core._second import (\n    SECOND,\n)\n")
     (core / "_third_c.pyx").write_text('include "_part.pxi"\n')
     (core / "_part.pxi").write_text("PART = 3\n")
-    sources = {"_first_c": "_first.py", "_second_c": "_second.py", "_third_c": "_third_c.pyx"}
+    sources = {
+        "_first_c": "_first.py",
+        "_second_c": "_second.py",
+        "_third_c": "_third_c.pyx",
+        "_fourth_c": "_fourth.py",
+    }
     monkeypatch.setattr(hook, "ALONE", {})
     # Cython is there while building only.
     monkeypatch.setattr(hook, "version_of", lambda name: f"{name} 3")
@@ -96,14 +102,14 @@ def project(hook, monkeypatch, tmp_path):
     [
         (None, []),
         ("_first.py", ["_first_c"]),
-        ("_second_c.pxd", ["_second_c"]),
-        ("_first_c.pxd", ["_first_c", "_second_c"]),
+        ("_second_c.pxd", ["_fourth_c", "_second_c"]),
+        ("_first_c.pxd", ["_first_c", "_fourth_c", "_second_c"]),
         ("_part.pxi", ["_third_c"]),
     ],
 )
 def test_only_what_has_changed_is_compiled_again(project, changed, compiled):
     """A module's own source, its C types, those that it takes from others, and what it includes."""
-    assert project() == ["_first_c", "_second_c", "_third_c"]
+    assert project() == ["_first_c", "_fourth_c", "_second_c", "_third_c"]
     assert project(changed) == compiled
 
 
@@ -112,3 +118,21 @@ def test_a_module_that_must_compile_and_does_not_is_an_error_that_names_it(hook,
     monkeypatch.setattr(hook, "_compile_apart", lambda root, name, path: "no room left")  # noqa: ARG005
     with pytest.raises(RuntimeError, match=r"otel_fastpath\.core\._first_c could not be compiled:\nno room left"):
         project()
+
+
+def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
+    """An import of a hot module takes its twin; every other line is as it was, where it was."""
+    project, folder = tmp_path / "project", tmp_path / "sources"
+    first, second = list(hook.EXTENSIONS.values())[:2]
+    (project / first).parent.mkdir(parents=True)
+    taken = second.removesuffix(".py").replace("/", ".")
+    text = f"import os\nfrom {taken} import (\n    ONE,\n)\n\nfrom otel_fastpath.lazy import lazy\n"
+    for each in (first, first.replace("/_", "/cold_")):
+        (project / each).parent.mkdir(parents=True, exist_ok=True)
+        (project / each).write_text(text)
+    hook.write_sources(project, folder)
+
+    assert (folder / first).read_text() == text.replace(
+        f"from {taken} import", f"from cython.cimports.{taken}_c import"
+    )
+    assert (folder / first.replace("/_", "/cold_")).read_text() == text
