@@ -60,16 +60,16 @@ _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain els
 
 
 def attach(context: Any) -> Any:
-    """Make a context the current one; gives what `restore` takes, or None."""
-    if COMPILED:
-        if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-            return c_set(_variable, context)
-    elif _context_api._RUNTIME_CONTEXT is _runtime:
-        return _variable.set(context)
+    """Make a context the current one; gives what `restore` takes, or None. Never raises."""
     try:
+        if COMPILED:
+            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+                return c_set(_variable, context)
+        elif _context_api._RUNTIME_CONTEXT is _runtime:
+            return _variable.set(context)
         return (_context_api.attach(context),)
     except Exception as fault:
-        # It is not upstream's own runtime context.
+        # Such as a runtime context that is not upstream's own.
         faults.report("making a context the current one", fault)
         return None
 
@@ -122,11 +122,7 @@ class Call:
         token = self._token
         if token is not None:
             self._token = None
-            try:
-                restore(token)
-            except Exception as fault:
-                faults.report(_END, fault)
-                restore(token)
+            restore(token)
 
     def received(self, result: Any, options: Any, is_stream: Any) -> Any:
         """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""

@@ -1,6 +1,6 @@
 """What stands in the place of the iterator that a stream of OpenAI's client reads. Compiled as `_reads_c`.
 
-Flat: this is what a chunk costs.
+Flat: this is what a chunk costs. Nothing that stands around the client's own call raises: see `core.outcome`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from otel_fastpath.core._models import is_text
 from otel_fastpath.core._openai import attach
 from otel_fastpath.core._scope import restore
 from otel_fastpath.core.genai import NONE
-from otel_fastpath.core.outcome import given_up
 
 if TYPE_CHECKING:
     from otel_fastpath.core._capi import *
@@ -58,11 +57,12 @@ class Reading:
             self._call.abandon()
 
     def _took(self, chunk: Any) -> None:
-        """Read a chunk and measure it."""
-        now = c_perf_counter() if COMPILED else perf_counter()
+        """Read a chunk and measure it. Never raises."""
         call = self._call
         outcome = None
+        now = self._last
         try:
+            now = c_perf_counter() if COMPILED else perf_counter()
             if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips
@@ -93,38 +93,21 @@ class Reads(Reading):
         call = self._call
         if call.is_over:
             return next(self._inner)
-        token = None
-        try:
-            token = attach(call.context)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        token = attach(call.context)
         self.is_reading = True
         try:
             chunk = next(self._inner)
         except StopIteration:
-            try:
-                call.end()
-            except Exception as fault:
-                given_up(_PLACE, call, fault)
+            call.end()
             raise
         except BaseException as error:
-            try:
-                call.fail(error)
-            except Exception as fault:
-                given_up(_PLACE, call, fault)
+            call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                try:
-                    restore(token)
-                except Exception as fault:
-                    faults.report(_PLACE, fault)
-                    restore(token)
-        try:
-            self._took(chunk)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+                restore(token)
+        self._took(chunk)
         return chunk
 
 
@@ -140,36 +123,19 @@ class AsyncReads(Reading):
         call = self._call
         if call.is_over:
             return await self._inner.__anext__()
-        token = None
-        try:
-            token = attach(call.context)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        token = attach(call.context)
         self.is_reading = True
         try:
             chunk = await self._inner.__anext__()
         except StopAsyncIteration:
-            try:
-                call.end()
-            except Exception as fault:
-                given_up(_PLACE, call, fault)
+            call.end()
             raise
         except BaseException as error:
-            try:
-                call.fail(error)
-            except Exception as fault:
-                given_up(_PLACE, call, fault)
+            call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                try:
-                    restore(token)
-                except Exception as fault:
-                    faults.report(_PLACE, fault)
-                    restore(token)
-        try:
-            self._took(chunk)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+                restore(token)
+        self._took(chunk)
         return chunk

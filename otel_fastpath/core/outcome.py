@@ -9,7 +9,6 @@ the context that the host had.
 from __future__ import annotations
 
 import functools
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.core import faults
@@ -66,24 +65,15 @@ def absorbed(place: str, call: Any, error: BaseException) -> None:
     raise error
 
 
-def given_up(place: str, call: Any, fault: Exception) -> None:
-    """In an `except` clause around the end of a call: report the fault, and restore the context that the host had.
-
-    Args:
-        place: What failed, as `faults.report` takes it.
-        call: What of its telemetry is not told by now is lost; None: it was not begun.
-        fault: What was raised.
-    """
-    faults.report(place, fault)
-    if call is not None:
-        guarded(place, call.leave)
-
-
 def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
-    """Put back the value of a context variable.
+    """Put back the value of a context variable. Never raises.
 
     A coroutine may be closed in another context than the one that it ran in, by whoever collects it: there is nothing
     to put back there.
     """
-    with suppress(ValueError):
+    try:
         variable.reset(token)
+    except ValueError:
+        pass
+    except Exception as error:
+        faults.report("a context variable", error)

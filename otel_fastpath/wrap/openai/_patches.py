@@ -43,7 +43,7 @@ def _make_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        received(call, result, options, kwargs)
         return result
 
     return request
@@ -62,20 +62,21 @@ def _make_async_request(original: Any) -> Any:
         except BaseException as error:
             call.fail(error)
             raise
-        received(call, result, options, is_stream=bool(kwargs.get("stream")))
+        received(call, result, options, kwargs)
         return result
 
     return request
 
 
-def received(call: Any, result: Any, options: Any, *, is_stream: bool) -> None:
+def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:
     """End a call with what it gave, or follow what goes on. Never raises."""
-    if not guarded("the result of an OpenAI call", _received, call, result, options, is_stream):
+    if not guarded("the result of an OpenAI call", _received, call, result, options, kwargs):
         call.end()
 
 
-def _received(call: Any, result: Any, options: Any, is_stream: bool) -> bool:
+def _received(call: Any, result: Any, options: Any, kwargs: Any) -> bool:
     """Whether the call has ended, or somebody will end it."""
+    is_stream = bool(kwargs.get("stream"))
     if call.received(result, options, is_stream):
         return True
     raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
@@ -144,18 +145,24 @@ def _make_stream_init(original: Any) -> Any:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
         original(self, *args, **kwargs)
-        _parsed(self, kwargs.get("response"))
+        _parsed(self, kwargs)
 
     return __init__
 
 
 @never_raises("a raw OpenAI stream")
-def _parsed(stream: Any, response: Any) -> None:
+def _parsed(stream: Any, kwargs: Any) -> None:
     """Follow the stream that a raw response was parsed into."""
+    response = kwargs.get("response")
     pending = None if response is None else vars(response).pop(CALL, None)
     call = None if pending is None else pending.take()
     if call is not None and not call.is_over and not guarded("a raw OpenAI stream", follow, stream, call):
         call.end()
+
+
+@never_raises("the end of an OpenAI stream's with")
+def _left(error: Any) -> Any:
+    return leaving.set(error)
 
 
 def make_exit(original: Any) -> Any:
@@ -163,11 +170,12 @@ def make_exit(original: Any) -> Any:
 
     @functools.wraps(original)
     def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
-        token = leaving.set(error)
+        token = _left(error)
         try:
             return original(self, kind, error, traceback)
         finally:
-            reset(leaving, token)
+            if token is not None:
+                reset(leaving, token)
 
     return __exit__
 
@@ -177,11 +185,12 @@ def make_async_exit(original: Any) -> Any:
 
     @functools.wraps(original)
     async def __aexit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
-        token = leaving.set(error)
+        token = _left(error)
         try:
             return await original(self, kind, error, traceback)
         finally:
-            reset(leaving, token)
+            if token is not None:
+                reset(leaving, token)
 
     return __aexit__
 

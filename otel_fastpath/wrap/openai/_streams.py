@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # What `with` was left with, while its `__exit__` runs; nothing where none does.
 STAYING: Final = object()
 leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=STAYING)
+_PLACE: Final = "the end of an OpenAI response"
 _SERVED_MODEL: Final = "x-ms-served-model"
 CALL: Final = "_otel_fastpath_call"
 
@@ -75,12 +76,18 @@ def follow(stream: Any, call: Any) -> bool:
 
 
 def end(call: Any) -> None:
-    """End a call that the caller has left."""
-    error = leaving.get()
-    if isinstance(error, BaseException):
-        call.fail(error)
-    else:
+    """End a call that the caller has left. Never raises."""
+    error = _left_with()
+    if error is None:
         call.end()
+    else:
+        call.fail(error)
+
+
+@never_raises(_PLACE)
+def _left_with() -> BaseException | None:
+    error = leaving.get()
+    return error if isinstance(error, BaseException) else None
 
 
 class _Heard:
@@ -94,19 +101,21 @@ class _Heard:
 
     def close(self) -> None:
         """Close the response, as its own method does."""
+        original = type(self._response).close
         try:
-            type(self._response).close(self._response)
+            original(self._response)
         finally:
             self._tell()
 
     async def aclose(self) -> None:
         """Likewise, asynchronously."""
+        original = type(self._response).aclose
         try:
-            await type(self._response).aclose(self._response)
+            await original(self._response)
         finally:
             self._tell()
 
-    @never_raises("the end of an OpenAI response")
+    @never_raises(_PLACE)
     def _tell(self) -> None:
         if self._told():
             own = vars(self._response)
