@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.context import get_current
 
-from otel_fastpath.core import faults
+from otel_fastpath.core.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_PLACE: Final = "metrics"
 # The threads that are inside upstream's locks, and the measurements that each has put aside.
 inside: Final[dict[int, list[tuple[Any, ...]]]] = {}
 
@@ -27,46 +28,58 @@ def is_inside() -> bool:
     return get_ident() in inside
 
 
-def hold_locks(call: Callable[..., Any], *arguments: Any) -> Any:
+def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
     """Call what takes upstream's locks; what is measured meanwhile on this thread is recorded afterwards.
 
     Raises:
-        Exception: What the call raises.
+        Exception: What the call raises, and nothing of ours.
     """
     thread = get_ident()
     if thread in inside:
-        return call(*arguments)
+        return original(*arguments)
     aside: list[tuple[Any, ...]] = []
+    # No call from here to the `try`: a signal handler that raises there would leave the thread inside for good.
     inside[thread] = aside
     try:
-        return call(*arguments)
+        return original(*arguments)
     finally:
         del inside[thread]
-        for measurement in aside:
-            _record_later(*measurement)
+        if aside:
+            _record_later(aside)
 
 
 def record(original: Callable[..., Any], instrument: Any, amount: Any, attributes: Any, context: Any) -> None:
     """Have upstream's `add`, `record` or `set` take the amount: now, or as soon as this thread's locks are released.
 
     Raises:
-        Exception: What upstream's method raises, where it is called now.
+        Exception: What upstream's method raises, where it is called now, and nothing of ours.
     """
-    aside = inside.get(get_ident())
-    if aside is None:
+    thread = get_ident()
+    if thread in inside:
+        _put_aside(inside[thread], original, instrument, amount, attributes, context)
+    else:
         hold_locks(original, instrument, amount, attributes, context)
-        return
+
+
+@never_raises(_PLACE)
+def _put_aside(
+    aside: list[tuple[Any, ...]],
+    original: Callable[..., Any],
+    instrument: Any,
+    amount: Any,
+    attributes: Any,
+    context: Any,
+) -> None:
     # The caller may change its dict, and leaves its context.
     kept = dict(attributes) if isinstance(attributes, dict) else attributes
     aside.append((original, instrument, amount, kept, context or get_current()))
 
 
-def _record_later(*measurement: Any) -> None:
-    """Record what was put aside, on behalf of a caller who asked for something else and does not hear of a failure."""
-    try:
-        record(*measurement)
-    except Exception as error:
-        faults.report("metrics", error)
+@never_raises(_PLACE)
+def _record_later(aside: list[tuple[Any, ...]]) -> None:
+    """Record what was put aside, on behalf of callers who asked for something else and do not hear of a failure."""
+    for measurement in aside:
+        guarded(_PLACE, record, *measurement)
 
 
 def _forked() -> None:
