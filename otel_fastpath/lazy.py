@@ -40,7 +40,12 @@ def lazy(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
     Without the fast path the call is made here and now, and its result or exception is the caller's.
     """
-    return Lazy(function, args, kwargs) if _deferring else function(*args, **kwargs)
+    if _deferring:
+        try:
+            return Lazy(function, args, kwargs)
+        except Exception as error:
+            _failed(Lazy, error)
+    return function(*args, **kwargs)
 
 
 def failures() -> dict[str, int]:
@@ -68,22 +73,32 @@ class Lazy:
         """Make the call, unless it was made; its failure gives `FAILED`, and `UNMADE` if it is this call that asks."""
         call = self._call
         if not self._results and call is not None:
-            makers = _being_made.get()
-            if any(each is self for each in makers):
-                return UNMADE
-            token = _being_made.set((*makers, self))
-            function, args, kwargs = call
-            made = FAILED
             try:
-                made = function(*args, **kwargs)
+                if not self._make(*call):
+                    return UNMADE
             except Exception as error:
-                _failed(function, error)
-            finally:
-                _being_made.reset(token)
-            self._results.append(made)
+                _failed(Lazy, error)
+                # No second call of the function, which may have been made.
+                self._results = self._results or [FAILED]
             # The arguments are not kept alive any longer.
             self._call = None
         return self._results[0]
+
+    def _make(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Make the call; False if it is this call that asks."""
+        makers = _being_made.get()
+        if any(each is self for each in makers):
+            return False
+        token = _being_made.set((*makers, self))
+        made = FAILED
+        try:
+            made = function(*args, **kwargs)
+        except Exception as error:
+            _failed(function, error)
+        finally:
+            _being_made.reset(token)
+        self._results.append(made)
+        return True
 
     def __str__(self) -> str:
         """The value as text, for a span that upstream records and that takes any unknown value's text."""
@@ -96,14 +111,17 @@ def is_being_made() -> bool:
 
 
 def _failed(function: Any, error: Exception) -> None:
-    """Count the failure, log the first of each function."""
-    function = function.__func__ if isinstance(function, MethodType) else function
-    named = function if isinstance(function, FunctionType | BuiltinFunctionType | type) else type(function)
-    place = f"{named.__module__}.{named.__qualname__}"
-    if _failures.add(place):
-        _logger.error(
-            "A lazy attribute value could not be made by %s; %r is recorded instead. Logged once, counted further.",
-            place,
-            FAILED,
-            exc_info=error,
-        )
+    """Count the failure, log the first of each function. Never raises."""
+    try:
+        function = function.__func__ if isinstance(function, MethodType) else function
+        named = function if isinstance(function, FunctionType | BuiltinFunctionType | type) else type(function)
+        place = f"{named.__module__}.{named.__qualname__}"
+        if _failures.add(place):
+            _logger.error(
+                "A lazy attribute value could not be made by %s; %r is recorded instead. Logged once, counted further.",
+                place,
+                FAILED,
+                exc_info=error,
+            )
+    except Exception:  # noqa: S110  # a handler of somebody's own: it is not for the host to meet that here
+        pass
