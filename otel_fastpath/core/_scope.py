@@ -22,6 +22,7 @@ from opentelemetry.util._decorator import _AgnosticContextManager
 
 from otel_fastpath.core import faults
 from otel_fastpath.core._identity import Dropped
+from otel_fastpath.core.outcome import guarded
 from otel_fastpath.core.stack import record_under
 
 # What `_api` and `_start` take from here; their compiled twins take it by `cimport`.
@@ -31,6 +32,7 @@ __all__ = [
     "Switch",
     "add_frames",
     "attach",
+    "attach_upstreams_way",
     "decorate",
     "detach",
     "filled",
@@ -51,6 +53,10 @@ _context_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
 _variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+# Upstream's own, so that stack traces show the same frames.
+_stock_decorate = ContextDecorator.__call__
+_stock_decorate_async = _AgnosticContextManager.__call__
+_RESTORING = "restoring the context"
 # Where `otel_fastpath._swap` finds the switch of a compiled function.
 SWITCH = "_otel_fastpath_switch"
 
@@ -109,14 +115,23 @@ def restore(token: Any) -> None:
     except ValueError:
         pass
     except Exception as error:
-        faults.report("restoring the context", error)
+        faults.report(_RESTORING, error)
+        guarded(_RESTORING, _restore_upstreams_way, token)
+
+
+def _restore_upstreams_way(token: Any) -> None:
+    """The same by the runtime context's own method."""
+    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
 
 
 def decorate(scope: Any, func: Any) -> Any:
-    # Upstream's own wrappers, so that stack traces show the same frames.
-    if iscoroutinefunction(func):
-        return _AgnosticContextManager.__call__(scope, func)
-    return ContextDecorator.__call__(scope, func)
+    """Decorate a function, as upstream's context manager does. Raises nothing of ours."""
+    is_async = False
+    try:
+        is_async = iscoroutinefunction(func)
+    except Exception as error:
+        faults.report("decorating a function with a span", error)
+    return _stock_decorate_async(scope, func) if is_async else _stock_decorate(scope, func)
 
 
 class Switch:
@@ -177,7 +192,15 @@ class Scope:
     def _recreate_cm(self) -> Any:
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
-        return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
+        try:
+            return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
+        except Exception as error:
+            # Nothing of upstream's could take over: it is filled by hand.
+            faults.report("a decorated function's span", error)
+            scope = type(self).__new__(type(self))
+            scope._manner, scope._start = self._manner, self._start
+            scope._end_on_exit, scope._state = self._end_on_exit, 0
+            return scope
 
     def __call__(self, func: Any) -> Any:
         """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
@@ -188,8 +211,8 @@ class Scope:
         return self._start_upstreams_way()
 
     def _start_upstreams_way(self) -> Any:
-        instead = self._manner.instead
-        return self._start[0] if instead is None else instead(*self._start)
+        original = self._manner.instead
+        return self._start[0] if original is None else original(*self._start)
 
     def __enter__(self) -> Any:
         """Start the span, make it current, return it."""

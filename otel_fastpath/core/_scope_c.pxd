@@ -43,6 +43,8 @@ cdef class Scope:
     cdef tuple _start
     cdef int _state
     cdef object _token
+    @cython.locals(scope=Scope)
+    cpdef _recreate_cm(self)
     cdef _started(self)
     cdef _start_upstreams_way(self)
     cdef _leave_upstreams_way(self)
