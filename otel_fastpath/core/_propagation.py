@@ -62,6 +62,15 @@ class _Answers:
         return self._getter.get(carrier, key) if known is None else known
 
 
+def _answering(getter: Any, parents: Any, states: Any) -> Any:
+    """A getter that knows these answers; where it cannot be made, the getter is asked again. Never raises."""
+    try:
+        return _Answers(getter, parents, states)
+    except Exception as error:
+        faults.report("TraceContextTextMapPropagator.extract", error)
+        return getter
+
+
 # Each is one function: in the pure core a call inside would be a twentieth of the whole.
 def make_extract(original: Any) -> Any:
     """The method that gives a context with the remote parent that a carrier names."""
@@ -118,7 +127,9 @@ def make_extract(original: Any) -> Any:
                     return made
         except Exception as error:
             faults.absorb("TraceContextTextMapPropagator.extract", error)
-        return original(self, carrier, context, getter if parents is None else _Answers(getter, parents, states))
+        if parents is not None:
+            getter = _answering(getter, parents, states)
+        return original(self, carrier, context, getter)
 
     return extract
 

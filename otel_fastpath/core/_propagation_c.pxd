@@ -18,4 +18,5 @@ cdef set _span_types
 cdef Py_ssize_t _LENGTH
 cdef tuple _FLAGS
 
+cdef object _answering(object getter, object parents, object states)
 cdef bint _is_span(object value) except -1

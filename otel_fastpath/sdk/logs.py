@@ -33,13 +33,14 @@ def _make(original: Any) -> Any:
 
 @functools.wraps(traceback.format_exception)
 def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str]:
-    if isinstance(value, BaseException) and value.__traceback__ is tb and not more:
-        try:
-            if stack.is_standard():
-                return [stack.text(value)]
-        except Exception as error:
-            faults.report("logs", error)
-    return traceback.format_exception(exc, value, tb, **more)
+    try:
+        if isinstance(value, BaseException) and value.__traceback__ is tb and not more and stack.is_standard():
+            return [stack.text(value)]
+    except Exception as error:
+        faults.report("logs", error)
+    # Looked up now: somebody may have put another in its place.
+    original = traceback.format_exception
+    return original(exc, value, tb, **more)
 
 
 def _patch(name: str, module: str, requires: tuple[str, ...], known: Mapping[str, frozenset[str]]) -> Patch:
