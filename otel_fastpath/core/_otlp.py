@@ -201,14 +201,17 @@ class Spans:
         """Append an encoded span."""
         size = len(encoded)
         before = _VARINTS[size] if size < len(_VARINTS) else varint(size)
+        used = self._used + 1 + len(before) + size
+        # Both or none: what fails before this is left to upstream, which would send the span once more.
         self._parts += (b"\x12", before, encoded)
-        self._used += 1 + len(before) + size
+        self._used = used
 
     def encode(self, span: Any, is_fast: bool) -> int:
         """Append a span; returns its size."""
         encoded = self._fast_span(span) if is_fast else self._readable_span(span)
+        size = len(encoded)
         self.add(encoded)
-        return len(encoded)
+        return size
 
     def take_turn(self) -> None:
         """Maybe let other threads run."""
