@@ -98,19 +98,23 @@ class _LiveAttributes(Mapping[str, Any]):
         return value
 
     def _keys(self) -> tuple[str, ...]:
-        try:
-            keys = tuple(self._now())
-            # Where the SDK drops values that are not valid, which keys there are is known once the values are made.
-            return keys if self._span.plan.clean is not None else tuple(key for key in keys if key in self)
-        except Exception as error:
-            faults.report("Span.attributes", error)
-            return tuple(self._span._attributes)
+        keys = tuple(self._now())
+        # Where the SDK drops values that are not valid, which keys there are is known once the values are made.
+        return keys if self._span.plan.clean is not None else tuple(key for key in keys if key in self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._keys())
+        try:
+            return iter(self._keys())
+        except Exception as error:
+            faults.report("Span.attributes", error)
+            return iter(tuple(self._span._attributes))
 
     def __len__(self) -> int:
-        return len(self._keys())
+        try:
+            return len(self._keys())
+        except Exception as error:
+            faults.report("Span.attributes", error)
+            return len(self._span._attributes)
 
     def __repr__(self) -> str:
         return repr(self.copy())
