@@ -18,7 +18,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.core import faults
 from otel_fastpath.core._identity import Dropped
-from otel_fastpath.core._scope import attach, restore
+from otel_fastpath.core._scope import attach, attach_upstreams_way, restore
 from otel_fastpath.core.failure import described, tell
 from otel_fastpath.core.outcome import absorbed
 
@@ -87,11 +87,7 @@ class Call:
         token = self._token
         if token is not None:
             self._token = None
-            try:
-                restore(token)
-            except Exception as fault:
-                faults.report(_END, fault)
-                restore(token)
+            restore(token)
 
     def end(self) -> None:
         """End the span and record the duration of a call that succeeded."""
@@ -293,24 +289,30 @@ def _is_ours(tracer: Any) -> Any:
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
     """Begin a call that somebody looks at; the span is None where it has none. Making it the current one comes last."""
     call._telemetry = telemetry
-    call._token = None
-    call.series = series
-    call.is_held = False
-    if span is None:
-        call.span = get_current_span()
-        call.recording = call._is_ours = False
-    else:
-        call.span = span
-        # What is not sampled needs no end.
-        call._is_ours = not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
+    call._token = call.series = None
+    call.recording = call.is_held = False
+    call.span = get_current_span() if span is None else span
+    # What is not sampled needs no end.
+    call._is_ours = span is not None and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
     try:
         if series is not None:
             call._started = perf_counter()
             if start_ns is not None:
                 call._started -= max(time_ns() - start_ns, 0) / 1e9
+            call.series = series
         if span is not None:
             call.recording = call._is_ours and span.is_recording()
             call._token = attach(span)
+    except BaseException as fault:
+        _begin_without(call, span, fault)
+
+
+def _begin_without(call: Any, span: Any, fault: Any) -> None:
+    """Begin a call without what could not be made: what is called inside of it must find its span all the same."""
+    try:
+        absorbed(_BEGINNING, call, fault)
+        if span is not None:
+            call._token = attach_upstreams_way(span)
     except BaseException:
         # The host's call is not looked at, and nobody else will end the span.
         call._end_span()

@@ -86,6 +86,8 @@ cdef bint _is_ours(object tracer) except -1
 
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
+cdef _begin_without(Call call, object span, object fault)
+
 @cython.locals(link=Link, has_arguments=bint)
 cpdef enter(tuple args, dict kwargs, int kind)
 

@@ -28,18 +28,20 @@ NAME: Final = "CONNECT"
 class _Attempt:
     """One `connect` that is going on."""
 
-    __slots__ = ("call", "is_over", "start_ns", "token")
+    __slots__ = ("call", "is_begun", "is_over", "start_ns", "token")
 
     def __init__(self) -> None:
         self.start_ns = time_ns()
         self.call: Call | None = None
+        self.is_begun = False
         self.is_over = False
         self.token: Token[_Attempt | None] | None = None
 
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
         """Begin the span, once it is known where to."""
-        if self.call is None and _active.active is not None:
+        if not self.is_begun and _active.active is not None:
+            self.is_begun = True
             plan = _active.active.plans_of(Server(address, params), "").special(NAME, {"db.operation.name": NAME})
             self.call = _call.begin(_active.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns)
 

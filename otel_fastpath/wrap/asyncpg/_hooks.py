@@ -13,6 +13,8 @@ from collections.abc import Sized
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry import trace
+
 from otel_fastpath import core
 from otel_fastpath.core.outcome import guarded, never_raises
 from otel_fastpath.wrap.asyncpg import _active, _comments
@@ -42,14 +44,42 @@ def link_of(connection: Any) -> Any:
     return _active.link(connection) if link is None or link.active is not _active.active else link
 
 
-@never_raises(_PLACE)
 def begin(opener: Opener, args: Any, kwargs: Any) -> Any:
-    """Begin a query; None where nobody looks at it."""
+    """Begin a query; None where nobody looks at it. Never raises."""
+    begun = guarded(_PLACE, _begun, opener, args, kwargs)
+    return guarded(_PLACE, _lost, args[0]) if begun is None else begun[0]
+
+
+def _begun(opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
+    """The query, or None, in a tuple."""
     link, plan, start_ns, parameters, size = opener(args, kwargs)
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
     if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
         guarded(_PLACE, _tell, call, link, parameters, size)
+    return (call,)
+
+
+def _lost(held: Any) -> Any:
+    """A query of which nothing is told, in the place of one that could not be begun by a fault of ours.
+
+    What asyncpg does for it on this connection is part of it, and no query of its own.
+
+    Args:
+        held: The connection, or a statement or cursor of one.
+    """
+    connection = held if hasattr(held, "_protocol") else getattr(held, "_connection", None)
+    link = getattr(getattr(connection, "_protocol", None), _active.LINK, None)
+    if link is None or link.call is not None:
+        return None
+    hot = link.active.hot
+    call = hot.Query.__new__(hot.Query)
+    # As a call that has ended.
+    call._telemetry = call._token = call.series = None
+    call.recording = call.is_held = False
+    call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
+    call.span = trace.get_current_span()
+    link.call = call
     return call
 
 
@@ -88,8 +118,8 @@ def on_query(rows: str, original: Any) -> Any:
         rows: How the rows of its result are counted: the name of one of the numbers of `core._call`.
         original: The method.
     """
-    hot = core.hot("_call")
-    enter, kind = hot.enter, getattr(hot, rows)
+    enter = core.hot("_call").enter
+    kind = getattr(core.hot("_call"), rows)
 
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
@@ -248,10 +278,10 @@ def on_prepare(original: Any) -> Any:
 
     @functools.wraps(original)
     async def prepare(*args: Any, **kwargs: Any) -> Any:
-        link = guarded(_PLACE, _unwatched, args[0])
-        if link is None:
+        unwatched = guarded(_PLACE, _unwatched, args[0])
+        if unwatched is None:
             return await original(*args, **kwargs)
-        start_ns = time_ns()
+        link, start_ns = unwatched
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
@@ -266,9 +296,10 @@ def on_prepare(original: Any) -> Any:
 
 
 def _unwatched(protocol: Any) -> Any:
-    """The link of a connection of which no call is going on; else None."""
+    """The link of a connection of which no call is going on, and the time; else None."""
     link = getattr(protocol, _active.LINK, None)
-    return None if link is None or link.call is not None or link.active is not _active.active else link
+    is_watched = link is None or link.call is not None or link.active is not _active.active
+    return None if is_watched else (link, time_ns())
 
 
 def _failed_to_prepare(args: Any, _kwargs: Any) -> Opening:

@@ -192,7 +192,7 @@ def make_acquire(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(*args: Any, **kwargs: Any) -> Any:
-        started, call = perf_counter(), _begin(args[0])
+        started, call = _now(), _begin(args[0])
         try:
             proxy = await original(*args, **kwargs)
         except BaseException as error:
@@ -206,6 +206,11 @@ def make_acquire(original: Any) -> Any:
         return proxy
 
     return acquire
+
+
+@never_raises(_PLACE)
+def _now() -> float:
+    return perf_counter()
 
 
 @never_raises(_PLACE)
@@ -229,9 +234,9 @@ def _metrics() -> PoolMetrics | None:
 
 
 @never_raises(_PLACE)
-def _acquired(pool: Any, proxy: Any, started: float) -> None:
+def _acquired(pool: Any, proxy: Any, started: float | None) -> None:
     metrics = _metrics()
-    if metrics is not None:
+    if metrics is not None and started is not None:
         now = perf_counter()
         of_pool = watched(pool)
         of_pool.borrowed[proxy._holder] = now
@@ -289,7 +294,7 @@ def make_new_connection(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_new_connection(*args: Any, **kwargs: Any) -> Any:
-        started = perf_counter()
+        started = _now()
         connection = await original(*args, **kwargs)
         _connected(args[0], connection, started)
         return connection
@@ -298,9 +303,9 @@ def make_new_connection(original: Any) -> Any:
 
 
 @never_raises(_PLACE)
-def _connected(pool: Any, connection: Any, started: float) -> None:
+def _connected(pool: Any, connection: Any, started: float | None) -> None:
     metrics = _metrics()
-    if metrics is not None and pool._queue is not None:
+    if metrics is not None and started is not None and pool._queue is not None:
         of_pool = watched(pool)
         of_pool.name = of_pool.name or Server(connection._addr, connection._params).name
         of_pool.handle(metrics, pool, "create_time").record(perf_counter() - started)
