@@ -69,7 +69,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--line", nargs="+", default=[], metavar="PLACE", help="core/_scope.py, or core/_scope.py:160")
     parser.add_argument("--part", default="0/1", metavar="K/N", help="every N-th line, from the K-th on (from 0)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time")
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for the three runs with a fault")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="for the three runs with a fault")
     parser.add_argument("--details", action="store_true", help="everything that each fault did")
     options = parser.parse_args(arguments)
     try:

@@ -6,13 +6,18 @@ import importlib.util
 import os
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+from faultcheck import guards
 from faultcheck.children import ChildError, in_child
 from faultcheck.injector import InjectedFault, Injector
 from faultcheck.judge import TWICE, Run, Verdict, judge
 from faultcheck.lines import relative, with_calls
+from faultcheck.places import REPOSITORY
 from faultcheck.report import Report
+
+from otel_fastpath import core
 
 SOURCE = """
     import functools
@@ -32,6 +37,53 @@ SOURCE = """
             return [each for each in found]
 
         return method
+"""
+GUARDS = """
+    from otel_fastpath.core.outcome import guarded, never_raises
+
+    @never_raises("a place")
+    def decorated():
+        prepare()
+
+    def tried():
+        try:
+            prepare()
+        except Exception:
+            decorated()
+
+    def raises_again():
+        try:
+            prepare()
+        except Exception:
+            raise
+
+    def hands_on(original, args):
+        try:
+            return original(*args)
+        finally:
+            tried()
+
+    def prepares(value):
+        guarded("a place", prepare, value)
+        return prepare(value)
+
+    def says():
+        tried()
+        raise ValueError
+
+    def nothing():
+        return None
+
+    class Base:
+        def end(self):
+            tried()
+
+    class Derived(Base):
+        def fail(self):
+            self.end()
+
+        def stop(self):
+            self.start()
 """
 forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="each line fails in a forked child")
 
@@ -57,6 +109,39 @@ def test_lines_with_calls_are_found(file):
         "with found:",
         "return [each for each in found]",
     ]
+
+
+def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
+    """A `try` for any exception, a decorator, calls of such functions; not what raises, and not what holds no call."""
+    outcome = tmp_path / "otel_fastpath" / "core" / "outcome.py"
+    outcome.parent.mkdir(parents=True)
+    outcome.write_text(Path(core.__file__).with_name("outcome.py").read_text(encoding="utf-8"), encoding="utf-8")
+    file = outcome.with_name("sample.py")
+    file.write_text(textwrap.dedent(GUARDS), encoding="utf-8")
+
+    found = guards.of(file, tmp_path).names
+    assert found - {"guarded", "never_raises"} == {"decorated", "tried", "hands_on", "Base.end", "Derived.fail"}
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [lines[number - 1].strip() for number in sorted(with_calls(file))].count("tried()") == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("core/_call.py", {"begin", "enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"}),
+        ("core/_openai.py", {"attach", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"}),
+        ("core/_reads.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
+        ("core/faults.py", {"report"}),
+        ("core/reentry.py", {"hold_locks", "record"}),
+        ("wrap/_call.py", {"finish"}),
+        ("wrap/asyncpg/_connect.py", {"_Attempt.end", "_Attempt.fail"}),
+        ("wrap/asyncpg/_hooks.py", {"begin", "look", "watch"}),
+        ("wrap/openai/_patches.py", {"received"}),
+    ],
+)
+def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
+    """Whoever calls these has no `try` of his own."""
+    assert names <= guards.of(REPOSITORY / guards.PACKAGE / place, REPOSITORY).names
 
 
 def test_only_files_of_the_package_count():

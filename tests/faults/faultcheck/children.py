@@ -48,6 +48,8 @@ def in_child(function: Callable[[], Any], limit_s: float) -> Any:
 
 def _be_child(function: Callable[[], Any], limit_s: float, sending: int) -> None:
     try:
+        # What is said of each fault, and by each child, is nothing to read.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         faulthandler.dump_traceback_later(limit_s, exit=True, file=sending)
         value = function()
         faulthandler.cancel_dump_traceback_later()

@@ -33,6 +33,12 @@ class Host:
         self._errors.append(made)
         return made
 
+    def forget(self) -> None:
+        """Let go of what it raised: with the tracebacks, frames are let go of, and what they hold."""
+        for error in self._errors:
+            error.__traceback__ = None
+        self._errors.clear()
+
     def step(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
         """Call, and take down what came of it; gives the result, None where there is none."""
         before = context_api.get_current()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Job:
-    """Some workloads with one core, one after the other.
+    """Some workloads with one core.
 
     Attributes:
         core: "py" or "c".
@@ -17,8 +17,9 @@ class Job:
         part: The first line that is done.
         parts: Every so many-th line is.
         lines: Only places that contain one of these; empty: all.
-        limit_s: For a child.
+        limit_s: For a child, the most.
         output: The folder for what was found: a file for each workload, a line of JSON for each fault.
+        processes: So many workloads at a time.
     """
 
     core: str
@@ -30,3 +31,4 @@ class Job:
     lines: list[str]
     limit_s: float
     output: str
+    processes: int

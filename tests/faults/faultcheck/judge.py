@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Detail of an item, of which there may be more where something else is missing.
 _DETAIL = ("  ", "gauge ")
+# Between what was collected and when.
+COLLECTED = ", collected in "
 # The item that a workload counts spans under that were exported more than once.
 TWICE = "the same span twice"
 _MOST = 6
@@ -95,9 +97,12 @@ def judge(label: str, run: Run, without: Run, into: Verdict) -> None:
 
 
 def _group(item: str) -> str:
-    """What a span is one of: where one has another name, as that of what a library does inside, there are no more."""
-    kind, _, rest = item.partition(" ")
-    return f"{kind} in {rest.rpartition(' in ')[2]}" if kind == "span" else item
+    """What a span or measurement is one of: with another name, or with other attributes, there are no more of them."""
+    kind, is_of_span, _ = item.partition(" of span ")
+    if is_of_span or item.startswith("span "):
+        return f"{kind if is_of_span else 'span'} in {item.rpartition(' in ')[2]}"
+    metric, has_attributes, rest = item.partition(" with ")
+    return f"{metric}{''.join(rest.rpartition(COLLECTED)[1:])}" if has_attributes and COLLECTED in rest else metric
 
 
 def _groups(run: Run) -> Counter[str]:

@@ -1,8 +1,9 @@
 """Which lines of this package hold a call: those at which a fault can come up.
 
-Two kinds of calls are none of these. A call that only hands on what the host called (`original(...)`) is the host's
-own: what it raises is the host's, and it must not be made a second time. And `type(x)`, `id(x)` and `callable(x)`
-cannot fail. The C functions of the `.pxd` files fail where they are called.
+Three kinds of calls are none of these. A call that only hands on what the host called (`original(...)`) is the host's
+own: what it raises is the host's, and it must not be made a second time. `type(x)`, `id(x)`, `callable(x)` and
+`get_ident()` cannot fail. And a call of a guard fails inside, where each line with a call is one of those that fail,
+see `guards`. The C functions of the `.pxd` files fail where they are called.
 """
 
 from __future__ import annotations
@@ -10,18 +11,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from faultcheck import guards
 
-PACKAGE = "otel_fastpath"
+PACKAGE = guards.PACKAGE
 # Not in the way of a host: it measures.
 LEFT_OUT = f"{PACKAGE}/budget/"
-_CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
-# What the host's own call is called here, and upstream's methods that stand for it.
-_HANDED_ON = re.compile(r"(original|host|coroutine|function|_stock_\w+|next|__anext__)$")
-_NEVER_FAILS = {"type", "id", "callable"}
 # Of a Cython file, which Python cannot parse: a call that is no definition and no declaration.
 _CYTHON_CALL = re.compile(r"\w\(|^\s*(for|with)\s")
 _CYTHON_DEFINITION = re.compile(r"^\s*(cdef|cpdef|def|class|cimport|from|import|include|#|\"\"\"|@|ctypedef|extern)\b")
@@ -46,7 +42,9 @@ def with_calls(file: Path) -> frozenset[int]:
     if file.suffix != ".py":
         return _with_calls_in_cython(text.splitlines())
     found: set[int] = set()
-    _collect(ast.parse(text), None, found)
+    root = Path(str(file.absolute()).rpartition(f"/{PACKAGE}/")[0])
+    module = guards.of(file.absolute(), root)
+    _collect(module.tree, None, "", module, found)
     return frozenset(found)
 
 
@@ -61,27 +59,22 @@ def _with_calls_in_cython(lines: list[str]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _collect(node: ast.AST, statement: int | None, found: set[int]) -> None:
+def _collect(node: ast.AST, statement: int | None, owner: str, module: guards.Module, found: set[int]) -> None:
     for child in ast.iter_child_nodes(node):
         within = child.lineno if isinstance(child, ast.stmt) else statement
-        if isinstance(child, _CALLS) and not _is_left_out(child):
+        if isinstance(child, guards.CALLS) and not _is_left_out(child, owner, module):
             found.add(child.target.lineno if isinstance(child, ast.comprehension) else child.lineno)
             # A decorator stands before its statement, which is a line of its own.
             if within is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 found.add(within)
-        _collect(child, within, found)
+        _collect(child, within, child.name if isinstance(child, ast.ClassDef) else owner, module, found)
 
 
-def _is_left_out(node: ast.AST) -> bool:
-    """Whether it is the host's own call, or one that cannot fail."""
+def _is_left_out(node: ast.AST, owner: str, module: guards.Module) -> bool:
+    """Whether it is the host's own call, or one that cannot fail, or fails inside."""
     if isinstance(node, ast.Await):
-        return isinstance(node.value, ast.Call) or _name(node.value) == "coroutine"
+        return guards.is_awaited_call(node)
     if not isinstance(node, ast.Call):
         return False
     # With a call among the arguments there is one more, found by itself.
-    name = _name(node.func)
-    return name in _NEVER_FAILS or _HANDED_ON.match(name) is not None
-
-
-def _name(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return guards.is_handed_on(node) or module.is_call_of_guard(node, owner)

@@ -16,6 +16,7 @@ else:
 REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = REPOSITORY / ".cache" / "faults"
 CORES = ("py", "c")
+_SHORT = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 class FaultsError(Exception):
@@ -30,11 +31,19 @@ def provide(core: str) -> Path:
     """
     if core == "py":
         return REPOSITORY
-    short = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    folder = CACHE / f"traced-{short}"
+    folder = _traced()
     script = Path(__file__).with_name("tracedbuild.py")
-    _output([str(_compiler(CACHE / f"compiler-{short}")), str(script), str(REPOSITORY), str(folder)])
+    _output([str(_compiler(CACHE / f"compiler-{_SHORT}")), str(script), str(REPOSITORY), str(folder)])
     return folder
+
+
+def is_provided(core: str) -> bool:
+    """Whether the package is there for this core, but for what has changed since."""
+    return core == "py" or _traced().exists()
+
+
+def _traced() -> Path:
+    return CACHE / f"traced-{_SHORT}"
 
 
 def _compiler(folder: Path) -> Path:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,12 +52,11 @@ def run(roots: Mapping[str, Path], options: Any, url: str) -> list[dict[str, Any
     Raises:
         FaultsError: A workload could not be checked.
     """
-    groups = max(1, options.jobs // len(roots))
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        jobs = [
-            Job(
+    with tempfile.TemporaryDirectory() as folder:
+        for core, root in roots.items():
+            job = Job(
                 core,
-                options.workload[group::groups],
+                list(options.workload),
                 str(root),
                 url,
                 options.part,
@@ -66,12 +64,10 @@ def run(roots: Mapping[str, Path], options: Any, url: str) -> list[dict[str, Any
                 options.line,
                 options.limit,
                 folder,
+                options.jobs,
             )
-            for group in range(groups)
-            for core, root in roots.items()
-        ]
-        if not all(list(pool.map(_run, jobs))):
-            raise FaultsError("not every workload could be checked: see above")
+            if not _run(job):
+                raise FaultsError("not every workload could be checked: see above")
         return [row for file in sorted(Path(folder).iterdir()) for row in _rows(file)]
 
 

@@ -102,7 +102,7 @@ def _plain(name: str, value: Any) -> str:
 
 
 def totals_of(data: Any) -> Counter[str]:
-    """How much was measured by each instrument: the sum of counters, the number of what a histogram took."""
+    """How much was measured in each series: the sum of counters, the number of what a histogram took."""
     found: Counter[str] = Counter()
     for resource in data.resource_metrics if data else ():
         for scope in resource.scope_metrics:
@@ -115,5 +115,7 @@ def totals_of(data: Any) -> Counter[str]:
                     amount = getattr(point, "count", None)
                     if amount is None:
                         amount = 1 if is_gauge else point.value
-                    found["gauge " * is_gauge + f"metric {metric.name}"] += amount
+                    # Of what is measured inside, where a call of ours was not begun, there is none otherwise.
+                    series = ", ".join(sorted(_plain(*item) for item in (point.attributes or {}).items()))
+                    found["gauge " * is_gauge + f"metric {metric.name} with {series}"] += amount
     return found

@@ -18,6 +18,7 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from faultcheck.judge import COLLECTED
 from faultcheck.telemetry import totals_of
 from faultcheck.workloads.base import Workload, remote_context
 from faultcheck.workloads.spans import Spans
@@ -174,7 +175,7 @@ class Collection(Workload):
     def _collect(self, reader: Any, name: str) -> None:
         for item, amount in totals_of(reader.get_metrics_data()).items():
             # What was measured before counts in a cumulative one as well: that it is no more is seen all the same.
-            self.telemetry.more[f"{item}, collected in {name}"] += amount
+            self.telemetry.more[f"{item}{COLLECTED}{name}"] += amount
 
 
 class Logs(Spans):

@@ -1,0 +1,228 @@
+"""Which functions of this package are guards: whatever fails in them, no `Exception` leaves them.
+
+Read off their source: each call in such a function stands in a `try` whose `except Exception` raises nothing and holds
+only calls of guards, or is itself a call of a guard, or hands on what the host called: what that raises is the host's.
+That a guard is called is then no place where a fault comes up; the lines inside of it are. What runs out of memory or
+stack at the call itself is not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PACKAGE = "otel_fastpath"
+CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What the host's own call is called here, and upstream's methods that stand for it.
+_HANDED_ON = re.compile(r"(original|host|coroutine|function|_stock_\w+|next|__anext__)$")
+_DECORATOR = "never_raises"
+_WIDE = {"Exception", "BaseException"}
+_CANNOT_FAIL = {"type", "id", "callable", "get_ident"}
+# The guards themselves: `absorbed` raises again what asks the host to stop, which is no fault.
+_TRUSTED = {"core/outcome.py": {"guarded", "absorbed"}}
+# What holds one call of the host is named so, and is of one of these classes.
+_CALLS = (("core/_call.py", "Call"), ("core/_call.py", "Query"), ("core/_openai.py", "Call"))
+_HOLDERS = {
+    "call": _CALLS,
+    "_call": _CALLS,
+    "made": _CALLS[:1],
+    "attempt": (("wrap/asyncpg/_connect.py", "_Attempt"),),
+}
+
+
+class Module:
+    """A file of the package: its functions, and which of them are guards.
+
+    Args:
+        file: The file.
+        root: The folder that holds the package.
+
+    Attributes:
+        tree: Its source.
+        names: The guards among its functions, "Class.method" for methods, and of what it imports.
+    """
+
+    def __init__(self, file: Path, root: Path) -> None:
+        self.tree = ast.parse(file.read_text(encoding="utf-8"))
+        self._root = root
+        self._functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        self._bases: dict[str, list[str]] = {}
+        self._modules: dict[str, Module] = {}
+        self.names = set(_TRUSTED.get(file.relative_to(root / PACKAGE).as_posix(), ()))
+        self._collect(self.tree, "")
+        _modules[file] = self
+        self._import()
+        self._take_hot()
+        while self._grow():
+            pass
+
+    def _collect(self, node: ast.AST, owner: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                self._bases[child.name] = [_name(base) for base in child.bases]
+                self._collect(child, child.name)
+            elif isinstance(child, _FUNCTIONS):
+                # Those within it are not looked at: they have no name outside.
+                self._functions[f"{owner}.{child.name}" if owner else child.name] = child
+            else:
+                self._collect(child, owner)
+
+    def _import(self) -> None:
+        for node in ast.walk(self.tree):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(PACKAGE):
+                continue
+            source = self._at(str(node.module))
+            for each in node.names:
+                inner = self._at(f"{node.module}.{each.name}")
+                if inner is not None:
+                    self._modules[each.asname or each.name] = inner
+                elif source is not None and each.name == "*":
+                    self.names |= source.names
+                elif source is not None:
+                    found = [name for name in source.names if name == each.name or name.startswith(f"{each.name}.")]
+                    self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
+
+    def _take_hot(self) -> None:
+        """What is taken from a hot module: `begin = core.hot("_call").begin`, or the module itself."""
+        for node in ast.walk(self.tree):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            name, value = node.targets[0].id, node.value
+            call = value.value if isinstance(value, ast.Attribute) else value
+            if isinstance(call, ast.Call) and _name(call.func) == "hot" and isinstance(call.args[0], ast.Constant):
+                module = self._at(f"{PACKAGE}.core.{call.args[0].value}")
+                if module is not None and call is value:
+                    self._modules[name] = module
+                elif module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
+                    self.names.add(name)
+
+    def _at(self, module: str) -> Module | None:
+        file = self._root.joinpath(*module.split(".")).with_suffix(".py")
+        return of(file, self._root) if file.exists() else None
+
+    def _grow(self) -> bool:
+        """Whether there are more guards than before, now that others are known."""
+        before = len(self.names)
+        for name, function in self._functions.items():
+            if name not in self.names and self._is_guard(name, function):
+                self.names.add(name)
+        return len(self.names) > before
+
+    def _is_guard(self, name: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        if any(isinstance(each, ast.Call) and _name(each.func) == _DECORATOR for each in function.decorator_list):
+            return True
+        owner = name.rpartition(".")[0]
+        # Another decorator may do anything. What only happens to hold no call is no guard: it may come to hold one.
+        return (
+            not function.decorator_list
+            and any(self._is_guarding(each, owner) for each in _own(function))
+            and self._is_safe(function.body, owner)
+        )
+
+    def _is_guarding(self, node: ast.AST, owner: str) -> bool:
+        if isinstance(node, ast.Try):
+            return any(_is_wide(each) for each in node.handlers)
+        return (
+            isinstance(node, ast.Call) and _name(node.func) not in _CANNOT_FAIL and self.is_call_of_guard(node, owner)
+        )
+
+    def _is_safe(self, nodes: list[ast.stmt], owner: str) -> bool:
+        return all(self._cannot_raise(each, owner) for each in nodes)
+
+    def _cannot_raise(self, node: ast.AST, owner: str) -> bool:
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            return not node.decorator_list
+        if isinstance(node, ast.Lambda):
+            return True
+        if isinstance(node, (ast.Raise, ast.Assert)):
+            # Alone it is in an `except`: what it raises again has come of a `try` that is looked at as well.
+            return isinstance(node, ast.Raise) and node.exc is None
+        if isinstance(node, ast.Try) and any(_is_wide(each) for each in node.handlers):
+            rest = [*(line for each in node.handlers for line in each.body), *node.orelse, *node.finalbody]
+            return self._is_safe(rest, owner)
+        if isinstance(node, CALLS) and not self._is_safe_call(node, owner):
+            return False
+        return all(self._cannot_raise(each, owner) for each in ast.iter_child_nodes(node))
+
+    def _is_safe_call(self, node: ast.AST, owner: str) -> bool:
+        if isinstance(node, ast.Await):
+            return is_awaited_call(node)
+        return isinstance(node, ast.Call) and (is_handed_on(node) or self.is_call_of_guard(node, owner))
+
+    def is_call_of_guard(self, node: ast.Call, owner: str) -> bool:
+        """Whether no `Exception` comes of this call, made in a method of this class or in none.
+
+        What its arguments take to be made is not looked at.
+        """
+        function = node.func
+        if isinstance(function, ast.Name):
+            return function.id in self.names or function.id in _CANNOT_FAIL
+        if not isinstance(function, ast.Attribute):
+            return False
+        if isinstance(function.value, ast.Call) and _name(function.value.func) == "hot":
+            hot = self._at(f"{PACKAGE}.core.{function.value.args[0].value}")
+            return hot is not None and function.attr in hot.names
+        holder = _name(function.value)
+        if isinstance(function.value, ast.Name) and holder in self._modules:
+            return function.attr in self._modules[holder].names
+        if holder == "self" and owner:
+            return self.has(owner, function.attr)
+        found = [
+            (module, kind)
+            for place, kind in _HOLDERS.get(holder, ())
+            for module in (of(self._root / PACKAGE / place, self._root),)
+            if module.defines(kind, function.attr)
+        ]
+        return bool(found) and all(module.has(kind, function.attr) for module, kind in found)
+
+    def defines(self, kind: str, method: str) -> bool:
+        """Whether the class defines the method itself."""
+        return f"{kind}.{method}" in self._functions
+
+    def has(self, kind: str, method: str) -> bool:
+        """Whether the class has a guard of this name, its own or one that it inherits."""
+        if self.defines(kind, method) or f"{kind}.{method}" in self.names:
+            return f"{kind}.{method}" in self.names
+        return any(self.has(base, method) for base in self._bases.get(kind, ()))
+
+
+_modules: dict[Path, Module] = {}
+
+
+def of(file: Path, root: Path) -> Module:
+    """What is known of a file. One that is being looked at, by what it imports, is known as far as that has come."""
+    return _modules.get(file) or Module(file, root)
+
+
+def is_handed_on(node: ast.Call) -> bool:
+    """Whether it is the call that the host made, or upstream's that stands for it: what it raises is not ours."""
+    return _HANDED_ON.match(_name(node.func)) is not None
+
+
+def is_awaited_call(node: ast.Await) -> bool:
+    """Whether what is awaited is a call, which is looked at by itself, or the host's coroutine."""
+    return isinstance(node.value, ast.Call) or _name(node.value) == "coroutine"
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What a function consists of, but for the functions within it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (*_FUNCTIONS, ast.Lambda)):
+            yield child
+            yield from _own(child)
+
+
+def _is_wide(handler: ast.ExceptHandler) -> bool:
+    if any(isinstance(each, ast.Raise) for each in ast.walk(handler)):
+        return False
+    return handler.type is None or _name(handler.type) in _WIDE
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
