@@ -264,9 +264,10 @@ class Call:
         attributes = self.attributes
         found = self.target.series(attributes, which)
         if found.duration is None:
-            found.duration = BoundHistogram(found.histograms[0], found.attributes)
             found.input = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"})
             found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
+            # The last: where it is there, all are. Compiled code does not look whether the others are.
+            found.duration = BoundHistogram(found.histograms[0], found.attributes)
         found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
         if is_count(count):
