@@ -71,7 +71,33 @@ def _answering(getter: Any, parents: Any, states: Any) -> Any:
         return getter
 
 
-# Each is one function: in the pure core a call inside would be a twentieth of the whole.
+def _parent(header: str) -> Any:
+    """The remote parent that a header of this length names; None where upstream must read it."""
+    if COMPILED:
+        return c_remote_parent(SpanContext, header, _FLAGS, DEFAULT_TRACE_STATE)
+    if not header[2] == header[35] == header[52] == "-" or header.lower() != header:
+        return None
+    try:
+        # It takes blanks between two octets. With 26 octets there is no other blank in so short a text.
+        version, high, low, span_id, bits = _unpack(_fromhex(header.replace("-", " ")))
+    except (ValueError, struct.error):
+        return None
+    if not span_id or version or not (high or low):
+        return None
+    return _tuple_new(SpanContext, (high << 64 | low, span_id, True, _FLAGS[bits], DEFAULT_TRACE_STATE, True))
+
+
+def _with_span(context: Any, span: Any) -> Any:
+    """The context (None: an empty one) with this span as the current one."""
+    if COMPILED:
+        return c_context_with(Context, context, _SPAN_KEY, span)
+    if context:
+        return Context({**context, _SPAN_KEY: span})
+    made = Context()
+    _set_default(made, _SPAN_KEY, span)
+    return made
+
+
 def make_extract(original: Any) -> Any:
     """The method that gives a context with the remote parent that a carrier names."""
 
@@ -92,39 +118,14 @@ def make_extract(original: Any) -> Any:
                 if not parents:
                     return Context() if context is None else context
                 header = parents[0] if type(parents) is list else None
-            if (
-                type(header) is not str
-                or len(header) != _LENGTH
-                or (context is not None and type(context) is not Context)
-            ):
-                pass
-            elif COMPILED:
-                parent = c_remote_parent(SpanContext, header, _FLAGS, DEFAULT_TRACE_STATE)
+            if type(header) is str and len(header) == _LENGTH and (context is None or type(context) is Context):
+                parent = _parent(header)
                 if parent is not None and parents is not None:
                     states = getter.get(carrier, "tracestate")
                 if parent is not None and states is None:
-                    span = c_new_instance(NonRecordingSpan)
+                    span = c_new_instance(NonRecordingSpan) if COMPILED else _new(NonRecordingSpan)
                     span._context = parent
-                    return c_context_with(Context, context, _SPAN_KEY, span)
-            elif header[2] == header[35] == header[52] == "-" and header.lower() == header:
-                try:
-                    # It takes blanks between two octets. With 26 octets there is no other blank in so short a text.
-                    version, high, low, span_id, bits = _unpack(_fromhex(header.replace("-", " ")))
-                except (ValueError, struct.error):
-                    span_id = 0
-                is_valid = span_id and not version and (high or low)
-                if is_valid and parents is not None:
-                    states = getter.get(carrier, "tracestate")
-                if is_valid and states is None:
-                    span = _new(NonRecordingSpan)
-                    span._context = _tuple_new(
-                        SpanContext, (high << 64 | low, span_id, True, _FLAGS[bits], DEFAULT_TRACE_STATE, True)
-                    )
-                    if context:
-                        return Context({**context, _SPAN_KEY: span})
-                    made = Context()
-                    _set_default(made, _SPAN_KEY, span)
-                    return made
+                    return _with_span(context, span)
         except Exception as error:
             faults.absorb("TraceContextTextMapPropagator.extract", error)
         if parents is not None:

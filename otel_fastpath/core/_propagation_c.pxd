@@ -20,3 +20,5 @@ cdef tuple _FLAGS
 
 cdef object _answering(object getter, object parents, object states)
 cdef bint _is_span(object value) except -1
+cdef _parent(str header)
+cdef _with_span(object context, object span)

@@ -194,12 +194,14 @@ class Planner:
         if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
             return
         found = [match._attributes_aggregation for match in matches]
-        if not _are(recorder.homes, found):
+        homes = recorder.homes
+        if not _are(homes, found):
             # What is known leads to what upstream has forgotten at a collection.
             recorder.forget()
-            recorder.homes = [[home] for home in found]
+            homes = recorder.homes = [[home] for home in found]
         cells = []
-        for match, home in zip(matches, recorder.homes, strict=True):
+        # Another thread may collect meanwhile, which forgets them.
+        for match, home in zip(matches, homes, strict=True):
             allowed = match._view._attribute_keys
             stored = kept if allowed is None else {name: value for name, value in kept.items() if name in allowed}
             aggregation = (home[0] or {}).get(self._stored_under(stored))
