@@ -43,10 +43,10 @@ test-newest test-lowest: test-%: setup
 # client of OpenAI's with content captured. An hour and more.
 .PHONY: soak
 soak: setup
-	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/core tests/wrap/openai_http/test_nothing_left.py --durations=0 $(ARGS)
+	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/libraries/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
 
 # Raises at each line of this package that holds a call, in a forked child each, and shows what reached the host: a
-# quarter of an hour on two processors. make faults ARGS="--workload spans --core c --line core/_scope.py"
+# quarter of an hour on two processors. make faults ARGS="--workload spans --core c --line trace/scope.py"
 .PHONY: faults
 faults: setup
 	$(PY) tests/faults/run.py $(ARGS)
@@ -91,7 +91,7 @@ fingerprints: setup
 	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
 
 # The fingerprints that the guards of the SDK's and API's patches know, read off every release again.
-KNOWN := otel_fastpath/sdk/sources.json
+KNOWN := otel_fastpath/trace/sources.json
 .PHONY: sources
 sources: setup
 	$(PY) -c 'import json; print(*json.load(open("$(KNOWN)")), sep="\n")' > $(KNOWN).targets

@@ -179,7 +179,7 @@ def instrument(mode: str, core: str | None = None) -> None:
         AsyncPGInstrumentor().instrument(**_providers(mode))
     elif mode.startswith("ours"):
         from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
-        from otel_fastpath import core as cores  # noqa: PLC0415  # likewise
+        from otel_fastpath import compiled as cores  # noqa: PLC0415  # likewise
 
         options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
         providers = _providers(mode)
@@ -356,9 +356,9 @@ def scan_bare(given: Given) -> None:
 
 def scan(given: Given) -> None:  # noqa: ARG001  # as the others
     """What is done once for each text that is kept."""
-    from otel_fastpath import core  # noqa: PLC0415  # only where it is measured
+    from otel_fastpath import compiled as core  # noqa: PLC0415  # only where it is measured
 
-    core.hot("_sql").scan(LITERALS)
+    core.hot("libraries.db.sql").scan(LITERALS)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from otel_fastpath import FastpathInstrumentor
-from otel_fastpath import core as cores
+from otel_fastpath import compiled as cores
 from otel_fastpath.budget.estimate import over_processes
 
 BATCH = 512

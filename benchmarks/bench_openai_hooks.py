@@ -20,7 +20,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 
 from otel_fastpath import FastpathInstrumentor
-from otel_fastpath import core as cores
+from otel_fastpath import compiled as cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

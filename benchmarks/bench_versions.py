@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'version*'
 
-`stock` and `fastpath` are the set-ups: OpenTelemetry as it is, and with the lookups of otel_fastpath.sdk in place.
+`stock` and `fastpath` are the set-ups: OpenTelemetry as it is, and with the lookups of otel_fastpath.others in place.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def _timed(rows: Sequence[str], columns: Sequence[str], cycles: int) -> dict[str
     """Row -> column -> microseconds of CPU, from processes that take turns against one server."""
     server = subprocess.Popen(
         [sys.executable, "-m", "loopback"],
-        cwd=ROOT / "tests" / "wrap" / "openai_http",
+        cwd=ROOT / "tests" / "libraries" / "genai" / "openai_http",
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 # Scenarios are counted in forks: what every set-up would import is imported before.
-from otel_fastpath import FastpathInstrumentor, core
-from otel_fastpath.core import pace
+from otel_fastpath import FastpathInstrumentor, compiled
+from otel_fastpath.patching import pausing
 
 ATTRIBUTES: dict[str, Any] = {
     "http.request.method": "GET",
@@ -29,8 +29,8 @@ def instrument(asked: str) -> None:
     instrumentor = FastpathInstrumentor()
     # The exception counters have budgets of their own.
     instrumentor.instrument(core=asked, disabled="exceptions")
-    if core.implementation()[0] != asked:
-        raise RuntimeError(f"the {asked!r} core is not there: {core.implementation()[1]}")
+    if compiled.implementation()[0] != asked:
+        raise RuntimeError(f"the {asked!r} core is not there: {compiled.implementation()[1]}")
     off = [f"{row.name}: {row.reason}" for row in instrumentor.status() if row.state.value == "skipped"]
     if off:
         raise RuntimeError("not applied: " + "; ".join(off))
@@ -38,4 +38,4 @@ def instrument(asked: str) -> None:
 
 def without_turns() -> None:
     """Encode and collect in one go: under valgrind, fifty times slower, there would be fifty times as many pauses."""
-    pace._STRETCH = pace._LONG_STRETCH = 1.0
+    pausing._STRETCH = pausing._LONG_STRETCH = 1.0

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from otel_fastpath.core.bound import bind
     from otel_fastpath.instrumentor import FastpathInstrumentor
+    from otel_fastpath.metrics.bind import bind
 
 __all__ = ["FastpathInstrumentor", "__version__", "bind"]
 
-_HOMES = {"FastpathInstrumentor": "otel_fastpath.instrumentor", "bind": "otel_fastpath.core.bound"}
+_HOMES = {"FastpathInstrumentor": "otel_fastpath.instrumentor", "bind": "otel_fastpath.metrics.bind"}
 
 
 def __getattr__(name: str) -> Any:

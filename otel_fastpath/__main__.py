@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from otel_fastpath import config, status  # noqa: PLC0415  # other commands do without them
+    from otel_fastpath import settings, status  # noqa: PLC0415  # other commands do without them
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
     instrumentor = FastpathInstrumentor()
@@ -67,7 +67,7 @@ def _status(options: argparse.Namespace) -> int:
             if problem:
                 sys.stderr.write(f"otel-fastpath: {name} cannot be imported: {problem}\n")
                 return _CANNOT
-    if config.loads_nothing():
+    if settings.loads_nothing():
         notes.append("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=*: opentelemetry-instrument loads none of this.")
     found = status.collect(instrumentor.status(), notes)
     width = max(shutil.get_terminal_size((100, 24)).columns, _LEAST_WIDTH)

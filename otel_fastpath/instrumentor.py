@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import _platform, config, core, exceptions, wrap, wrong_settings
-from otel_fastpath._locks import Lock
-from otel_fastpath._quiet import Quiet
-from otel_fastpath.core import faults
-from otel_fastpath.patching import Patcher
-from otel_fastpath.sdk import all_patches
+from otel_fastpath import compiled, exceptions, libraries, wrong_settings
+from otel_fastpath import settings as config
+from otel_fastpath.patching import faults, interpreter
+from otel_fastpath.patching.locks import Lock
+from otel_fastpath.patching.patch import Patcher
+from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.rooms import all_patches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from otel_fastpath.patching import Row
+    from otel_fastpath.patching.patch import Row
 
 _logger = Quiet(__name__)
 _lock = Lock()
@@ -32,9 +33,9 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
         FastpathInstrumentor().instrument()
 
-    Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.config.Config`; those of
-    `otel_fastpath.config.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, for them too.
-    No argument and no variable makes it raise: `otel_fastpath.wrong_settings` tells what is not valid, once.
+    Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.settings.Config`; those of
+    `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, for them
+    too. No argument and no variable makes it raise: `otel_fastpath.wrong_settings` tells what is not valid, once.
     """
 
     _patcher: Patcher | None = None
@@ -76,14 +77,14 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def status(self) -> list[Row]:
         """What became of every patch, in the order of `otel-fastpath status`."""
-        return self._patches().status() + wrap.status() + exceptions.status()
+        return self._patches().status() + libraries.status() + exceptions.status()
 
     def _patches(self) -> Patcher:
         if self._patcher is None:
             # Imports modules: no lock is held meanwhile.
             patches = all_patches()
-            patcher = Patcher(patches, _platform.installed)
-            need_gil = frozenset(patch.name for patch in patches if patch.needs_gil) | wrap.need_gil()
+            patcher = Patcher(patches, interpreter.installed)
+            need_gil = frozenset(patch.name for patch in patches if patch.needs_gil) | libraries.need_gil()
             with _lock:
                 # On the class: the instrumentor is a singleton, and so is what it did to this process.
                 if self._patcher is None:
@@ -105,7 +106,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
             return
         try:
-            wrap.install(settings, off, kwargs)
+            libraries.install(settings, off, kwargs)
         except Exception:
             _logger.exception("Libraries are not wrapped.")
         try:
@@ -129,11 +130,11 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """What says of each patch why it is left off."""
         if settings.stock:
             return settings.off
-        if _platform.WHY_NO_CORE:
-            _logger.warning("Most of otel-fastpath is left off: %s.", _platform.WHY_NO_CORE)
-            return lambda name: _platform.WHY_NO_CORE if name in self._need_gil else settings.off(name)
+        if interpreter.WHY_NO_CORE:
+            _logger.warning("Most of otel-fastpath is left off: %s.", interpreter.WHY_NO_CORE)
+            return lambda name: interpreter.WHY_NO_CORE if name in self._need_gil else settings.off(name)
         try:
-            core.choose(settings.core)
+            compiled.choose(settings.core)
         except ImportError as error:
             reason = f"the {settings.core} core was asked for and cannot be imported ({error})"
             setting = config.title("core")
@@ -144,7 +145,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
         try:
             exceptions.stop("uninstrumented")
-            wrap.uninstall()
+            libraries.uninstall()
             self._patches().uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be taken off completely.")

@@ -9,13 +9,13 @@ import textwrap
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import _platform, core, wrong_settings
-from otel_fastpath.core import faults
+from otel_fastpath import compiled, wrong_settings
+from otel_fastpath.patching import faults, interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otel_fastpath.patching import Row
+    from otel_fastpath.patching.patch import Row
 
 # Goes up when a key of the JSON is renamed or goes away.
 SCHEMA: Final = 1
@@ -55,13 +55,13 @@ class Status:
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
     """Describe this process, with these rows of its instrumentor."""
-    implementation, why_not = core.implementation()
+    implementation, why_not = compiled.implementation()
     return Status(
-        version=_platform.version("otel-fastpath") or "?",
+        version=interpreter.version("otel-fastpath") or "?",
         core=implementation,
         why_not_compiled=why_not,
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        distributions={name: _platform.version(name) for name in _DISTRIBUTIONS},
+        distributions={name: interpreter.version(name) for name in _DISTRIBUTIONS},
         faults=faults.counts(),
         notes=tuple(notes),
         rows=tuple(rows),

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from otel_fastpath import core as cores
+from otel_fastpath import compiled as cores
 from otel_fastpath import wrong_settings
-from otel_fastpath.core import faults
 from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.patching import faults
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,7 +46,7 @@ def pytest_report_header():
 @pytest.fixture(params=["py", "c"])
 def core(request):
     """Each implementation of the core in turn."""
-    if request.param == "c" and importlib.util.find_spec("otel_fastpath.core._scope_c") is None:
+    if request.param == "c" and importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
         if REQUIRED:
             pytest.fail("OTEL_FASTPATH_EXTENSION=require, and the core is not compiled")
         pytest.skip("the core is not compiled")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import otel_fastpath
-from otel_fastpath.config import ENTRY_POINT
 from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.settings import ENTRY_POINT
 
 SCRIPTS = Path(sys.executable).parent
 # What a service sees: whose span it gets, and what became of the patches.
@@ -97,7 +97,7 @@ def test_a_service_gets_cheaper_with_no_line_changed(run, core):
     """Its spans are the fast path's, and are exported."""
     seen, exported, stderr = run(OTEL_FASTPATH_CORE=core)
 
-    assert seen["core"] == f"otel_fastpath.core._span{'_c' if core == 'c' else ''}"
+    assert seen["core"] == f"otel_fastpath.trace.span{'_c' if core == 'c' else ''}"
     assert seen["states"]["tracer.start_span"] == "applied"
     assert json.loads(exported)["attributes"] == {"key": "value"}
     assert stderr == ""
@@ -126,7 +126,7 @@ def test_a_disabled_sdk_stays_stock(run):
 def test_a_missing_core_is_one_line_and_the_service_runs(run, tmp_path):
     """Asked for by name and not there: stock spans and a line on stderr."""
     # An instrumentation that is loaded before us makes it so.
-    write_instrumentation(tmp_path, "import sys\nsys.modules['otel_fastpath.core._scope_c'] = None\n" + HARMLESS)
+    write_instrumentation(tmp_path, "import sys\nsys.modules['otel_fastpath.trace.scope_c'] = None\n" + HARMLESS)
 
     seen, _, stderr = run(OTEL_FASTPATH_CORE="c", PYTHONPATH=str(tmp_path))
 

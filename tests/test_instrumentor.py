@@ -12,9 +12,9 @@ from opentelemetry.sdk.trace import Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_fastpath import _platform
-from otel_fastpath import core as cores
+from otel_fastpath import compiled as cores
 from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.patching import interpreter
 
 PATCHED = ("trace.use_span", "tracer.start_span", "tracer.start_as_current_span")
 
@@ -139,12 +139,12 @@ def test_a_core_can_be_changed(instrumentor):
     """Off with one and on with the other."""
     for core in ("py", "c", "py"):
         try:
-            importlib.import_module("otel_fastpath.core._scope_c")
+            importlib.import_module("otel_fastpath.trace.scope_c")
         except ImportError:
             pytest.skip("the core is not compiled")
         instrumentor.instrument(core=core)
         span = TracerProvider(shutdown_on_exit=False).get_tracer("test").start_span("span")
-        assert type(span).__mro__[1].__module__ == f"otel_fastpath.core._span{'_c' if core == 'c' else ''}"
+        assert type(span).__mro__[1].__module__ == f"otel_fastpath.trace.span{'_c' if core == 'c' else ''}"
         instrumentor.uninstrument()
 
 
@@ -221,7 +221,7 @@ def test_a_bad_core_is_one_line(instrumentor, environ, logged):
 
 def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, environ, logged, provider):
     """That or nothing: one error line, nothing is patched, and the host runs."""
-    environ.setitem(sys.modules, "otel_fastpath.core._scope_c", None)
+    environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
     environ.setenv("OTEL_FASTPATH_CORE", "c")
     before = upstream()
 
@@ -240,12 +240,12 @@ def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, en
 
 def test_a_core_that_is_not_there_is_replaced_quietly(instrumentor, environ, logged):
     """Not asked for by name, the pure one is used; the reason is kept."""
-    environ.setitem(sys.modules, "otel_fastpath.core._scope_c", None)
+    environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
     instrumentor.instrument()
 
     implementation, why_not = cores.implementation()
     assert implementation == "py"
-    assert "_scope_c" in why_not
+    assert "trace.scope_c" in why_not
     assert states(instrumentor)["tracer.start_span"][0] == "applied"
     assert logged() == []
 
@@ -266,7 +266,7 @@ def test_two_versions_of_the_sdk_are_one_line(instrumentor, environ, tmp_path, l
 
 def test_without_the_gil_the_core_stays_off(instrumentor, environ, logged, provider):
     """One line says why; what does not rest on the GIL stays on."""
-    environ.setattr(_platform, "WHY_NO_CORE", "no GIL")
+    environ.setattr(interpreter, "WHY_NO_CORE", "no GIL")
     instrumentor.instrument()
 
     assert logged() == ["Most of otel-fastpath is left off: no GIL."]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,36 +19,39 @@ ROOT = Path(otel_fastpath.__file__).parent
 NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
-LEVEL_0 = {"config", "_locks", "_platform", "_quiet", "_imports", "_swap", "lazy", "versions", "wrong_settings"}
-BELOW_2 = LEVEL_0 | {"_guard", "patching", "core"}
-# Unit (a module or folder of the package) -> the units that it may import. "": the public names.
+# Units: the rooms, and the modules beside them. The bottom needs nothing of ours.
+BOTTOM = {"patching", "compiled", "lazy", "settings", "versions", "wrong_settings"}
+SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
+BELOW_3 = BOTTOM | SIGNALS | {"trace"}
+# Unit -> the units that it may import. "": the public names.
 MAY_IMPORT = {
-    **{name: set() for name in LEVEL_0},
-    "config": {"wrong_settings"},
-    "_imports": {"_locks"},
-    "lazy": {"_locks"},
-    # The design has patching.py on level 0; what it consists of stands below it.
-    "_guard": {"_quiet", "_swap"},
-    "patching": {"_guard", "_imports", "_locks", "_quiet", "_swap"},
-    "core": BELOW_2 - {"patching", "_guard"},
-    "sdk": BELOW_2,
-    "wrap": BELOW_2,
-    "exceptions": BELOW_2,
-    "instrumentor": BELOW_2 | {"sdk", "wrap", "exceptions"},
-    "status": BELOW_2,
-    "__init__": BELOW_2 | {"sdk", "wrap", "exceptions", "instrumentor"},
+    **{name: set() for name in BOTTOM},
+    # The two halves of one subject.
+    "settings": {"wrong_settings"},
+    "trace": BOTTOM,
+    **{name: BOTTOM | {"trace"} for name in SIGNALS},
+    "libraries": BELOW_3,
+    "others": BELOW_3,
+    # The patches of every room.
+    "rooms": BELOW_3 | {"others"},
+    "status": BOTTOM,
+    "instrumentor": BELOW_3 | {"libraries", "others", "rooms"},
+    "__init__": {"instrumentor", "metrics"},
     "budget": {""},
     # The command loads the sub-command that it was asked for.
-    "__main__": {"", "config", "status", "instrumentor", "budget"},
+    "__main__": {"", "settings", "status", "instrumentor", "budget"},
 }
+# Imports that are against the table: how many modules of a unit import how many of another. A number may only fall.
+AGAINST_THE_TABLE = {("lazy", "patching"): 1, ("trace", "libraries"): 1}
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
     # Requirements are PEP 508's; OpenTelemetry's own instrumentation package brings their parser.
-    "_guard": {"packaging"},
-    "core": {"opentelemetry", "Cython", "setuptools", "hatchling"},
-    "sdk": {"opentelemetry", "packaging"},
-    "wrap": {"opentelemetry", "wrapt"},
-    "exceptions": {"opentelemetry"},
+    "patching": {"packaging"},
+    # The build hook runs where these are.
+    "compiled": {"Cython", "setuptools", "hatchling"},
+    **{name: {"opentelemetry"} for name in {"trace", *SIGNALS}},
+    "others": {"opentelemetry", "packaging"},
+    "libraries": {"opentelemetry", "wrapt"},
     "instrumentor": {"opentelemetry"},
     # It measures OpenTelemetry, and is a plugin of pytest.
     "budget": {"opentelemetry", "pytest"},
@@ -56,8 +61,8 @@ APPLICATIONS = {"openai", "asyncpg", "fastapi", "starlette", "httpx", "httpcore"
 # The last three are what Python 3.10 does not have in its standard library.
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
-    "sdk": {"requests"},
-    "wrap": APPLICATIONS,
+    "libraries": APPLICATIONS,
+    "otlp": {"requests"},
     "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"},
 }
 # Patched modules: importing one is the application's decision.
@@ -104,9 +109,17 @@ def targets(node):
     return modules + ([node.module] if len(modules) < len(found) else [])
 
 
+def by_name(node):
+    """The module that `hot("trace.span")` gives."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "hot" and node.args:
+        return [f"{NAME}.{node.args[0].value}"] if isinstance(node.args[0], ast.Constant) else []
+    return []
+
+
 def walk(importer, nodes, *, at_top):
     """Every import below these nodes."""
     for node in nodes:
+        yield from (Import(importer, target, at_top=False) for target in by_name(node))
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (Import(importer, target, at_top) for target in targets(node))
             continue
@@ -118,6 +131,13 @@ IMPORTS = [
     each
     for name, path in MODULES.items()
     for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
+]
+# What a compiled module takes from another: "otel_fastpath/trace/span_c.pxd" is of `otel_fastpath.trace.span`.
+CIMPORTED = re.compile(rf"^from ({NAME}\.[\w.]+?)(?:_c)? cimport", re.MULTILINE)
+IMPORTS += [
+    Import(".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix("_c"), target, at_top=False)
+    for path in [*ROOT.rglob("*.pxd"), *ROOT.rglob("*.pyx")]
+    for target in CIMPORTED.findall(path.read_text(encoding="utf-8"))
 ]
 
 
@@ -138,35 +158,60 @@ def test_every_file_has_a_place():
 
 
 def test_layers_import_downwards_only():
-    """Each unit imports itself and what the table allows, at the top or in a function."""
-    wrong = [
-        each
+    """Each unit imports itself and what the table allows, at the top, in a function or by name."""
+    wrong = {
+        (each.importer, each.target)
         for each in IMPORTS
         if is_ours(each.target)
         and unit(each.target) != unit(each.importer)
         and unit(each.target) not in MAY_IMPORT[unit(each.importer)]
+    }
+
+    assert Counter((unit(importer), unit(target)) for importer, target in wrong) == AGAINST_THE_TABLE, wrong
+
+
+def test_no_two_files_of_a_room_differ_by_an_underscore():
+    """A name says what is inside."""
+    names = Counter((path.parent, path.stem.strip("_")) for path in FILES)
+
+    assert [name for name, number in names.items() if number > 1] == []
+
+
+def closest(module):
+    """The folders that a module of `libraries` is in, below it."""
+    path = MODULES[module].relative_to(ROOT / "libraries")
+    return path.parts[:-1]
+
+
+def test_patches_do_not_know_each_other():
+    """What is to be put in place is asked for by the list of all patches only."""
+    wrong = [
+        each
+        for each in IMPORTS
+        if is_ours(each.target)
+        and each.target.rpartition(".")[2].startswith("patches_")
+        and unit(each.importer) != "rooms"
     ]
 
     assert wrong == []
 
 
-def test_patches_and_wrappers_do_not_know_each_other():
-    """Modules side by side in sdk/ and wrap/ share only what begins with an underscore."""
+def test_libraries_do_not_know_each_other():
+    """A wrapper takes from its own folder and from those above; `libraries` itself names the wrappers."""
     wrong = [
         each
         for each in IMPORTS
-        if is_ours(each.target)
-        and unit(each.importer) in {"sdk", "wrap"}
-        and unit(each.target) == unit(each.importer)
-        and each.importer.count(".") > 1
-        and not each.target.rpartition(".")[2].startswith("_")
+        if each.target in MODULES
+        and unit(each.importer) == unit(each.target) == "libraries"
+        and each.importer != f"{NAME}.libraries"
+        and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
     ]
 
     assert wrong == []
 
 
 def test_third_parties_are_those_allowed():
-    """Level 0 needs the standard library only; an application's libraries are imported inside functions."""
+    """The bottom needs the standard library only; an application's libraries are imported inside functions."""
     wrong = []
     for each in IMPORTS:
         top = each.target.partition(".")[0]
@@ -182,14 +227,29 @@ def test_third_parties_are_those_allowed():
 
 
 def test_what_is_patched_is_not_imported_to_patch_it():
-    """Outside the core, which is loaded when its target is there, no module imports the SDK when it is imported."""
+    """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
+
+    In the rooms of the signals that is told of the patches, and of what these import at their tops.
+    """
+    at_top = {}
+    for each in IMPORTS:
+        if each.at_top:
+            at_top.setdefault(each.importer, set()).add(each.target)
+    reached = {
+        name
+        for name in MODULES
+        if unit(name) not in {"trace", "metrics", "otlp", "budget"} or name.rpartition(".")[2].startswith("patches_")
+    }
+    waiting = sorted(reached)
+    while waiting:
+        more = {target for target in at_top.get(waiting.pop(), ()) if target in MODULES} - reached
+        reached |= more
+        waiting += more
     wrong = [
-        each
-        for each in IMPORTS
-        if each.at_top
-        and unit(each.importer) not in {"core", "budget"}
-        and each.target.startswith(PATCHED)
-        and DECIDES.get(unit(each.importer)) != each.target
+        (name, target)
+        for name in reached
+        for target in at_top.get(name, ())
+        if target.startswith(PATCHED) and DECIDES.get(unit(name)) != target
     ]
 
     assert wrong == []
@@ -207,7 +267,7 @@ def test_there_is_no_cycle():
         below = {name: needs - free for name, needs in below.items() if name not in free}
 
 
-def test_only_config_reads_the_environment():
+def test_only_settings_read_the_environment():
     """Settings come from one place. The build hook and the budgets, which run no service, have their own."""
     readers = set()
     for name, path in MODULES.items():
@@ -216,8 +276,8 @@ def test_only_config_reads_the_environment():
                 readers.add(name)
 
     assert {name for name in readers if unit(name) != "budget"} <= {
-        f"{NAME}.config",
-        f"{NAME}.core.build_hook",
+        f"{NAME}.settings",
+        f"{NAME}.compiled.build_hook",
     }
 
 

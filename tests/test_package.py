@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import otel_fastpath
-from otel_fastpath import _platform
+from otel_fastpath.patching import interpreter
 
 ROOT = Path(otel_fastpath.__file__).parent
 PROJECT = ROOT.parent
@@ -23,14 +23,14 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 # Functions that may be longer. Each call that starting a span was divided into would be 2 % of it in the pure core.
-FLAT = {"core/_start.py": {"start_span"}}
+FLAT = {"trace/start.py": {"start_span"}}
 
 
 def test_the_version_is_one():
     """The package, its metadata, `status` and the changelog name the same."""
     version = metadata.version("otel-fastpath")
 
-    assert otel_fastpath.__version__ == version == _platform.version("otel-fastpath")
+    assert otel_fastpath.__version__ == version == interpreter.version("otel-fastpath")
     assert re.search(rf"^## \[({re.escape(version)}|Unreleased)\]", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -122,6 +122,6 @@ def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):
     assert wheel.name.endswith("-py3-none-any.whl")
     sources = {f"otel_fastpath/{path.relative_to(ROOT)}" for path in FILES if path.name != "build_hook.py"}
     assert sources <= names
-    assert {"otel_fastpath/py.typed", "otel_fastpath/sdk/sources.json"} <= names
+    assert {"otel_fastpath/py.typed", "otel_fastpath/trace/sources.json"} <= names
     assert not [name for name in names if name.endswith((".so", ".pxd", ".pyx", ".c", ".h", "build_hook.py", ".pyc"))]
     assert all(name.startswith("otel_fastpath/") for name in names)

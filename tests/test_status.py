@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from otel_fastpath import status
-from otel_fastpath.patching import Row, State
+from otel_fastpath.patching.patch import Row, State
 from otel_fastpath.status import Status
 
 WIDTH = 100

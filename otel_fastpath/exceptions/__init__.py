@@ -22,7 +22,7 @@ from otel_fastpath.exceptions.boundaries import UncaughtCount, uncaught
 from otel_fastpath.exceptions.monitor import SiteCount, TypeCount, is_counting, snapshot
 from otel_fastpath.exceptions.operations import ExceptionCountProcessor
 from otel_fastpath.exceptions.settings import OFF, Settings
-from otel_fastpath.patching import Row, State
+from otel_fastpath.patching.patch import Row, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,16 +11,16 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import _platform
-from otel_fastpath._locks import Lock
 from otel_fastpath.exceptions import metrics
 from otel_fastpath.exceptions.settings import LIMIT, LONGEST_NAME, SKIPPED, Settings
-from otel_fastpath.patching import Patch, Patcher
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.locks import Lock
+from otel_fastpath.patching.patch import Patch, Patcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_fastpath.patching import Row
+    from otel_fastpath.patching.patch import Row
 
 BOUNDARY: Final = "cpython.exception.boundary"
 MAIN: Final = "main"
@@ -160,5 +160,5 @@ _patcher: Final = Patcher(
             make=_make_call_exception_handler,
         ),
     ),
-    _platform.installed,
+    interpreter.installed,
 )

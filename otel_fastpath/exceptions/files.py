@@ -10,7 +10,7 @@ import sysconfig
 from typing import Final
 
 from otel_fastpath import wrong_settings
-from otel_fastpath.config import title
+from otel_fastpath.settings import title
 
 MINE: Final = "mine"
 NO_STDLIB: Final = "no-stdlib"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from otel_fastpath import wrong_settings
-from otel_fastpath._locks import Lock
-from otel_fastpath.config import title
 from otel_fastpath.exceptions import files
 from otel_fastpath.exceptions.settings import HANDLED, OFF, Settings
+from otel_fastpath.patching.locks import Lock
+from otel_fastpath.settings import title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ OTHER: Final = "_OTHER"
 
 
 class Engine(Protocol):
-    """The callbacks and their counts: `core._excmon` or `exceptions._pure`."""
+    """The callbacks and their counts: `callbacks_c` or `callbacks`."""
 
     Operation: Callable[..., Any]
     on_raise: Callable[..., None]
@@ -171,7 +171,7 @@ def counts_handled() -> bool:
 
 def is_compiled() -> bool:
     """Whether the callbacks are the compiled ones."""
-    return state.engine is not None and state.engine.__name__.endswith("._excmon")  # type: ignore[attr-defined]
+    return state.engine is not None and state.engine.__name__.endswith(".callbacks_c")  # type: ignore[attr-defined]
 
 
 def snapshot() -> tuple[TypeCount, ...]:
@@ -250,7 +250,7 @@ def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
         reason = "OTEL_FASTPATH_CORE=py leaves the compiled callback out"
     else:
         try:
-            return importlib.import_module("otel_fastpath.core._excmon"), ""
+            return importlib.import_module("otel_fastpath.exceptions.callbacks_c"), ""
         except ModuleNotFoundError:
             reason = "the compiled callback is not built"
         except ImportError as error:
@@ -261,7 +261,7 @@ def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
     if settings.mode == HANDLED:
         expected = f"raised: {HANDLED} takes the compiled callback, and {reason}"
         wrong_settings.tell(title("exceptions"), HANDLED, expected, "Handled exceptions are not counted.")
-    return importlib.import_module("otel_fastpath.exceptions._pure"), ""
+    return importlib.import_module("otel_fastpath.exceptions.callbacks"), ""
 
 
 def _owners() -> str:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath import _platform
-from otel_fastpath.core import faults
-from otel_fastpath.patching import Patch, Patcher
+from otel_fastpath.patching import faults, interpreter
+from otel_fastpath.patching.patch import Patch, Patcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.patching import Row
+    from otel_fastpath.patching.patch import Row
 
 _logger = logging.getLogger(__name__)
 
@@ -235,5 +234,5 @@ _patcher: Final = Patcher(
             make=_make_submit,
         ),
     ),
-    _platform.installed,
+    interpreter.installed,
 )

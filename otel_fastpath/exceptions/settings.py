@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from otel_fastpath import wrong_settings
-from otel_fastpath.config import title
+from otel_fastpath.settings import title
 
 OFF: Final = "off"
 RAISED: Final = "raised"

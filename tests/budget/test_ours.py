@@ -50,7 +50,7 @@ def test_no_hook_costs_more_than_it_may(declaration):
     if why:
         pytest.skip(f"not measured: {why}")
     # A run without the compiled core holds the pure one.
-    pure = [] if importlib.util.find_spec("otel_fastpath.core._scope_c") else ["--only=*py]"]
+    pure = [] if importlib.util.find_spec("otel_fastpath.trace.scope_c") else ["--only=*py]"]
 
     results = check(FILE, f"--metrics={COUNTS}", *pure)
 

@@ -15,7 +15,7 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.version import __version__ as sdk_version
 from sidebyside import errors
 
-from otel_fastpath.core import stack
+from otel_fastpath.trace import stack_traces
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 
@@ -104,7 +104,7 @@ def test_a_fault_of_ours_leaves_the_text_to_traceback(way, handlers, instrumento
     error = errors.made("plain")
     expected = attributes_of(way, error, handlers)
     instrumentor.instrument()
-    monkeypatch.setattr(stack, "text", lambda _error: 1 / 0)
+    monkeypatch.setattr(stack_traces, "text", lambda _error: 1 / 0)
 
     assert [attributes_of(way, error, handlers) for _ in range(2)] == [expected] * 2
 

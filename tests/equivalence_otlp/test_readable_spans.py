@@ -9,8 +9,8 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from otlpcheck.made import SPANS, WILD_SPANS
 from otlpcheck.seen import look
 
-from otel_fastpath.core import faults
-from otel_fastpath.sdk import otlp_trace
+from otel_fastpath.otlp import patches_spans
+from otel_fastpath.patching import faults
 
 
 def stock(spans):
@@ -21,8 +21,8 @@ def stock(spans):
 def encoder(core):
     """The encoder of this core."""
     if core == "c":
-        pytest.importorskip("otel_fastpath.core._otlp_c")
-    return otlp_trace._encoder(core)
+        pytest.importorskip("otel_fastpath.otlp.encoder_c")
+    return patches_spans._encoder(core)
 
 
 @pytest.mark.parametrize("core", ["c", "py"])

@@ -15,9 +15,9 @@ from opentelemetry.trace import NonRecordingSpan, SpanKind, set_span_in_context
 from otlpcheck.made import GOOD_CONTEXTS, LINKS, PLAIN, STATUSES, TAME, TEXTS, VALUES
 from otlpcheck.seen import look
 
-from otel_fastpath.core import faults
 from otel_fastpath.lazy import lazy
-from otel_fastpath.sdk import otlp_trace
+from otel_fastpath.otlp import patches_spans
+from otel_fastpath.patching import faults
 
 KEYS = st.text(min_size=1, max_size=4)
 GIVEN = TAME | TAME | st.dictionaries(KEYS, VALUES, max_size=4)
@@ -97,7 +97,7 @@ def test_recorded_spans(instrumented, core, monkeypatch):
     """Encoded first from the state and then from the properties, the same spans give the same bytes and log."""
     # A lazy value is cleaned, with the warnings of that, when it is made: for whoever encodes first.
     monkeypatch.setattr(logging.getLogger("opentelemetry.attributes"), "disabled", True)
-    encode = otlp_trace._encoder(core).encode
+    encode = patches_spans._encoder(core).encode
 
     @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
     @given(PROGRAMS, LIMITS)
@@ -123,7 +123,7 @@ def test_a_lazy_value_is_made_once_and_encoded(instrumented, core):
 
     [span] = run([(0, None, SpanKind.CLIENT, None, None, [], None)], SpanLimits())
     span.attribute_store["message"] = lazy(dump, [1, 2])
-    encode = otlp_trace._encoder(core).encode
+    encode = patches_spans._encoder(core).encode
     assert b"[1, 2]" in encode([span])
     assert encode([span]) == encode_spans([span]).SerializePartialToString()
     assert dict(span.attributes) == {"message": "[1, 2]"}

@@ -28,7 +28,7 @@ collect_ignore = (
 
 if sys.version_info >= (3, 12) and os.environ.get("OTEL_FASTPATH_EXTENSION") == "require":
     # Where it must be there, its tests must not be skipped.
-    importlib.import_module("otel_fastpath.core._excmon")
+    importlib.import_module("otel_fastpath.exceptions.callbacks_c")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def start(counters):
 
     def call(core=None, *, meter_provider=None, tracer_provider=None, **settings):
         if core != "py":
-            pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+            pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
         from otel_fastpath.exceptions import monitor
 
         started = counters.start(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 from otel_fastpath.budget import native
 

@@ -219,7 +219,7 @@ def test_at_the_recursion_limit_the_users_exception_comes_through(run_python):
 
 def test_callbacks_can_be_called_with_anything():
     """Whoever finds the callbacks and calls them by hand gets None, not a crash."""
-    excmon = pytest.importorskip("otel_fastpath.core._excmon")
+    excmon = pytest.importorskip("otel_fastpath.exceptions.callbacks_c")
     for callback in (excmon.on_raise, excmon.on_reraise, excmon.on_handled):
         for arguments in ((), (1,), (1, 2, 3), (None, None, ValueError()), (compile("1", "", "eval"), "x", KeyError())):
             assert callback(*arguments) is None
@@ -240,7 +240,7 @@ def test_callbacks_can_be_called_with_anything():
 )
 def test_wrong_settings_are_errors(arguments):
     """The compiled module checks what it is given."""
-    excmon = pytest.importorskip("otel_fastpath.core._excmon")
+    excmon = pytest.importorskip("otel_fastpath.exceptions.callbacks_c")
     with pytest.raises((TypeError, ValueError)):
         excmon.configure(*arguments)
     with pytest.raises(TypeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 PROGRAM = """
 import os

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 from counting.libraries import LIBRARIES  # noqa: E402  # sys.path first
 

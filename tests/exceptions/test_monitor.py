@@ -202,7 +202,7 @@ def test_python_callback_is_for_who_asks(counters, start, logged):
 
 def test_a_missing_extension_is_one_line(counters, monkeypatch, logged):
     """A package that was built without a compiler says so, and what can be done."""
-    monkeypatch.setitem(sys.modules, "otel_fastpath.core._excmon", None)
+    monkeypatch.setitem(sys.modules, "otel_fastpath.exceptions.callbacks_c", None)
 
     assert not counters.start(counters.Settings())
     (line,) = logged()

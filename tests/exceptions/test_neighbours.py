@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 WORKLOAD = """
 import sys

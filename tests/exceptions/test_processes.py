@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 PRELUDE = """
 import os, sys, threading, time
@@ -123,7 +123,7 @@ def test_a_sub_interpreter_is_refused(run):
 import _interpreters
 exceptions.start(exceptions.Settings())
 other = _interpreters.create()
-result = _interpreters.exec(other, "import otel_fastpath.core._excmon")
+result = _interpreters.exec(other, "import otel_fastpath.exceptions.callbacks_c")
 print("does not support loading in subinterpreters" in str(result and result.msg))
 _interpreters.exec(other, "try: raise ValueError\\nexcept ValueError: pass")
 _interpreters.destroy(other)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("otel_fastpath.core._excmon", reason="the compiled callback is not built")
+pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
 from counting.scenario import count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_fastpath import config
+from otel_fastpath import settings as config
 from otel_fastpath.exceptions import Settings
 from otel_fastpath.exceptions.settings import LIMIT, SKIPPED
 

@@ -17,7 +17,7 @@ from faultcheck.lines import relative, with_calls
 from faultcheck.places import REPOSITORY
 from faultcheck.report import Report
 
-from otel_fastpath import core
+from otel_fastpath import compiled
 
 SOURCE = """
     import functools
@@ -39,7 +39,7 @@ SOURCE = """
         return method
 """
 GUARDS = """
-    from otel_fastpath.core.outcome import guarded, never_raises
+    from otel_fastpath.patching.outcome import guarded, never_raises
 
     @never_raises("a place")
     def decorated():
@@ -113,9 +113,12 @@ def test_lines_with_calls_are_found(file):
 
 def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     """A `try` for any exception, a decorator, calls of such functions; not what raises, and not what holds no call."""
-    outcome = tmp_path / "otel_fastpath" / "core" / "outcome.py"
+    outcome = tmp_path / "otel_fastpath" / "patching" / "outcome.py"
     outcome.parent.mkdir(parents=True)
-    outcome.write_text(Path(core.__file__).with_name("outcome.py").read_text(encoding="utf-8"), encoding="utf-8")
+    outcome.write_text(
+        Path(compiled.__file__).parents[1].joinpath("patching", "outcome.py").read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
     file = outcome.with_name("sample.py")
     file.write_text(textwrap.dedent(GUARDS), encoding="utf-8")
 
@@ -128,15 +131,21 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
 @pytest.mark.parametrize(
     ("place", "names"),
     [
-        ("core/_call.py", {"begin", "enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"}),
-        ("core/_openai.py", {"attach", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"}),
-        ("core/_reads.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
-        ("core/faults.py", {"report"}),
-        ("core/reentry.py", {"hold_locks", "record"}),
-        ("wrap/_call.py", {"finish"}),
-        ("wrap/asyncpg/_connect.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("wrap/asyncpg/_hooks.py", {"begin", "look", "watch"}),
-        ("wrap/openai/_patches.py", {"received"}),
+        (
+            "libraries/call_span.py",
+            {"begin", "enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
+        ),
+        (
+            "libraries/genai/openai/calls.py",
+            {"attach", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
+        ),
+        ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
+        ("patching/faults.py", {"report"}),
+        ("metrics/reentry.py", {"hold_locks", "record"}),
+        ("libraries/call.py", {"finish"}),
+        ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
+        ("libraries/db/asyncpg/hooks.py", {"begin", "look", "watch"}),
+        ("libraries/genai/openai/patches.py", {"received"}),
     ],
 )
 def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
@@ -146,8 +155,8 @@ def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
 
 def test_only_files_of_the_package_count():
     """Wherever the package is; not what measures it, and nobody else's."""
-    assert relative("/a/otel_fastpath/core/_scope.py") == "otel_fastpath/core/_scope.py"
-    assert relative("otel_fastpath/core/_scope.py") == "otel_fastpath/core/_scope.py"
+    assert relative("/a/otel_fastpath/trace/scope.py") == "otel_fastpath/trace/scope.py"
+    assert relative("otel_fastpath/trace/scope.py") == "otel_fastpath/trace/scope.py"
     assert relative("/a/otel_fastpath/budget/cli.py") is None
     assert relative("/a/opentelemetry/trace/__init__.py") is None
 

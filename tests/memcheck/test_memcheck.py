@@ -14,7 +14,7 @@ LOG = """
 **7** begin span, current
 ==7== 20 bytes in 1 blocks are definitely lost in loss record 1 of 9
 ==7==    at 0x1: malloc (vg_replace_malloc.c:309)
-==7==    by 0x2: end (in /a/otel_fastpath/core/_span_c.cpython-313-x86_64-linux-gnu.so)
+==7==    by 0x2: end (in /a/otel_fastpath/trace/span_c.cpython-313-x86_64-linux-gnu.so)
 ==7==
 ==7== 40 bytes in 1 blocks are definitely lost in loss record 2 of 9
 ==7==    by 0x3: PyInit (in /a/pydantic_core/_pydantic_core.cpython-313-x86_64-linux-gnu.so)

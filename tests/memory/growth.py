@@ -108,7 +108,7 @@ def _beyond_a_limit(name, state=[]):  # noqa: B006
 
 
 def _models(name, state=[]):  # noqa: B006
-    from otel_fastpath.wrap.openai._telemetry import Scope, Settings, Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
 
     if not state:
         state.append(Telemetry(Scope("growth", "1"), Settings(), {}))
@@ -120,7 +120,7 @@ def _models(name, state=[]):  # noqa: B006
 
 
 def _paths(name, words=("models", "files", "chat")):
-    from otel_fastpath.wrap.openai._endpoints import endpoint_of
+    from otel_fastpath.libraries.genai.openai.endpoints import endpoint_of
 
     number = int(name.lstrip("n"))
     wanted = [words[number // 3**place % 3] for place in range(9)]
@@ -144,7 +144,7 @@ def _exception_sites(name):
 
 
 def _series_of_errors(name, state=[]):  # noqa: B006
-    from otel_fastpath.wrap._call import Failure, Series
+    from otel_fastpath.libraries.call import Failure, Series
 
     if not state:
         state += [get_meter("growth").create_histogram("histogram"), []]

@@ -152,13 +152,13 @@ def test_nothing_stays_on_instruments(instrumentor, core):
 
 def test_a_bound_instrument_of_the_other_core(instrumented, core, monkeypatch):  # noqa: ARG001  # the fast path is on
     """Goes the instrument's own way, and loses nothing."""
-    pytest.importorskip("otel_fastpath.core._bound_c")
+    pytest.importorskip("otel_fastpath.metrics.bound_c")
     reader = InMemoryMetricReader()
     counter = (
         MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("other").create_counter("counter")
     )
     with monkeypatch.context() as patched:
-        patched.setattr("otel_fastpath.core._chosen", {"py": "c", "c": "py"}[core])
+        patched.setattr("otel_fastpath.compiled._chosen", {"py": "c", "c": "py"}[core])
         bound = otel_fastpath.bind(counter, {"a": 1})
     for _ in range(3):
         bound.add(1)

@@ -137,7 +137,7 @@ def _cores(environment: Environment, asked: Sequence[str] | None) -> list[str]:
     """
     cores = list(asked or CORES)
     if "c" in cores and not environment.has_compiled_core():
-        line = f"there is no compiled core for Python {environment.interpreter.short} in otel_fastpath/core"
+        line = f"there is no compiled core for Python {environment.interpreter.short} in otel_fastpath"
         if asked:
             raise UpstreamError(line)
         print(f"upstream: {line}: its runs are left out")

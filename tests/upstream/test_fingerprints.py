@@ -11,7 +11,7 @@ from types import FunctionType
 import pytest
 from harness import sources
 
-from otel_fastpath.patching import fingerprint
+from otel_fastpath.patching.patch import fingerprint
 
 # Everything that these modules define is compared, besides the list below.
 MODULES = (

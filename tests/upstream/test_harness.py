@@ -173,8 +173,8 @@ def test_a_test_that_fails_twice_is_broken(ready, suite, stock, monkeypatch):
 OURS = {
     "outcomes": {STEADY: "passed"},
     "patches": [{"name": "a", "state": "applied", "reason": ""}],
-    "span_from": "otel_fastpath.core.span",
-    "imported": ["otel_fastpath", "otel_fastpath.core._span"],
+    "span_from": "otel_fastpath.trace.span_classes",
+    "imported": ["otel_fastpath", "otel_fastpath.trace.span"],
 }
 
 
@@ -188,8 +188,8 @@ def test_a_run_of_ours_in_order_has_no_problem():
     [
         ({"span_from": "opentelemetry.sdk.trace"}, "not from us"),
         ({"faults": {"Tracer.start_span": 3}}, "3 times"),
-        ({"said": ["ERROR otel_fastpath.core.plan: cannot read"]}, "cannot read"),
-        ({"imported": ["otel_fastpath.core._span_c"]}, "_span_c"),
+        ({"said": ["ERROR otel_fastpath.trace.planner: cannot read"]}, "cannot read"),
+        ({"imported": ["otel_fastpath.trace.span_c"]}, "trace.span_c"),
         ({"outcomes": {}}, "no test was run"),
     ],
 )

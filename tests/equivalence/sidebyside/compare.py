@@ -16,7 +16,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import Resource
 
-from otel_fastpath.core import faults
+from otel_fastpath.patching import faults
 from sidebyside.processors import PROCESSORS
 from sidebyside.seeing import seen, seen_error, seen_record
 from sidebyside.setups import ID_GENERATORS, SAMPLERS, Setup

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
-from otel_fastpath.patching import State
+from otel_fastpath.patching.patch import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import opentelemetry.exporter.otlp.proto.http.metric_exporter
 import opentelemetry.sdk.metrics  # noqa: F401  # what is patched is there
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
-from otel_fastpath.patching import State
+from otel_fastpath.patching.patch import State
 
 
 def applied():

@@ -69,7 +69,7 @@ def scenario(raised: dict[str, int], **more) -> Callable[[Callable[[], object]],
 def engine_of(way: str):
     """The callbacks for a way of counting."""
     return importlib.import_module(
-        "otel_fastpath.exceptions._pure" if way == "python" else "otel_fastpath.core._excmon"
+        "otel_fastpath.exceptions.callbacks" if way == "python" else "otel_fastpath.exceptions.callbacks_c"
     )
 
 

@@ -25,14 +25,18 @@ _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
 _CANNOT_FAIL = {"type", "id", "callable", "get_ident"}
 # The guards themselves: `absorbed` raises again what asks the host to stop, which is no fault.
-_TRUSTED = {"core/outcome.py": {"guarded", "absorbed"}}
+_TRUSTED = {"patching/outcome.py": {"guarded", "absorbed"}}
 # What holds one call of the host is named so, and is of one of these classes.
-_CALLS = (("core/_call.py", "Call"), ("core/_call.py", "Query"), ("core/_openai.py", "Call"))
+_CALLS = (
+    ("libraries/call_span.py", "Call"),
+    ("libraries/call_span.py", "Query"),
+    ("libraries/genai/openai/calls.py", "Call"),
+)
 _HOLDERS = {
     "call": _CALLS,
     "_call": _CALLS,
     "made": _CALLS[:1],
-    "attempt": (("wrap/asyncpg/_connect.py", "_Attempt"),),
+    "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
 }
 
 
@@ -89,7 +93,7 @@ class Module:
                     self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
 
     def _take_hot(self) -> None:
-        """What is taken from a hot module: `begin = core.hot("_call").begin`, or the module itself."""
+        """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or the module itself."""
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
                 continue

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from faultcheck.children import ChildError, in_child
 from faultcheck.injector import CAN_REPEAT, InjectedFault, Injector
 from faultcheck.judge import Run, Verdict, judge
-from faultcheck.lines import with_calls
+from faultcheck.lines import PACKAGE, with_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,6 @@ _AFTERWARDS = "afterwards"
 # How long a fault may take, at first: this, and so many times what it takes without.
 _SHORT_S = 2.0
 _TIMES_LONGER = 5.0
-_HOT = "otel_fastpath/core/_"
 
 
 class _Said(logging.Handler):
@@ -113,9 +112,14 @@ class _Checked:
             return sorted(self.injector.disarm())
 
         root = Path(self.job.root)
+        from otel_fastpath.compiled import TWINS
+
+        # The encoder's is no twin of one file.
+        hot = tuple(f"{PACKAGE}/{twin.removesuffix('_c').replace('.', '/')}." for twin in TWINS)
+        hot += (f"{PACKAGE}/otlp/encoder_",)
         found = [(name, line) for name, line in in_child(recorded, self.job.limit_s) if line in with_calls(root / name)]
         if self.job.core == "c" and self.workload.is_the_same_with_each_core:
-            found = [each for each in found if each[0].startswith(_HOT)]
+            found = [each for each in found if each[0].startswith(hot)]
         about = self.workload.about
         found = [each for each in found if not about or self.job.lines or each[0].startswith(about)]
         kept = found[self.job.part :: self.job.parts]
@@ -187,7 +191,7 @@ class _Checked:
         return host, ""
 
     def _said(self) -> int:
-        faults = sys.modules.get("otel_fastpath.core.faults")
+        faults = sys.modules.get("otel_fastpath.patching.faults")
         return self.said.number + (sum(faults.counts().values()) if faults is not None else 0)
 
 

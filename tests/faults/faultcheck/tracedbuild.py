@@ -47,7 +47,7 @@ def build(repository: Path, folder: Path) -> None:
 
 
 def _build_hook(repository: Path) -> object:
-    spec = importlib.util.spec_from_file_location("build_hook", repository / PACKAGE / "core" / "build_hook.py")
+    spec = importlib.util.spec_from_file_location("build_hook", repository / PACKAGE / "compiled" / "build_hook.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -65,8 +65,8 @@ def _copy_sources(package: Path, target: Path) -> None:
 
 def _digest(folder: Path, source: str) -> str:
     digest = hashlib.sha256(f"{sys.version}{DIRECTIVES}{MACROS}{FLAGS}".encode())
-    core = folder / PACKAGE / "core"
-    for path in sorted({folder / source, *(path for path in core.iterdir() if path.suffix in SHARED)}):
+    package = folder / PACKAGE
+    for path in sorted({folder / source, *(path for path in package.rglob("*") if path.suffix in SHARED)}):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 

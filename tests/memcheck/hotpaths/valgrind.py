@@ -16,7 +16,7 @@ from typing import Final
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
-OURS: Final = re.compile(r"otel_fastpath/core/_\w+\.cpython")
+OURS: Final = re.compile(r"otel_fastpath/[\w/]+\.cpython")
 _SUPPRESSIONS: Final = HERE / "python.supp"
 _PREFIX: Final = re.compile(r"^(==\d+==|\*\*\d+\*\*) ?")
 

@@ -79,10 +79,10 @@ def main(job: dict[str, Any]) -> None:
 
     given = Given(job["core"])
     if job["core"]:
-        from otel_fastpath import core
+        from otel_fastpath import compiled
 
-        if core.implementation()[0] != job["core"]:
-            raise RuntimeError(f"the {job['core']} core is not there: {core.implementation()[1]}")
+        if compiled.implementation()[0] != job["core"]:
+            raise RuntimeError(f"the {job['core']} core is not there: {compiled.implementation()[1]}")
     found = (references if job["counts_references"] else under_valgrind)(given, job)
     Path(job["output"]).write_text(json.dumps(found), encoding="utf-8")
 

@@ -85,12 +85,12 @@ class Environment:
 
     def has_compiled_core(self) -> bool:
         """Whether the compiled modules for this interpreter lie beside their sources."""
-        return any((self.package / PACKAGE / "core").glob(f"*{self.interpreter.suffix}"))
+        return any((self.package / PACKAGE).rglob(f"*{self.interpreter.suffix}"))
 
     def outdated_core(self) -> list[str]:
         """The compiled modules that are older than what they are compiled from, to go by the time stamps."""
         found = []
-        for compiled in (self.package / PACKAGE / "core").glob(f"*{self.interpreter.suffix}"):
+        for compiled in (self.package / PACKAGE).rglob(f"*{self.interpreter.suffix}"):
             name = compiled.name.removesuffix(self.interpreter.suffix)
             sources = [compiled.with_name(file) for file in (f"{name[:-2]}.py", f"{name}.pxd", f"{name}.pyx")]
             changed = max((path.stat().st_mtime for path in sources if path.exists()), default=0.0)

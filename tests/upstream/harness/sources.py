@@ -1,8 +1,8 @@
 """Finds a function or class in source text without importing it, and digests it as the guards do at run time.
 
-The digest must equal that of `otel_fastpath.patching.fingerprint`, which starts from `inspect.getsource`. So the text
-of a definition is cut out by the same function of the standard library, from its first decorator on; where its lines
-start is read off the syntax tree.
+The digest must equal that of `otel_fastpath.patching.patch.fingerprint`, which starts from `inspect.getsource`. So the
+text of a definition is cut out by the same function of the standard library, from its first decorator on; where its
+lines start is read off the syntax tree.
 """
 
 from __future__ import annotations

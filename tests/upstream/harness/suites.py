@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.environment import digest
 from harness.paths import CACHE, HERE, PLUGIN, locked
 from harness.released import sdist
+from otel_fastpath.compiled import TWINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ class Run:
         for place, number in self.faults.items():
             yield f"our own code failed in {place}, {number} times, and upstream's ran instead"
         yield from (line for line in self.said if line.startswith("ERROR"))
-        compiled = [name for name in self.imported if name.startswith("otel_fastpath.core.") and name.endswith("_c")]
+        compiled = [name for name in self.imported if name.removeprefix("otel_fastpath.") in TWINS]
         if bool(compiled) != (core == "c"):
             yield f"the compiled modules in use are {', '.join(compiled) or 'none'}, asked was for core {core!r}"
 

@@ -190,5 +190,5 @@ def _origin_of_a_span() -> str:
 
 def _faults() -> dict[str, int]:
     """The exceptions in our own code that fell back to upstream's: place -> number."""
-    module = sys.modules.get("otel_fastpath.core.faults")
+    module = sys.modules.get("otel_fastpath.patching.faults")
     return dict(module.counts()) if module is not None else {}

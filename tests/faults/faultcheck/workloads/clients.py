@@ -117,8 +117,11 @@ _CLIENT: dict[str, Any] = {"api_key": "sk-test", "base_url": "http://localhost:9
 
 
 _ABOUT = (
-    "otel_fastpath/wrap/",
-    *(f"otel_fastpath/core/{name}" for name in ("_models", "_openai", "_reads", "_targets")),
+    "otel_fastpath/libraries/__init__.py",
+    "otel_fastpath/libraries/call.py",
+    "otel_fastpath/libraries/library.py",
+    "otel_fastpath/libraries/db/",
+    "otel_fastpath/libraries/genai/",
 )
 
 

@@ -22,7 +22,13 @@ _TABLE = "CREATE TEMP TABLE t (id int PRIMARY KEY, v text); INSERT INTO t SELECT
 class Asyncpg(Workload):
     """Queries, statements, cursors, transactions, COPY, errors; no options."""
 
-    about = ("otel_fastpath/wrap/", "otel_fastpath/core/_call.py", "otel_fastpath/core/_scope.py")
+    about = (
+        "otel_fastpath/libraries/call",
+        "otel_fastpath/libraries/library.py",
+        "otel_fastpath/libraries/db/asyncpg/",
+        "otel_fastpath/libraries/db/comments.py",
+        "otel_fastpath/trace/scope.py",
+    )
 
     def prepare(self) -> None:
         """Where the spans go."""

@@ -1,0 +1,207 @@
+/* What callbacks_c.c keeps: the mark in an exception, a row of counts per type name, and a cache from type to row.
+ *
+ * Nothing here leaves an error set or calls Python code between reading a table and writing to it.
+ */
+#ifndef OTEL_FASTPATH_EXCMON_TABLES_H
+#define OTEL_FASTPATH_EXCMON_TABLES_H
+
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------ the mark in an exception */
+
+/* Lies over an exception's last shared bytes, from suppress_context on. */
+typedef struct {
+    char suppress_context;
+    uint8_t caught;             /* the last event of this exception was EXCEPTION_HANDLED */
+    uint16_t row;
+    uint32_t mark;
+} Tail;
+
+#define TAIL_OFFSET offsetof(PyBaseExceptionObject, suppress_context)
+#define MAGIC 0x0F5A0000u       /* or'ed with the generation */
+
+/* Where pointers have four bytes there is no room. */
+#define HAS_ROOM (TAIL_OFFSET % 4 == 0 && sizeof(PyBaseExceptionObject) >= TAIL_OFFSET + sizeof(Tail))
+
+static uint32_t current_mark = MAGIC | 1;
+
+static inline Tail *
+tail_of(PyObject *exception)
+{
+    return (Tail *)((char *)exception + TAIL_OFFSET);
+}
+
+static inline int
+is_marked(PyObject *exception)
+{
+    return HAS_ROOM && tail_of(exception)->mark == current_mark;
+}
+
+/* Whether the padding is untouched, or was last touched by an earlier generation of ours. */
+static inline int
+is_free(const Tail *tail)
+{
+    return (tail->mark & 0xFFFF0000u) == MAGIC || (tail->mark == 0 && tail->row == 0 && tail->caught == 0);
+}
+
+/* ------------------------------------------------------------------ rows and types */
+
+typedef struct { PyObject *name; uint64_t raised; int64_t handled; int unmarked; } Row;
+typedef struct { PyTypeObject *type; uint16_t row; uint8_t flags; } Entry;
+
+enum { SKIPPED = 1, MARKABLE = 2, ENDS_ITERATION = 4 };
+/* As in exceptions.settings: a type with a longer name counts among the rest, and is not held on to. */
+enum { LONGEST_NAME = 255 };
+enum { OTHER_ROW = 0, TYPE_BITS = 11, TYPE_SLOTS = 1 << TYPE_BITS };
+
+static Row *rows;               /* rows[OTHER_ROW] is everything beyond the limit */
+static unsigned row_count = 1, row_limit;
+static PyObject *row_of_name;   /* dict: name -> index */
+static Entry *types;            /* a cache: types that share a name share a row, so it can be emptied */
+static unsigned type_count;
+static PyObject *skip;          /* frozenset of names */
+static PyObject *builtin_names;         /* the namespace of the module builtins */
+static int use_marks = 1;
+
+static inline size_t
+hash_of(const void *pointer, unsigned bits)
+{
+    return (size_t)((uint64_t)((uintptr_t)pointer >> 4) * 0x9E3779B97F4A7C15ull >> (64 - bits));
+}
+
+/* ------------------------------------------------------------------ a type's first exception */
+
+/* As `error.type` has it: module and qualified name, bare for builtins. Runs no Python code. NULL: no error is set. */
+static PyObject *
+name_of(PyTypeObject *type)
+{
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        return PyUnicode_FromString(type->tp_name);
+    }
+    PyObject *name = PyType_GetQualName(type);
+    PyObject *namespace = PyType_GetDict(type);
+    PyObject *module = namespace == NULL ? NULL : PyDict_GetItemString(namespace, "__module__");
+    if (name != NULL && module != NULL && PyUnicode_Check(module)
+        && PyUnicode_CompareWithASCIIString(module, "builtins") != 0) {
+        Py_SETREF(name, PyUnicode_FromFormat("%U.%U", module, name));
+    }
+    Py_XDECREF(namespace);
+    return name;
+}
+
+static int
+is_skipped(PyTypeObject *type)
+{
+    PyObject *bases = type->tp_mro;
+    if (bases == NULL || skip == NULL) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); i++) {
+        PyObject *base = PyTuple_GET_ITEM(bases, i);
+        PyObject *name = PyType_Check(base) ? name_of((PyTypeObject *)base) : NULL;
+        int found = name != NULL && PySet_Contains(skip, name) == 1;
+        Py_XDECREF(name);
+        if (found) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the padding of its instances is nobody else's: the type adds nothing in C to one of the interpreter's own.
+ * Exactly MemoryError is left out: its instances are used again without being cleared. */
+static int
+is_markable(PyTypeObject *type)
+{
+    if (!HAS_ROOM || !use_marks || (PyObject *)type == PyExc_MemoryError) {
+        return 0;
+    }
+    while (type != NULL && type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        type = type->tp_base;
+    }
+    return type != NULL && PyDict_GetItemString(builtin_names, type->tp_name) == (PyObject *)type;
+}
+
+static uint16_t
+row_named(PyObject *name)
+{
+    PyObject *known = PyDict_GetItemWithError(row_of_name, name);
+    if (known != NULL) {
+        return (uint16_t)PyLong_AsLong(known);
+    }
+    if (row_count > row_limit) {
+        return OTHER_ROW;
+    }
+    PyObject *index = PyLong_FromLong(row_count);
+    int failed = index == NULL || PyDict_SetItem(row_of_name, name, index) < 0;
+    Py_XDECREF(index);
+    if (failed) {
+        return OTHER_ROW;
+    }
+    rows[row_count].name = Py_NewRef(name);
+    return (uint16_t)row_count++;
+}
+
+/* Empties the cache. Dropping a type can run Python code, so the cache is a new one before that. */
+static int
+renew_types(void)
+{
+    Entry *fresh = PyMem_RawCalloc(TYPE_SLOTS, sizeof(Entry)), *old = types;
+    if (fresh == NULL) {
+        return -1;
+    }
+    types = fresh;
+    type_count = 0;
+    for (int i = 0; old != NULL && i < TYPE_SLOTS; i++) {
+        Py_XDECREF(old[i].type);
+    }
+    PyMem_RawFree(old);
+    return 0;
+}
+
+static Entry
+learn_type(PyTypeObject *type)
+{
+    Entry entry = {type, OTHER_ROW, 0};
+    PyObject *name = name_of(type);
+    int is_long = name != NULL && PyUnicode_GET_LENGTH(name) > LONGEST_NAME;
+    if (is_skipped(type)) {
+        entry.flags = SKIPPED;
+    }
+    else {
+        entry.flags = (is_markable(type) ? MARKABLE : 0)
+            | (PyType_IsSubtype(type, (PyTypeObject *)PyExc_StopIteration) ? ENDS_ITERATION : 0);
+        entry.row = name == NULL || is_long ? OTHER_ROW : row_named(name);
+        rows[entry.row].unmarked |= entry.row != OTHER_ROW && !(entry.flags & MARKABLE);
+    }
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (is_long || (type_count >= TYPE_SLOTS / 2 && renew_types() < 0)) {
+        return entry;
+    }
+    size_t slot = hash_of(type, TYPE_BITS);
+    while (types[slot].type != NULL) {
+        slot = (slot + 1) % TYPE_SLOTS;
+    }
+    Py_INCREF(type);
+    types[slot] = entry;
+    type_count++;
+    return entry;
+}
+
+static inline Entry
+entry_of(PyTypeObject *type)
+{
+    size_t slot = hash_of(type, TYPE_BITS);
+    while (types[slot].type != type) {
+        if (types[slot].type == NULL) {
+            return learn_type(type);
+        }
+        slot = (slot + 1) % TYPE_SLOTS;
+    }
+    return types[slot];
+}
+
+#endif

@@ -1,0 +1,95 @@
+# C types for the compiled twin of _call.py.
+import cython
+
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+from otel_fastpath.compiled.capi cimport COMPILED, c_current, c_has_more
+from otel_fastpath.trace.plan_c cimport Spans
+
+cdef object _context_api
+cdef object _trace_api
+cdef object perf_counter
+cdef object time_ns
+cdef object NonRecordingSpan
+cdef object ProxyTracer
+cdef object get_current_span
+cdef object faults
+cdef object absorbed
+cdef object described
+cdef object tell
+cdef object _SPAN_KEY
+cdef object _SUPPRESS
+cdef dict _context_globals
+cdef object _runtime
+cdef object _variable
+cdef dict _trace_globals
+cdef dict _metrics_globals
+cdef int _BEFORE_ARGUMENTS
+cdef object _active
+cdef object _new_link
+cdef object _tracer_class
+cdef object _our_start_span
+cdef unsigned int _version
+cdef Spans _spans
+
+cdef class Call:
+    cdef bint _is_ours
+    cdef public object _started
+    cdef public object _telemetry
+    cdef public object _token
+    cdef public bint is_held
+    cdef public bint recording
+    cdef public object series
+    cdef public object span
+    cpdef leave(self)
+    @cython.locals(bound=BoundHistogram)
+    cpdef end(self)
+    cpdef fail(self, object error)
+    cdef _end_span(self)
+
+cdef class Plan:
+    cdef public dict attributes
+    cdef public bint is_quiet
+    cdef public object name
+    cdef public BoundHistogram rows
+    cdef public object series
+
+cdef class Link:
+    cdef public object active
+    cdef public object call
+    cdef public bint has_meter
+    cdef public object plans
+    cdef public object prepared
+    cdef public dict queries
+    cdef public dict queries_with_arguments
+    cdef public object telemetry
+    cdef public object tracer
+
+cdef class Query(Call):
+    cdef public int kind
+    cdef public Link link
+    cdef public Plan plan
+    @cython.locals(link=Link, number=Py_ssize_t)
+    cpdef done(self, object result)
+    cpdef told(self, object number)
+    cpdef failed(self, object error)
+
+cpdef bint is_suppressed() except -1
+
+@cython.locals(call=Call)
+cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)
+
+cdef _metered(bint has_meter, object series)
+
+cdef _start(object tracer, object telemetry, object name, object attributes, object start_ns)
+
+cdef bint _is_ours(object tracer) except -1
+
+cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
+
+cdef _begin_without(Call call, object span, object fault)
+
+@cython.locals(link=Link, has_arguments=bint)
+cpdef enter(tuple args, dict kwargs, int kind)
+
+@cython.locals(call=Query, around=Call)
+cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -1,0 +1,121 @@
+"""Connecting: one span for each `connect`, also those of pools that were made before.
+
+`asyncpg.connect` works its arguments out inside; the span begins where it has done so, with the time at which it was
+called, so that it has the server's attributes from its start.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextvars import ContextVar
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries import call
+from otel_fastpath.libraries.db.asyncpg import plans
+from otel_fastpath.libraries.db.asyncpg.conventions import Server
+from otel_fastpath.patching.outcome import never_raises, reset
+
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from otel_fastpath.libraries.call import Call
+
+_PLACE: Final = "asyncpg's connect"
+NAME: Final = "CONNECT"
+
+
+class _Attempt:
+    """One `connect` that is going on."""
+
+    __slots__ = ("call", "is_begun", "is_over", "start_ns", "token")
+
+    def __init__(self) -> None:
+        self.start_ns = time_ns()
+        self.call: Call | None = None
+        self.is_begun = False
+        self.is_over = False
+        self.token: Token[_Attempt | None] | None = None
+
+    @never_raises(_PLACE)
+    def begin(self, address: Any, params: Any) -> None:
+        """Begin the span, once it is known where to."""
+        if not self.is_begun and plans.active is not None:
+            self.is_begun = True
+            plan = plans.active.plans_of(Server(address, params), "").special(NAME, {"db.operation.name": NAME})
+            self.call = call.begin(plans.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns)
+
+    def leave(self) -> None:
+        """Make it no more the one that is going on; its call goes on."""
+        self.is_over = True
+        if self.token is not None:
+            reset(_attempt, self.token)
+            self.token = None
+
+    def end(self) -> None:
+        """End it: there is a connection."""
+        self.leave()
+        if self.call is not None:
+            self.call.end()
+
+    def fail(self, error: BaseException) -> None:
+        """End it: there is none."""
+        self.leave()
+        # Arguments that asyncpg did not understand.
+        self.begin(None, None)
+        if self.call is not None:
+            self.call.fail(error)
+
+
+_attempt: ContextVar[_Attempt | None] = ContextVar("otel_fastpath_asyncpg_attempt", default=None)
+
+
+@never_raises(_PLACE)
+def _enter() -> _Attempt | None:
+    """The attempt that begins here; None inside of another."""
+    around = _attempt.get()
+    # One that was given up and closed elsewhere is still this context's, and over.
+    if around is not None and not around.is_over:
+        return None
+    made = _Attempt()
+    made.token = _attempt.set(made)
+    return made
+
+
+def make_connect(original: Any) -> Any:
+    """Around `connect`, under each name that it has, and around what it calls: only the outermost is looked at."""
+
+    @functools.wraps(original)
+    async def connect(*args: Any, **kwargs: Any) -> Any:
+        attempt = _enter()
+        if attempt is None:
+            return await original(*args, **kwargs)
+        try:
+            result = await original(*args, **kwargs)
+        except BaseException as error:
+            attempt.fail(error)
+            raise
+        attempt.end()
+        return result
+
+    return connect
+
+
+def make_parse(original: Any) -> Any:
+    """Around what works out where to connect to."""
+
+    @functools.wraps(original)
+    def parse(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        _parsed(result)
+        return result
+
+    return parse
+
+
+@never_raises(_PLACE)
+def _parsed(result: Any) -> None:
+    attempt = _attempt.get()
+    if attempt is not None and not attempt.is_over:
+        addresses, params, *_ = result
+        attempt.begin(addresses[0] if addresses else None, params)

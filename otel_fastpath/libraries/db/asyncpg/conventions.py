@@ -1,0 +1,251 @@
+"""The attributes and names of spans: the stable database conventions, or those of the official instrumentation.
+
+For each text that is kept they are worked out once. Those of the official instrumentation are its own function's,
+called with the connection and the text; what it gets wrong is not copied: a span is named after the first word that is
+no comment.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from opentelemetry import trace
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.call import Failure, error_type
+from otel_fastpath.patching import interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BATCH: Final = "BATCH "
+CURSOR: Final = "CURSOR "
+PREPARE: Final = "PREPARE "
+SCOPE: Final = "otel_fastpath.asyncpg"
+_LONGEST_PARAMETER: Final = 256
+_SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
+_LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
+_DEFAULT_PORT: Final = 5432
+_OFFICIAL: Final = "opentelemetry.instrumentation.asyncpg"
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is known of a text.
+
+    Attributes:
+        raw: The text.
+        text: For the attribute: the text as it is if it may leave so, else without its literals.
+        first: The first word.
+        summary: Its operations and what they are applied to.
+        operation: The first of them, in upper case.
+        procedure: What CALL calls.
+    """
+
+    raw: str
+    text: str = ""
+    first: str = ""
+    summary: str = ""
+    operation: str = ""
+    procedure: str = ""
+
+    def stated(self, prefix: str) -> str:
+        """The summary of what is done with the text: that a cursor fetches its rows is no operation of its own."""
+        return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
+
+
+def read(raw: Any, *, has_arguments: bool) -> Query:
+    """Look at a text, once.
+
+    Args:
+        raw: The text.
+        has_arguments: Whether arguments were passed beside it. Only then are its values not in the text, and it may
+            leave as it is; a parameter in the text says nothing: PREPARE has them, and EXECUTE has their values.
+    """
+    if not isinstance(raw, str):
+        # asyncpg says so itself.
+        return Query("")
+    if type(raw) is not str:
+        # A subclass can have methods of its own.
+        raw = str.__str__(raw)
+    found = compiled.hot("libraries.db.sql").scan(raw)
+    text = raw if has_arguments and found.takes_arguments else found.text
+    return Query(raw, text, found.first, found.summary, found.operation, found.procedure)
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who a connection is connected to.
+
+    Attributes:
+        address: Host and port, or the path of a Unix socket.
+        params: asyncpg's `_ConnectionParameters`, which have `database` and `user`.
+    """
+
+    address: Any
+    params: Any
+
+    def attributes(self) -> dict[str, Any]:
+        """Those of the stable conventions."""
+        found: dict[str, Any] = {"db.system.name": "postgresql"}
+        database = getattr(self.params, "database", None)
+        if database:
+            found["db.namespace"] = database
+        if isinstance(self.address, tuple):
+            found["server.address"] = self.address[0]
+            if self.address[1] != _DEFAULT_PORT:
+                found["server.port"] = self.address[1]
+        elif self.address:
+            found["server.address"] = self.address
+        return found
+
+    @property
+    def name(self) -> str:
+        """What a pool of such connections is called: "host:port/database"."""
+        place = ":".join(map(str, self.address)) if isinstance(self.address, tuple) else str(self.address)
+        return f"{place}/{getattr(self.params, 'database', '')}"
+
+
+class Convention(Protocol):
+    """How the attributes and names of spans are made."""
+
+    def tracer(self, tracer_provider: Any) -> Any:
+        """The tracer of the scope."""
+
+    def name(self, query: Query, server: Server, prefix: str) -> str:
+        """The span's name; the prefix is that of a summary: "BATCH ", "PREPARE "."""
+
+    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
+        """The span's attributes at its start."""
+
+    def parameters(self, args: Any) -> Mapping[str, Any]:
+        """The attributes for a query's parameters."""
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        """Those for what was passed after the text of a query with several sets of parameters."""
+
+
+class Stable:
+    """The stable database conventions, under a scope of our own."""
+
+    def tracer(self, tracer_provider: Any) -> Any:
+        return trace.get_tracer(SCOPE, interpreter.version("otel-fastpath"), tracer_provider, _SCHEMA)
+
+    def name(self, query: Query, server: Server, prefix: str) -> str:
+        return query.stated(prefix) or getattr(server.params, "database", None) or "postgresql"
+
+    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
+        found = server.attributes()
+        if query.text:
+            found["db.query.text"] = query.text
+        summary = query.stated(prefix)
+        if summary:
+            found["db.query.summary"] = summary
+        if query.procedure:
+            found["db.stored_procedure.name"] = query.procedure
+        return found
+
+    def parameters(self, args: Any) -> Mapping[str, Any]:
+        return {f"db.query.parameter.{index}": shortened(value) for index, value in enumerate(args)}
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
+        # The conventions have no name for them: each set has its own.
+        return {}
+
+
+class Official:
+    """What the official instrumentation emits, under its own scope.
+
+    Args:
+        instrumentor: Its `AsyncPGInstrumentor`.
+        was_instrumented: Whether that has a tracer from before ours came.
+    """
+
+    def __init__(self, instrumentor: Any, *, was_instrumented: bool) -> None:
+        self._instrumentor = instrumentor
+        self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
+        self._module: Any = sys.modules[_OFFICIAL]
+        self._schema = _LEGACY_SCHEMA
+        self._keywords: dict[str, Any] = {}
+        # Since 0.65b0 it follows OTEL_SEMCONV_STABILITY_OPT_IN.
+        if "semconv_opt_in_mode" in inspect.signature(self._module._hydrate_span_from_args).parameters:
+            signal = self._module._OpenTelemetryStabilitySignalType.DATABASE
+            stability = self._module._OpenTelemetrySemanticConventionStability
+            stability._initialize()
+            self._keywords["semconv_opt_in_mode"] = stability._get_opentelemetry_stability_opt_in_mode(signal)
+            self._schema = self._module._get_schema_url_for_signal_types([signal])
+        self.captures = bool(getattr(instrumentor, "capture_parameters", False))
+
+    def tracer(self, tracer_provider: Any) -> Any:
+        if self._tracer is None:
+            self._tracer = trace.get_tracer(
+                _OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema
+            )
+            # What it would have set on itself, which others read.
+            own = {f"_{name}": value for name, value in self._keywords.items()}
+            vars(self._instrumentor).update(own, _tracer=self._tracer)
+        return self._tracer
+
+    def name(self, query: Query, server: Server, prefix: str) -> str:
+        if prefix == CURSOR:
+            return f"CURSOR: {query.first}"
+        name = query.first if prefix == BATCH else prefix.strip() or query.first
+        return name or getattr(server.params, "database", None) or ""
+
+    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
+        found: dict[str, Any] = self._module._hydrate_span_from_args(
+            _Looked(server.address, server.params), query.raw, None, **self._keywords
+        )
+        return found
+
+    def parameters(self, args: Any) -> Mapping[str, Any]:
+        return {"db.statement.parameters": shortened(args)} if args else {}
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        return self.parameters(given)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What the official instrumentation looks at of a connection."""
+
+    _addr: Any
+    _params: Any
+
+
+def shortened(value: Any) -> str:
+    """A parameter as text, cut to a length; large values are not made into text first."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return str(value[:_LONGEST_PARAMETER])
+    if isinstance(value, (list, tuple)):
+        parts = ", ".join(
+            repr(each[:_LONGEST_PARAMETER])
+            if isinstance(each, (str, bytes))
+            else shortened(each)
+            if isinstance(each, (list, tuple))
+            else repr(each)[:_LONGEST_PARAMETER]
+            for each in value[:_LONGEST_PARAMETER]
+        )
+        ends = "()" if isinstance(value, tuple) else "[]"
+        text = f"{ends[0]}{parts}{',' if len(value) == 1 and ends == '()' else ''}{ends[1]}"
+    else:
+        text = str(value)
+    return text[:_LONGEST_PARAMETER]
+
+
+def failure(error: BaseException) -> Failure:
+    """What is told of an exception: of PostgreSQL's errors the SQLSTATE, and of none its message.
+
+    A message can carry what is in a row, or a parameter. It is in the exception's event, as with every instrumentation.
+    """
+    if isinstance(error, GeneratorExit):
+        return Failure("")
+    state = getattr(error, "sqlstate", None)
+    recorded = isinstance(error, Exception)
+    description = type(error).__qualname__
+    if isinstance(state, str) and state:
+        return Failure(state, {"db.response.status_code": state}, description, recorded)
+    return Failure(error_type(error), None, description, recorded)

@@ -1,0 +1,59 @@
+"""COPY, in its four directions: one span, with the rows that the server counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db.asyncpg.hooks import around, link_of
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.asyncpg.hooks import Opening
+
+__all__ = ["around", "copied_in", "copied_out", "of_query", "of_table"]
+
+ROWS: Final = "asyncpg.copy.rows"
+
+
+def of_table(args: Any, kwargs: Any) -> Opening:
+    """Open a COPY from or to a table."""
+    link = link_of(args[0])
+    table = _quoted(args[1] if len(args) > 1 else kwargs.get("table_name"))
+    schema = kwargs.get("schema_name")
+    if schema:
+        table = f"{_quoted(schema)}.{table}"
+    plan = link.plans.special(f"COPY {table}", {"db.operation.name": "COPY", "db.collection.name": table})
+    return link, plan, None, None, None
+
+
+def of_query(args: Any, kwargs: Any) -> Opening:
+    """Open a COPY from a query."""
+    link = link_of(args[0])
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "), None, None, None
+
+
+def copied_out(call: Any, result: Any) -> int | None:
+    """The rows that the server sent, as its "COPY 3" says."""
+    return _copied(call, result)
+
+
+def copied_in(call: Any, result: Any) -> int | None:
+    """The rows that the server took; it returned none."""
+    _copied(call, result)
+    return None
+
+
+def _copied(call: Any, result: Any) -> int | None:
+    _, _, number = result.rpartition(" ")
+    if not number.isdigit():
+        return None
+    if call.recording:
+        call.span.set_attribute(ROWS, int(number))
+    return int(number)
+
+
+def _quoted(name: Any) -> str:
+    """A name as asyncpg puts it into the statement where it must, and as it was given where it need not."""
+    text = str(name)
+    if text.isidentifier() and text.isascii() and text == text.lower():
+        return text
+    return '"{}"'.format(text.replace('"', '""'))

@@ -1,0 +1,394 @@
+"""Reads a PostgreSQL text once, from left to right: its summary, and what is left of it without literals.
+
+Plain Python; compiled as `sql_c`. Lexical rules: PostgreSQL's documentation, "Lexical Structure". Any text can be
+read, and none raises. Each step moves forward and looks at a character no more than a fixed number of times, so that
+the time grows with the length of the text and with nothing else. Where it is not certain where a literal ends, the
+rest of the text is taken to be part of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.libraries.db.summary import Summary
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`.
+globals().setdefault("COMPILED", False)
+
+# A longer text is cut here before it is read.
+LONGEST = 8192
+# What the functions below give where the text ends before the token does.
+UNFINISHED = -1
+
+# What a character can begin. Letters are also what is no key of KINDS: everything beyond ASCII, as in PostgreSQL.
+OTHER, SPACE, DIGIT, DOT, COMMA, OPEN, CLOSE, SEMICOLON, QUOTE, NAME, DOLLAR, MINUS, SLASH, LETTER = range(14)
+_SPACES = " \t\r\n\f\v"
+KINDS = {
+    **{chr(code): OTHER for code in range(128)},
+    **dict.fromkeys(_SPACES, SPACE),
+    **dict.fromkeys("0123456789", DIGIT),
+    **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_", LETTER),
+    **dict(zip(".,();'\"$-/", (DOT, COMMA, OPEN, CLOSE, SEMICOLON, QUOTE, NAME, DOLLAR, MINUS, SLASH), strict=True)),
+}
+_BOOLEANS = frozenset({"TRUE", "FALSE"})
+
+
+class Scan:
+    """What was read.
+
+    Attributes:
+        text: The text with `?` for each literal, and without comments, which can hold anything. A list of literals
+            after IN is one `?`.
+        takes_arguments: Whether the text is one statement, of a kind that can have parameters, and was read to its end.
+        summary: Operations and what they are applied to; at most 255 characters, never a literal.
+        operation: The first operation, in upper case.
+        procedure: What CALL calls.
+        first: The first word.
+    """
+
+    __slots__ = ("first", "operation", "procedure", "summary", "takes_arguments", "text")
+
+    def __init__(self, text: Any, is_one_statement: Any, summary: Any) -> None:
+        self.text = text
+        self.takes_arguments = is_one_statement and summary.takes_arguments()
+        self.summary = summary.text()
+        self.operation = summary.operation
+        self.procedure = summary.procedure
+        self.first = summary.first
+
+
+def scan(text: Any, most: Any = LONGEST) -> Any:
+    """Read a text.
+
+    Args:
+        text: Any `str`.
+        most: A text of more characters is cut before it is read, and the token that is open there is left out.
+
+    Returns:
+        A `Scan`.
+    """
+    scanner = Scanner(text[:most], len(text) > most)
+    scanner.read()
+    return Scan(scanner.without_literals(), scanner.is_one_statement(), scanner.summary)
+
+
+class Scanner:
+    """Goes through one text. Each method is given where a token begins, and gives where the next one does."""
+
+    __slots__ = (
+        *("copied", "is_cut", "is_whole", "length", "list_size", "list_start", "pieces", "semicolon", "stop"),
+        *("summary", "tail", "text"),
+    )
+
+    def __init__(self, text: Any, is_cut: Any) -> None:
+        self.text = text
+        self.length = self.stop = len(text)
+        self.is_cut = is_cut
+        # Whether every token has an end; `stop` is the end of the last that has one, the tail stands for the rest.
+        self.is_whole = not is_cut
+        self.tail = ""
+        # Where the first is.
+        self.semicolon = self.length
+        # The result, and up to where the text is in it.
+        self.pieces: Any = []
+        self.copied = 0
+        # Where the pieces of a list after IN begin, as long as there is nothing but literals in it; and their number.
+        self.list_start = -1
+        self.list_size = 0
+        self.summary = Summary()
+
+    def read(self) -> None:
+        """Read everything."""
+        text, length, summary = self.text, self.length, self.summary
+        at = 0
+        while at < length:
+            kind = KINDS.get(text[at], LETTER)
+            if kind == SPACE:
+                at += 1
+            elif kind == COMMA:
+                summary.comma()
+                at += 1
+            elif kind == DIGIT:
+                at = self.literal(at, number_end(text, at, length))
+            elif kind == QUOTE:
+                at = self.literal(at, string_end(text, at + 1, length))
+            elif kind == LETTER:
+                at = self.word(at, word_end(text, at + 1, length))
+            elif kind == OPEN:
+                at = self.open(at)
+            elif kind == CLOSE:
+                at = self.close(at)
+            elif kind == NAME:
+                at = self.name(at, quoted_end(text, at + 1, length))
+            elif kind == DOLLAR:
+                at = self.dollar(at)
+            elif kind == MINUS and text.startswith("--", at):
+                at = self.comment(at, line_end(text, at + 2, length))
+            elif kind == SLASH and text.startswith("/*", at):
+                at = self.comment(at, block_end(text, at + 2, length))
+            elif kind == DOT and at + 1 < length and KINDS.get(text[at + 1]) == DIGIT:
+                at = self.literal(at, number_end(text, at, length))
+            else:
+                at = self.sign(at)
+
+    def unfinished(self, at: Any, tail: Any) -> Any:
+        """The token that begins here has no end: nothing of it is kept, and it is the last."""
+        self.is_whole = False
+        self.stop = at
+        self.tail = tail
+        return self.length
+
+    def is_open(self, end: Any) -> Any:
+        """Whether this is no end, or the text was cut there, so that nobody knows how the token goes on."""
+        return end == UNFINISHED or (self.is_cut and end == self.length)
+
+    def literal(self, at: Any, end: Any) -> Any:
+        """A literal."""
+        if self.is_open(end):
+            return self.unfinished(at, "?")
+        self.pieces.append(self.text[self.copied : at])
+        self.pieces.append("?")
+        self.copied = end
+        self.list_size += 1
+        self.summary.literal()
+        return end
+
+    def comment(self, at: Any, end: Any) -> Any:
+        """A comment."""
+        if self.is_open(end):
+            return self.unfinished(at, "")
+        self.pieces.append(self.text[self.copied : at])
+        self.pieces.append(" ")
+        self.copied = end
+        return end
+
+    def word(self, at: Any, end: Any) -> Any:
+        """A keyword, a name, or the prefix of a quoted literal or name."""
+        text, length = self.text, self.length
+        char = text[end] if end < length else " "
+        if char == "'" and end - at == 1 and text[at] in "eE":
+            return self.literal(at, escaped_end(text, end + 1, length))
+        if char == "'" and end - at == 1 and text[at] in "bBxXnN":
+            return self.literal(at, string_end(text, end + 1, length))
+        if char == "&" and end - at == 1 and text[at] in "uU":
+            if text.startswith("'", end + 1):
+                return self.literal(at, string_end(text, end + 2, length))
+            if text.startswith('"', end + 1):
+                return self.name(at, quoted_end(text, end + 2, length))
+        if self.is_open(end):
+            return self.unfinished(at, "")
+        if char == "." and name_end(text, end, length) != end:
+            return self.name(at, end)
+        word = text[at:end]
+        upper = word.upper()
+        if upper in _BOOLEANS or self.summary.is_value:
+            return self.literal(at, end)
+        self.list_start = -1
+        self.summary.word(word, upper)
+        return end
+
+    def name(self, at: Any, end: Any) -> Any:
+        """A name that is quoted or goes on where a dot follows: "a".b."c"."""
+        end = name_end(self.text, end, self.length)
+        if self.is_open(end):
+            return self.unfinished(at, "" if self.is_cut else "?")
+        if self.summary.is_value:
+            return self.literal(at, end)
+        self.list_start = -1
+        self.summary.name(self.text[at:end])
+        return end
+
+    def dollar(self, at: Any) -> Any:
+        """A parameter, a literal between dollar tags, or a dollar sign."""
+        text, length = self.text, self.length
+        end = at + 1
+        if end < length and text[end] in "0123456789":
+            while end < length and text[end] in "0123456789":
+                end += 1
+            if self.is_open(end):
+                return self.unfinished(at, "")
+            self.sign(at)
+            return end
+        end = tag_end(text, end, length)
+        if self.is_open(end):
+            return self.unfinished(at, "")
+        if end == length or text[end] != "$":
+            return self.sign(at)
+        tag = text[at : end + 1]
+        closing = text.find(tag, end + 1)
+        return self.literal(at, UNFINISHED if closing < 0 else closing + len(tag))
+
+    def sign(self, at: Any) -> Any:
+        """An operator's character, a parameter, or another sign."""
+        char = self.text[at]
+        if char == ";" and self.semicolon == self.length:
+            self.semicolon = at
+        self.list_start = -1
+        self.summary.sign(char)
+        return at + 1
+
+    def open(self, at: Any) -> Any:
+        """An opening parenthesis."""
+        self.list_start = -1
+        if self.summary.last == "IN":
+            self.pieces.append(self.text[self.copied : at + 1])
+            self.copied = at + 1
+            self.list_start = len(self.pieces)
+            self.list_size = 0
+        self.summary.open()
+        return at + 1
+
+    def close(self, at: Any) -> Any:
+        """A closing parenthesis: a list of literals that it ends becomes one."""
+        if self.list_start >= 0 and self.list_size > 1:
+            del self.pieces[self.list_start :]
+            self.pieces.append("?")
+            self.copied = at
+        self.list_start = -1
+        self.summary.close()
+        return at + 1
+
+    def is_one_statement(self) -> Any:
+        """Whether the text was read to its end, and nothing follows a semicolon."""
+        return self.is_whole and not self.text[self.semicolon :].strip(f";{_SPACES}")
+
+    def without_literals(self) -> Any:
+        """The text with `?` for each literal."""
+        self.pieces.append(self.text[self.copied : self.stop])
+        self.pieces.append(self.tail)
+        return "".join(self.pieces).strip(_SPACES)
+
+
+def string_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a string ends that was opened before this position: at a quote that is not doubled.
+
+    A backslash before the quote is a character like others, or with standard_conforming_strings off it is not, and the
+    string goes on: both are possible, so that such a string has no end.
+    """
+    while True:
+        quote = text.find("'", at)
+        if quote < 0:
+            return UNFINISHED
+        before = quote
+        while before > at and text[before - 1] == "\\":
+            before -= 1
+        if (quote - before) % 2:
+            return UNFINISHED
+        at = quote + 1
+        if at == length or text[at] != "'":
+            return at
+        at += 1
+
+
+def escaped_end(text: Any, at: Any, length: Any) -> Any:
+    r"""Where a string ends in which a backslash takes the next character's meaning: E'it\'s'."""
+    while at < length:
+        char = text[at]
+        if char == "\\":
+            at += 2
+        elif char != "'":
+            at += 1
+        elif at + 1 < length and text[at + 1] == "'":
+            at += 2
+        else:
+            return at + 1
+    return UNFINISHED
+
+
+def quoted_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a quoted name ends that was opened before this position."""
+    while True:
+        at = text.find('"', at) + 1
+        if not at:
+            return UNFINISHED
+        if at == length or text[at] != '"':
+            return at
+        at += 1
+
+
+def word_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a word ends that goes on at this position: letters, digits, underscores and dollar signs."""
+    while at < length:
+        char = text[at]
+        if char not in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$" and char < "\x80":
+            return at
+        at += 1
+    return at
+
+
+def name_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a name ends whose first part ended at this position: behind each dot there can be another part."""
+    while at != UNFINISHED and at < length and text[at] == ".":
+        if at + 1 == length:
+            return length
+        kind = KINDS.get(text[at + 1], LETTER)
+        if kind == NAME:
+            at = quoted_end(text, at + 2, length)
+        elif kind == LETTER:
+            at = word_end(text, at + 2, length)
+        else:
+            return at
+    return at
+
+
+def tag_end(text: Any, at: Any, length: Any) -> Any:
+    """Where the tag of a dollar-quoted literal ends: letters and digits."""
+    while at < length:
+        kind = KINDS.get(text[at], LETTER)
+        if kind not in (LETTER, DIGIT):
+            return at
+        at += 1
+    return at
+
+
+def number_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a number ends that begins at this position.
+
+    How a dollar sign right behind it is read depends on PostgreSQL's version: such a number has no end.
+    """
+    if text[at] == "0" and at + 1 < length and text[at + 1] in "xXoObB":
+        at = tag_end(text, at + 2, length)
+    else:
+        at = digits_end(text, at, length)
+        if at < length and text[at] == ".":
+            at = digits_end(text, at + 1, length)
+        if at + 1 < length and text[at] in "eE":
+            exponent = at + 2 if text[at + 1] in "+-" else at + 1
+            if exponent < length and text[exponent] in "0123456789":
+                at = digits_end(text, exponent, length)
+    return UNFINISHED if at < length and text[at] == "$" else at
+
+
+def digits_end(text: Any, at: Any, length: Any) -> Any:
+    """Where digits end, with underscores among them."""
+    while at < length and text[at] in "0123456789_":
+        at += 1
+    return at
+
+
+def line_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a comment ends that goes to the end of its line; the line's end is no part of it."""
+    while at < length and text[at] != "\n" and text[at] != "\r":
+        at += 1
+    return at
+
+
+def block_end(text: Any, at: Any, length: Any) -> Any:
+    """Where a block comment ends that was opened before this position; they nest."""
+    depth = 1
+    while at + 1 < length:
+        char = text[at]
+        if char == "*" and text[at + 1] == "/":
+            at += 2
+            depth -= 1
+            if not depth:
+                return at
+        elif char == "/" and text[at + 1] == "*":
+            at += 2
+            depth += 1
+        else:
+            at += 1
+    return UNFINISHED

@@ -1,0 +1,98 @@
+"""What is told of an exception that the host's call raised. Telling raises no `Exception`: see `patching.outcome`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.patching.outcome import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class Failure(NamedTuple):
+    """What is told of an exception.
+
+    Attributes:
+        type: The `error.type` of the span and of the metric; empty where it is no error, as for a generator's end.
+        attributes: What else the span gets.
+        description: That of the span's status; must carry nothing private.
+        recorded: Whether the exception becomes an event of the span.
+    """
+
+    type: str
+    attributes: Mapping[str, Any] | None = None
+    description: str | None = None
+    recorded: bool = True
+
+
+# Of an exception that cannot even be asked for its type's name.
+_UNKNOWN: Final = Failure("_OTHER", recorded=False)
+
+
+def error_type(error: BaseException) -> str:
+    """The canonical name of an exception's type: module and qualified name, bare for builtins."""
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def describe(error: BaseException) -> Failure:
+    """What is told of an exception that the library has no more to say about."""
+    if isinstance(error, GeneratorExit):
+        # The coroutine was given up, and nobody knows whether the call would have failed.
+        return Failure("")
+    name = error_type(error)
+    return Failure(name, description=type(error).__qualname__, recorded=isinstance(error, Exception))
+
+
+def described(place: str, own: Callable[[BaseException], Failure], error: BaseException) -> Failure:
+    """What a library tells of an exception; where that fails, what can be told of any.
+
+    Args:
+        place: What failed then, as `faults.report` takes it.
+        own: The library's.
+        error: What the host's call raised.
+    """
+    return guarded(place, own, error) or guarded(place, describe, error) or _UNKNOWN
+
+
+def named(error: BaseException) -> tuple[str, str | None]:
+    """The `error.type` and the text of an exception of a model's client; "_OTHER" and None where they cannot be had."""
+    kind, message = _UNKNOWN.type, None
+    try:
+        kind = getattr(error, "_gen_ai_error_type", None) or error_type(error)
+        message = str(error)
+    except Exception:  # whatever an exception of somebody's own does
+        return kind, None
+    return kind, message
+
+
+def tell(place: str, span: Any, failure: Failure, error: BaseException) -> None:
+    """Tell a recording span of a failure.
+
+    Args:
+        place: What failed where this does, as `faults.report` takes it.
+        span: The span.
+        failure: What is told.
+        error: What the host's call raised.
+    """
+    if failure.recorded:
+        guarded(place, _record, span, failure, error)
+    guarded(place, _put, span, failure)
+
+
+def _record(span: Any, failure: Failure, error: BaseException) -> None:
+    try:
+        span.record_exception(error)
+    except Exception as fault:
+        # The exception's own text cannot be had; what else is known of it is told.
+        span.add_event("exception", {"exception.type": failure.type, "exception.message": repr(type(fault))})
+
+
+def _put(span: Any, failure: Failure) -> None:
+    if failure.attributes:
+        span.set_attributes(failure.attributes)
+    span.set_attribute("error.type", failure.type)
+    span.set_status(Status(StatusCode.ERROR, failure.description))

@@ -1,0 +1,1 @@
+"""What the wrappers of clients of models share."""

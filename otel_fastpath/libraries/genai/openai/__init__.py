@@ -1,0 +1,109 @@
+"""Our own instrumentation of the `openai` client: the whole of it, by the official conventions.
+
+On the surface that `opentelemetry-instrumentation-genai-openai` covers, spans, metrics and events are what that one
+emits; the README lists where they differ and why.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from otel_fastpath import settings as config
+from otel_fastpath import wrong_settings
+from otel_fastpath.libraries.genai.openai import official, patches, sockets
+from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+from otel_fastpath.libraries.library import Library, Rival, Setup
+from otel_fastpath.patching import interpreter
+
+__all__ = ["LIBRARY"]
+
+OFFICIAL: Final = "opentelemetry-instrumentation-genai-openai"
+LONGEST: Final = 1 << 16
+_OFFICIAL_MODULE: Final = "opentelemetry.instrumentation.genai.openai"
+
+
+def configure(setup: Setup) -> None:
+    """Send the telemetry of calls where this setup says."""
+    if setup.rival:
+        scope = Scope(_OFFICIAL_MODULE, interpreter.version(OFFICIAL) or "")
+    else:
+        scope = Scope("otel_fastpath.libraries.genai.openai", interpreter.version("otel-fastpath") or "")
+    wanted = config.genai()
+    settings = Settings(
+        on_span=wanted.on_span,
+        on_event=wanted.on_event,
+        events=wanted.events,
+        hook=_hook(setup.keywords.get("completion_hook"), wanted.hook),
+        longest=_longest(setup.options),
+    )
+    telemetry = Telemetry(scope, settings, setup.providers)
+    patches.use(telemetry)
+    sockets.use(telemetry)
+
+
+def read(setup: Setup) -> None:
+    """Read the settings, to tell of what is not valid; no hook is loaded."""
+    config.genai()
+    _longest(setup.options)
+
+
+def stop() -> None:
+    """Follow no further calls."""
+    patches.use(None)
+    sockets.use(None)
+
+
+def _hook(given: Any, name: str) -> Any:
+    """The completion hook that was given, or that of the environment variable; None where there is none."""
+    if given is None and not name:
+        return None
+    try:
+        from opentelemetry.util.genai import completion_hook as hooks  # noqa: PLC0415  # only where one is asked for
+    except ImportError:
+        expected = "no hook where opentelemetry-util-genai is not installed"
+        wrong_settings.tell("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", given or name, expected)
+        return None
+    hook = given or hooks.load_completion_hook()
+    if isinstance(hook, hooks._NoOpCompletionHook):
+        return None
+    return hook if isinstance(hook, hooks._SafeCompletionHook) else hooks._SafeCompletionHook(hook)
+
+
+def _longest(options: Any) -> int:
+    """How many characters of a text of the content are kept: the option `content_length`."""
+    setting, known = config.title("openai_options"), "content_length"
+    if isinstance(options, dict):
+        found = {str(name): value for name, value in options.items()}
+    else:
+        parts = wrong_settings.parts(setting, options, f"{known}=N")
+        found = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+    for name in sorted(found.keys() - {known}):
+        wrong_settings.tell(setting, name, f"{known}=N")
+    value = found.get(known, LONGEST)
+    try:
+        return max(0, int(value))
+    except (TypeError, ValueError, OverflowError):
+        wrong_settings.tell(f"{setting}, {known}", value, "a number of characters", f"{LONGEST} is used.")
+        return LONGEST
+
+
+LIBRARY: Final = Library(
+    name="openai",
+    why="One span, its metrics and its event for each call of the openai client.",
+    patches=(*patches.PATCHES, *sockets.PATCHES),
+    configure=configure,
+    read=read,
+    rivals=(
+        Rival(
+            "official",
+            f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
+            f"{OFFICIAL}>=1.3b0,<1.4",
+            official.told,
+        ),
+        Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),
+        Rival("traceloop", "opentelemetry.instrumentation.openai:OpenAIInstrumentor"),
+        Rival("openinference", "openinference.instrumentation.openai:OpenAIInstrumentor"),
+    ),
+    entry_points=frozenset({"openai"}),
+    stop=stop,
+)

@@ -1,0 +1,393 @@
+"""A call of OpenAI's client. Plain Python; compiled as `calls_c`.
+
+What is not done for every call or chunk is in `libraries.genai.openai`: its `Telemetry` finds out what a call is, tells
+of content and emits events.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.metrics import _internal as _metrics_api
+from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.span import INVALID_SPAN
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.libraries.call_span import _start, is_suppressed
+from otel_fastpath.libraries.failure import named
+from otel_fastpath.libraries.genai.openai.reading_models import is_count, read, read_body
+from otel_fastpath.libraries.genai.rule_kinds import (
+    CONVERSATION,
+    ERROR_TYPE,
+    INPUT_TOKENS,
+    OTHER_ERROR,
+    OUTPUT_TOKENS,
+    RESPONSE_MODEL,
+    STREAM,
+    TIME_TO_FIRST_CHUNK,
+    TOKEN_TYPE,
+)
+from otel_fastpath.metrics.bound import BoundHistogram
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import absorbed
+from otel_fastpath.trace.scope import restore
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `reading_streams` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Call", "attach"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+_ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
+_NO_BODY: dict[str, Any] = {}
+_END = "the end of an OpenAI call"
+ABANDONED = "abandoned stream"
+RAW = "X-Stainless-Raw-Response"
+
+_context_globals = vars(_context_api)
+_metrics_globals = vars(_metrics_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+
+
+def attach(context: Any) -> Any:
+    """Make a context the current one; gives what `restore` takes, or None. Never raises."""
+    try:
+        if COMPILED:
+            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+                return c_set(_variable, context)
+        elif _context_api._RUNTIME_CONTEXT is _runtime:
+            return _variable.set(context)
+        return (_context_api.attach(context),)
+    except Exception as fault:
+        # Such as a runtime context that is not upstream's own.
+        faults.report("making a context the current one", fault)
+        return None
+
+
+def _with_span(context: Any, span: Any) -> Any:
+    """That context with this span as the current one."""
+    if COMPILED:
+        return c_context_with(Context, context, _SPAN_KEY, span)
+    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
+
+
+class Call:
+    """A call that is looked at: its span is recorded, or somebody measures. Ends once.
+
+    Attributes:
+        attributes: Of the span, besides those it started with.
+        captured: What keeps the content, or None.
+        context: The caller's with the call's span as the current one.
+        has_times: Whether somebody may measure its chunks.
+        is_over: It has ended.
+        is_quiet: What is below it must know that it was not sampled, and that is all.
+        outer: The data of a call of `opentelemetry-util-genai` that it is part of, or None.
+        span: Its span, or the current one where it has none of its own.
+        started: When, by `perf_counter`.
+        target: What is called.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_chunks",
+        "_has_chunk",
+        "_measures",
+        "_recording",
+        "_served_model",
+        "_token",
+        "attributes",
+        "captured",
+        "context",
+        "has_times",
+        "is_over",
+        "is_quiet",
+        "outer",
+        "span",
+        "started",
+        "target",
+    )
+
+    def leave(self) -> None:
+        """Restore the caller's context; the span goes on."""
+        token = self._token
+        if token is not None:
+            self._token = None
+            restore(token)
+
+    def received(self, result: Any, options: Any, is_stream: Any) -> Any:
+        """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""
+        if self.is_quiet:
+            self.end()
+            return True
+        self.leave()
+        if is_stream:
+            return False
+        headers = options.headers
+        if type(headers) is dict and RAW in headers:
+            return False
+        self.answer(result)
+        return True
+
+    def answer(self, result: Any, is_raw: Any = False) -> None:
+        """End a call with an answer in one piece; a raw one is decoded JSON."""
+        error: Any = None
+        if not self.is_over:
+            try:
+                target = self.target
+                if target.error is not None:
+                    error = target.error(result)
+                if not is_raw or target.has_result:
+                    read(result, target.result, self.attributes)
+                    if target.more is not None:
+                        target.more(result, self.attributes)
+                    if self.captured is not None:
+                        self.captured.answer(result)
+            except Exception as fault:
+                faults.report("the answer of an OpenAI call", fault)
+        error = error or (None, None)
+        self.end(error[0], error[1])
+
+    def stream(self) -> Any:
+        """Prepare for the answer to come in chunks; gives what reads them."""
+        if not self.target.is_fetched:
+            self.attributes[STREAM] = True
+        self._chunks = self.target.endpoint.chunks(self.attributes, self.captured)
+        return self._chunks
+
+    def served(self, model: Any) -> None:
+        """Set the model that did answer, whatever the answer says."""
+        self.attributes[RESPONSE_MODEL] = self._served_model = model
+
+    def early_chunk(self, seconds: Any) -> Any:
+        """Measure a chunk before everything is known that the metric names; gives what measures all further ones."""
+        attributes = self.attributes
+        is_first = not self._has_chunk
+        self._has_chunk = True
+        if is_first and not self.target.is_fetched:
+            attributes[TIME_TO_FIRST_CHUNK] = seconds
+        if not self._measures or self.outer is not None:
+            self.has_times = False
+            return None
+        found = self.target.series(attributes, _ERROR_AND_MODEL)
+        if found.next_chunk is None:
+            found.first_chunk = BoundHistogram(found.histograms[2], found.attributes)
+            found.next_chunk = BoundHistogram(found.histograms[3], found.attributes)
+        bound = found.first_chunk if is_first else found.next_chunk
+        bound.record(seconds, self.context)
+        return found.next_chunk if RESPONSE_MODEL in attributes else None
+
+    def fail(self, error: Any) -> None:
+        """End a call that raised."""
+        self.leave()
+        self.end(*named(error))
+
+    def abandon(self) -> None:
+        """End a call that nobody can go on with any more."""
+        self.end(OTHER_ERROR, ABANDONED)
+
+    def end(self, error: Any = None, message: Any = None) -> None:
+        """End the call, unless it has ended.
+
+        Args:
+            error: Its `error.type`, where it failed.
+            message: The description of the span's status.
+        """
+        if self.is_over:
+            return
+        self.is_over = True
+        try:
+            self.leave()
+            if not self.is_quiet:
+                self._tell(error, message)
+        except Exception as fault:
+            faults.report(_END, fault)
+            self.leave()
+        try:
+            if self.outer is None and type(self.span) is not NonRecordingSpan:
+                self.span.end()
+        except Exception as fault:
+            faults.report(_END, fault)
+
+    def _tell(self, error: Any, message: Any) -> None:
+        """Tell what came of the call. Each step is taken whatever became of the one before."""
+        seconds = (c_perf_counter() if COMPILED else perf_counter()) - self.started
+        attributes = self.attributes
+        target = self.target
+        calls = self._calls
+        which = target.series_names
+        if self._chunks is not None:
+            which = _ERROR_AND_MODEL
+            try:
+                self._chunks.finish()
+            except Exception as fault:
+                faults.report(_END, fault)
+        if self._served_model is not None:
+            attributes[RESPONSE_MODEL] = self._served_model
+        if error is not None:
+            attributes[ERROR_TYPE] = error
+        if self.outer is not None:
+            calls.telemetry.publish(self, which)
+            return
+        try:
+            if self._measures:
+                self._measure(seconds, which)
+        except Exception as fault:
+            faults.report(_END, fault)
+        try:
+            if self._recording:
+                self._describe(error, message)
+        except Exception as fault:
+            faults.report(_END, fault)
+        if calls.always:
+            calls.telemetry.tell(self)
+
+    def _describe(self, error: Any, message: Any) -> None:
+        """Put on the span what is known of the call."""
+        if error is not None:
+            self.span.set_status(Status(StatusCode.ERROR, message))
+        if self.captured is not None and self._calls.on_span:
+            self.span.set_attributes(self._calls.telemetry.with_content(self))
+        else:
+            self.span.set_attributes(self.attributes)
+
+    def _measure(self, seconds: Any, which: Any) -> None:
+        attributes = self.attributes
+        found = self.target.series(attributes, which)
+        if found.duration is None:
+            found.input = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"})
+            found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
+            # The last: where it is there, all are. Compiled code does not look whether the others are.
+            found.duration = BoundHistogram(found.histograms[0], found.attributes)
+        found.duration.record(seconds, self.context)
+        count = attributes.get(INPUT_TOKENS)
+        if is_count(count):
+            found.input.record(count, self.context)
+        count = attributes.get(OUTPUT_TOKENS)
+        if is_count(count):
+            found.output.record(count, self.context)
+
+
+def begin(telemetry: Any, client: Any, options: Any) -> Any:
+    """Begin a call.
+
+    Args:
+        telemetry: Where it goes: `telemetry.Telemetry`.
+        client: Whose call it is.
+        options: The client's `FinalRequestOptions`.
+
+    Returns:
+        The `Call`; None where it is not to be told of, or by a fault of ours.
+    """
+    try:
+        if is_suppressed():
+            return None
+        calls = telemetry.calls
+        measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
+        listens = measures or calls.always
+        if COMPILED and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+            context = c_get(_variable)
+        else:
+            context = _context_api.get_current()
+        body = _body(options)
+        target = _target(calls, client, options, body)
+        outer = context.get(target.nests) if context and target.nests else None
+        span = None
+        if outer is None:
+            start = target.start if target.started is None else target.started(target.start, options)
+            span = _start(calls.tracer, calls, target.name, start, None)
+            if span is None:
+                # Without an SDK, or where the sampler drops the span whatever it is.
+                if not listens:
+                    return None
+                span = calls.tracer.start_span(target.name, None, calls.kind, start)
+        call = Call.__new__(Call)
+        _open(call, calls, target, context, span, outer, measures, listens)
+    except Exception as fault:
+        faults.report("the beginning of an OpenAI call", fault)
+        return None
+    if not call.is_quiet:
+        try:
+            _read_request(call, calls, target, options, body)
+        except BaseException as fault:
+            absorbed("the request of an OpenAI call", call, fault)
+    return call
+
+
+def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
+    model = body.get("model")
+    if model is not None and not isinstance(model, str):
+        model = None
+    if COMPILED:
+        url = client._base_url
+        key = (options.method, options.url, id(url), type(client), model)
+    else:
+        url = client._base_url
+        key = (options.method, options.url, id(url), type(client), model)
+    found = calls.targets.get(key)
+    return calls.telemetry.target(key, url) if found is None else found
+
+
+def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: Any, measures: Any, listens: Any) -> None:
+    """Begin a call that somebody looks at. Making its span the current one comes last."""
+    call._calls = calls
+    call._measures = measures
+    call._token = call.captured = call._served_model = call._chunks = None
+    call.target = target
+    call.outer = outer
+    call.attributes = {}
+    call.context = context
+    call._has_chunk = call.is_over = False
+    call.has_times = call._recording = True
+    call.span = span
+    try:
+        if outer is None:
+            call._recording = type(span) is not NonRecordingSpan and span.is_recording()
+            call.context = _with_span(context, span)
+        else:
+            call.span = context.get(_SPAN_KEY, INVALID_SPAN)
+            call.attributes.update(target.start)
+        call.is_quiet = not (call._recording or listens)
+        call.started = c_perf_counter() if COMPILED else perf_counter()
+        if outer is None:
+            call._token = attach(call.context)
+    except BaseException:
+        # The host's call is not looked at, and nobody else will end the span.
+        call.is_quiet = True
+        call.end()
+        raise
+
+
+def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -> None:
+    """Put what the request says."""
+    if call._recording or calls.events:
+        attributes = call.attributes
+        if target.fixed:
+            attributes.update(target.fixed)
+        read_body(body, target.request, attributes)
+        if target.is_inference and CONVERSATION not in attributes:
+            conversation = calls.telemetry.conversation(call.context)
+            if conversation is not None:
+                attributes[CONVERSATION] = conversation
+        if target.options is not None:
+            target.options(options, attributes)
+    if target.shape is not None and calls.captures:
+        call.captured = calls.telemetry.capture(target.shape, body)
+
+
+def _body(options: Any) -> Any:
+    """The request's body, with what the caller added to it."""
+    body = options.json_data
+    if type(body) is not dict:
+        body = dict(body) if isinstance(body, dict) else _NO_BODY
+    extra = options.extra_json
+    return {**body, **extra} if isinstance(extra, dict) else body

@@ -1,0 +1,88 @@
+# C types for the compiled twin of _openai.py.
+import cython
+
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+from otel_fastpath.compiled.capi cimport COMPILED, c_context_with, c_get, c_is_global, c_perf_counter, c_set
+from otel_fastpath.libraries.genai.openai.prepared_calls_c cimport Calls, Series, Target
+
+cdef object perf_counter
+cdef object _context_api
+cdef object Context
+cdef object NonRecordingSpan
+cdef object _SPAN_KEY
+cdef object INVALID_SPAN
+cdef object Status
+cdef object StatusCode
+cdef object faults
+cdef object absorbed
+cdef object named
+cdef object _END
+cdef object CONVERSATION
+cdef object ERROR_TYPE
+cdef object INPUT_TOKENS
+cdef object OUTPUT_TOKENS
+cdef object RESPONSE_MODEL
+cdef object STREAM
+cdef object TIME_TO_FIRST_CHUNK
+cdef object TOKEN_TYPE
+cdef tuple _ERROR_AND_MODEL
+cdef dict _NO_BODY
+cdef object OTHER_ERROR
+cdef object ABANDONED
+cdef object RAW
+cdef dict _context_globals
+cdef dict _metrics_globals
+cdef object _runtime
+cdef object _variable
+
+cpdef attach(object context)
+cdef _with_span(object context, object span)
+
+cdef class Call:
+    cdef public Calls _calls
+    cdef public object _chunks
+    cdef public bint _has_chunk
+    cdef public bint _measures
+    cdef public bint _recording
+    cdef public object _served_model
+    cdef public object _token
+    cdef public dict attributes
+    cdef public object captured
+    cdef public object context
+    cdef public bint has_times
+    cdef public bint is_over
+    cdef public bint is_quiet
+    cdef public object outer
+    cdef public object span
+    cdef public double started
+    cdef public Target target
+    cpdef leave(self)
+    cpdef bint received(self, object result, object options, object is_stream) except -1
+    @cython.locals(target=Target)
+    cpdef answer(self, object result, object is_raw=*)
+    cpdef stream(self)
+    cpdef served(self, object model)
+    @cython.locals(found=Series, attributes=dict, is_first=bint, bound=BoundHistogram)
+    cpdef BoundHistogram early_chunk(self, object seconds)
+    cpdef fail(self, object error)
+    cpdef abandon(self)
+    cpdef end(self, object error=*, object message=*)
+    @cython.locals(seconds=double, target=Target, calls=Calls, attributes=dict)
+    cdef _tell(self, object error, object message)
+    cdef _describe(self, object error, object message)
+    @cython.locals(found=Series, attributes=dict)
+    cdef _measure(self, object seconds, tuple which)
+
+@cython.locals(call=Call, calls=Calls, target=Target, measures=bint, listens=bint, body=dict)
+cpdef begin(object telemetry, object client, object options)
+
+cdef Target _target(Calls calls, object client, object options, dict body)
+
+cdef _open(
+    Call call, Calls calls, Target target, object context, object span, object outer, bint measures, bint listens
+)
+
+@cython.locals(attributes=dict)
+cdef _read_request(Call call, Calls calls, Target target, object options, dict body)
+
+cdef _body(object options)

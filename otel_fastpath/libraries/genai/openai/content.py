@@ -1,0 +1,155 @@
+"""The content of a call: kept by reference, formatted when it is exported.
+
+Texts are cut to a length; of what is inline (images, audio, documents) a digest and the size remain. A completion hook
+gets everything whole, in the classes of `opentelemetry.util.genai.types`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.lazy import lazy
+from otel_fastpath.libraries.genai import conventions as names
+from otel_fastpath.libraries.genai.openai import messages
+from otel_fastpath.libraries.genai.openai.fields import field, items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Made = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Where the content of one kind of call is, and how it is read.
+
+    Attributes:
+        request: Attribute -> the key of the request body and what makes its messages.
+        keep: Given an answer, what of it is kept.
+        outputs: Makes messages of what was kept.
+        answer: Attribute -> likewise, for what the answer repeats of its request.
+    """
+
+    request: dict[str, tuple[str, Callable[[Any], Made]]]
+    keep: Callable[[Any], Any]
+    outputs: Callable[[Any], Made]
+    answer: dict[str, tuple[str, Callable[[Any], Made]]]
+
+
+class Captured:
+    """What one call said.
+
+    Args:
+        shape: How to read it.
+        body: The request's; the client's own copy of what the caller passed.
+    """
+
+    __slots__ = ("_kept", "_outputs", "_parts", "shape")
+
+    def __init__(self, shape: Shape, body: Any) -> None:
+        self.shape = shape
+        self._parts: dict[str, tuple[Callable[[Any], Made], Any]] = {}
+        for name, (key, make) in shape.request.items():
+            if body.get(key):
+                self._parts[name] = make, body[key]
+
+    def answer(self, result: Any) -> None:
+        """Keep what an answer says."""
+        self.said(self.shape.outputs, self.shape.keep(result))
+        for name, (key, make) in self.shape.answer.items():
+            if value := field(result, key):
+                self._parts[name] = make, value
+
+    def said(self, make: Callable[[Any], Made], kept: Any) -> None:
+        """Keep what was said, and what makes messages of it."""
+        if kept:
+            self._parts[names.OUTPUT_MESSAGES] = make, kept
+
+    def made(self, name: str) -> Made:
+        """The messages of one of the attributes."""
+        make, kept = self._parts.get(name, (None, None))
+        return [] if make is None else make(kept)
+
+    def on_span(self, attributes: dict[str, Any], longest: int) -> None:
+        """Put the attributes of a span, to be formatted when it is exported."""
+        for name, (make, kept) in self._parts.items():
+            attributes[name] = lazy(_as_json, make, kept, longest)
+
+    def on_event(self, attributes: dict[str, Any], longest: int) -> None:
+        """Put the attributes of an event."""
+        for name, (make, kept) in self._parts.items():
+            value = make(kept)
+            if value:
+                attributes[name] = _reduced(value, longest)
+
+
+def _as_json(make: Callable[[Any], Made], kept: Any, longest: int) -> str:
+    return json.dumps(_reduced(make(kept), longest), separators=(",", ":"), default=str)
+
+
+def _reduced(value: Any, longest: int) -> Any:
+    """The value with long texts cut and bytes told by their digest."""
+    kind = type(value)
+    if kind is str:
+        return value if len(value) <= longest else f"{value[:longest]}... ({len(value)} characters)"
+    if kind is dict:
+        return {key: _reduced(each, longest) for key, each in value.items()}
+    if kind is list or kind is tuple:
+        return [_reduced(each, longest) for each in value]
+    if kind is bytes:
+        return f"sha256:{hashlib.sha256(value).hexdigest()} ({len(value)} bytes)"
+    return value
+
+
+def _keep_choices(result: Any) -> list[tuple[Any, ...]]:
+    kept = []
+    for choice in items(field(result, "choices")):
+        message = field(choice, "message")
+        if message:
+            kept.append(
+                (
+                    field(message, "role"),
+                    field(message, "content"),
+                    field(message, "refusal"),
+                    field(message, "tool_calls"),
+                    field(choice, "finish_reason"),
+                )
+            )
+    return kept
+
+
+def _keep_output(result: Any) -> tuple[Any, ...]:
+    return tuple(items(field(result, "output")))
+
+
+CHAT: Final = Shape(
+    {
+        names.INPUT_MESSAGES: ("messages", messages.chat_inputs),
+        names.TOOLS: ("tools", messages.chat_tools),
+    },
+    _keep_choices,
+    messages.chat_outputs,
+    {},
+)
+RESPONSES: Final = Shape(
+    {
+        names.INPUT_MESSAGES: ("input", messages.response_inputs),
+        names.INSTRUCTIONS: ("instructions", messages.instructions),
+        names.TOOLS: ("tools", messages.response_tools),
+    },
+    _keep_output,
+    messages.response_outputs,
+    {},
+)
+FETCHED: Final = Shape(
+    {},
+    _keep_output,
+    messages.response_outputs,
+    {
+        names.INSTRUCTIONS: ("instructions", messages.instructions),
+        names.TOOLS: ("tools", messages.response_tools),
+    },
+)

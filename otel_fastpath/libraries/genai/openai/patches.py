@@ -1,0 +1,252 @@
+"""What is put in the place of the client's methods: one choke point that every request passes, and the ends of `with`.
+
+`SyncAPIClient.request` and `AsyncAPIClient.request` are what every method of every resource comes down to, whatever
+form it was called in; the client has made its own copy of the body by then.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.genai.openai.streams import CALL, STAYING, Pending, end, follow, headers, hear, leaving
+from otel_fastpath.patching.outcome import guarded, never_raises, reset
+from otel_fastpath.patching.patch import Patch
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+
+RAW: Final = "X-Stainless-Raw-Response"
+REQUIRES: Final = ("openai>=1.40,<4",)
+
+_telemetry: Telemetry | None = None
+
+
+def use(telemetry: Telemetry | None) -> None:
+    """Send the telemetry of calls there from now on; None: nowhere."""
+    global _telemetry
+    _telemetry = telemetry
+
+
+def _make_request(original: Any) -> Any:
+    begin = compiled.hot("libraries.genai.openai.calls").begin
+
+    @functools.wraps(original)
+    def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
+        call = None if _telemetry is None else begin(_telemetry, self, options)
+        if call is None:
+            return original(self, cast_to, options, *args, **kwargs)
+        try:
+            result = original(self, cast_to, options, *args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        received(call, result, options, kwargs)
+        return result
+
+    return request
+
+
+def _make_async_request(original: Any) -> Any:
+    begin = compiled.hot("libraries.genai.openai.calls").begin
+
+    @functools.wraps(original)
+    async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
+        call = None if _telemetry is None else begin(_telemetry, self, options)
+        if call is None:
+            return await original(self, cast_to, options, *args, **kwargs)
+        try:
+            result = await original(self, cast_to, options, *args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        received(call, result, options, kwargs)
+        return result
+
+    return request
+
+
+def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:
+    """End a call with what it gave, or follow what goes on. Never raises."""
+    if not guarded("the result of an OpenAI call", _received, call, result, options, kwargs):
+        call.end()
+
+
+def _received(call: Any, result: Any, options: Any, kwargs: Any) -> bool:
+    """Whether the call has ended, or somebody will end it."""
+    is_stream = bool(kwargs.get("stream"))
+    if call.received(result, options, is_stream):
+        return True
+    raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
+    if raw is None:
+        if is_stream:
+            return follow(result, call)
+        call.answer(result)
+    elif is_stream:
+        _raw_stream(call, result)
+    elif raw == "stream":
+        _raw_answer(call, result)
+    else:
+        _raw_body(call, result.http_response)
+    return True
+
+
+def _raw_body(call: Any, response: Any) -> None:
+    """A raw response whose body was read."""
+    headers(call, response.headers)
+    if not call.target.has_result:
+        call.end()
+        return
+    try:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
+        body = None
+    call.answer(body, is_raw=True)
+
+
+def _raw_stream(call: Any, raw: Any) -> None:
+    """A raw response whose body is a stream: followed once the caller has it parsed, ended when it is closed."""
+    response = raw.http_response
+    headers(call, response.headers)
+    pending = Pending(call)
+    vars(response)[CALL] = pending
+
+    def told() -> bool:
+        # Where it was parsed, whoever follows the stream took it.
+        if pending.take() is not None:
+            end(call)
+        return True
+
+    hear(response, told)
+
+
+def _raw_answer(call: Any, raw: Any) -> None:
+    """A raw response whose body the caller may read, or not, until it leaves its `with`."""
+    response = raw.http_response
+    pending = Pending(call)
+
+    def told() -> bool:
+        # Reading to the end closes it, too, before the body is there to be looked at.
+        if leaving.get() is STAYING and not hasattr(response, "_content"):
+            return False
+        pending.take()
+        if isinstance(leaving.get(), BaseException) or not hasattr(response, "_content"):
+            end(call)
+        else:
+            _raw_body(call, response)
+        return True
+
+    hear(response, told)
+
+
+def _make_stream_init(original: Any) -> Any:
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
+        original(self, *args, **kwargs)
+        _parsed(self, kwargs)
+
+    return __init__
+
+
+@never_raises("a raw OpenAI stream")
+def _parsed(stream: Any, kwargs: Any) -> None:
+    """Follow the stream that a raw response was parsed into."""
+    response = kwargs.get("response")
+    pending = None if response is None else vars(response).pop(CALL, None)
+    call = None if pending is None else pending.take()
+    if call is not None and not call.is_over and not guarded("a raw OpenAI stream", follow, stream, call):
+        call.end()
+
+
+@never_raises("the end of an OpenAI stream's with")
+def _left(error: Any) -> Any:
+    return leaving.set(error)
+
+
+def make_exit(original: Any) -> Any:
+    """Have it known, while this `__exit__` runs, what its `with` was left with."""
+
+    @functools.wraps(original)
+    def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
+        token = _left(error)
+        try:
+            return original(self, kind, error, traceback)
+        finally:
+            if token is not None:
+                reset(leaving, token)
+
+    return __exit__
+
+
+def make_async_exit(original: Any) -> Any:
+    """Likewise, for `__aexit__`."""
+
+    @functools.wraps(original)
+    async def __aexit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
+        token = _left(error)
+        try:
+            return await original(self, kind, error, traceback)
+        finally:
+            if token is not None:
+                reset(leaving, token)
+
+    return __aexit__
+
+
+_WHY_EXIT: Final = "A stream that is left with an exception fails, one that is left without does not."
+_CHAT: Final = "openai.lib.streaming.chat._completions"
+_RESPONSES: Final = "openai.lib.streaming.responses._responses"
+_EXITS: Final = (
+    ("openai.stream.exit", "openai._streaming:Stream"),
+    ("openai.stream.raw.exit", "openai._response:ResponseContextManager"),
+    ("openai.stream.chat.exit", f"{_CHAT}:ChatCompletionStream"),
+    ("openai.stream.chat.manager.exit", f"{_CHAT}:ChatCompletionStreamManager"),
+    ("openai.stream.responses.exit", f"{_RESPONSES}:ResponseStream"),
+    ("openai.stream.responses.manager.exit", f"{_RESPONSES}:ResponseStreamManager"),
+)
+
+
+def _exits() -> tuple[Patch, ...]:
+    made = []
+    for name, target in _EXITS:
+        module, _, kind = target.partition(":")
+        made.append(Patch(name, f"{target}.__exit__", _WHY_EXIT, make_exit, REQUIRES, needs_gil=False))
+        target = f"{module}:Async{kind}.__aexit__"  # noqa: PLW2901  # the same, for the other kind of client
+        made.append(Patch(f"{name}.async", target, _WHY_EXIT, make_async_exit, REQUIRES, needs_gil=False))
+    return tuple(made)
+
+
+_WHY_REQUEST: Final = "Every request passes here: one span, its metrics and its event for each."
+_WHY_INIT: Final = "The stream that a raw response is parsed into is followed as any other."
+PATCHES: Final = (
+    Patch(
+        "openai.request",
+        "openai._base_client:SyncAPIClient.request",
+        _WHY_REQUEST,
+        _make_request,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    Patch(
+        "openai.request.async",
+        "openai._base_client:AsyncAPIClient.request",
+        _WHY_REQUEST,
+        _make_async_request,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    Patch(
+        "openai.stream", "openai._streaming:Stream.__init__", _WHY_INIT, _make_stream_init, REQUIRES, needs_gil=False
+    ),
+    Patch(
+        "openai.stream.async",
+        "openai._streaming:AsyncStream.__init__",
+        _WHY_INIT,
+        _make_stream_init,
+        REQUIRES,
+        needs_gil=False,
+    ),
+    *_exits(),
+)

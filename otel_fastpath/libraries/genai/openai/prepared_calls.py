@@ -1,0 +1,128 @@
+"""What calls of OpenAI's client have in common, worked out once. Plain Python; compiled as `prepared_calls_c`."""
+
+from __future__ import annotations
+
+from sys import getsizeof
+from typing import Any
+
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.patching.cache import Cache
+
+# What `calls` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Calls", "Series", "Target"]
+
+# How many bytes are kept of the series of one target, the largest of them, and what each takes besides its texts.
+_MOST_SERIES = 1 << 16
+_LARGEST_SERIES = 1 << 12
+_EACH = 1024
+
+
+class Series:
+    """The histograms with the attributes of calls that are alike, each bound when it is first used."""
+
+    __slots__ = ("attributes", "duration", "first_chunk", "histograms", "input", "next_chunk", "output")
+
+    def __init__(self, histograms: Any, attributes: Any) -> None:
+        self.histograms = histograms
+        self.attributes = attributes
+        self.duration = self.first_chunk = self.next_chunk = self.input = self.output = None
+
+
+class Target:
+    """What calls of one endpoint, provider and model have in common.
+
+    Args:
+        endpoint: The endpoint, see `endpoints`.
+        name: Of the span.
+        start: The attributes that a span starts with; not to be changed.
+        histograms: Of durations, tokens, first and further chunks.
+    """
+
+    __slots__ = (
+        "_by_values",
+        "_kept",
+        "endpoint",
+        "error",
+        "fixed",
+        "has_result",
+        "histograms",
+        "is_fetched",
+        "is_inference",
+        "more",
+        "name",
+        "nests",
+        "options",
+        "request",
+        "result",
+        "series_names",
+        "shape",
+        "start",
+        "started",
+    )
+
+    def __init__(self, endpoint: Any, name: Any, start: Any, histograms: Any) -> None:
+        self.endpoint = endpoint
+        self.name = name
+        self.start = start
+        self.histograms = histograms
+        self._kept = Cache(_MOST_SERIES, _LARGEST_SERIES)
+        self._by_values = self._kept.items
+        self.request = endpoint.request
+        self.result = endpoint.result
+        self.more = endpoint.more
+        self.fixed = endpoint.fixed
+        self.series_names = endpoint.series
+        self.shape = endpoint.content
+        self.is_inference = endpoint.is_inference
+        self.is_fetched = endpoint.is_fetched
+        self.has_result = endpoint.has_result
+        self.options = endpoint.options
+        self.started = endpoint.started
+        self.error = endpoint.error
+        self.nests = endpoint.nests
+
+    def series(self, attributes: Any, which: Any) -> Any:
+        """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
+        # Only texts: whatever else a server says there may have no hash.
+        values = []
+        for name in which:
+            value = attributes.get(name)
+            values.append(value if isinstance(value, str) else None)
+        key = tuple(values)
+        found = self._by_values.get(key)
+        if found is None:
+            own = dict(self.start)
+            for at, name in enumerate(which):
+                if key[at] is not None:
+                    own[name] = key[at]
+            found = Series(self.histograms, own)
+            self._kept.keep(key, found, _EACH + sum(map(getsizeof, key)))
+        return found
+
+
+class Calls:
+    """What all calls have in common, as long as nothing else is set up.
+
+    Args:
+        telemetry: What does the rest: `telemetry.Telemetry`.
+
+    Attributes:
+        tracer: Starts their spans.
+        targets: Method, path, identity of the base URL, class of the client, model -> target.
+    """
+
+    __slots__ = ("always", "captures", "events", "has_meter", "kind", "on_span", "targets", "telemetry", "tracer")
+
+    def __init__(self, telemetry: Any) -> None:
+        settings = telemetry.settings
+        self.telemetry = telemetry
+        self.tracer = telemetry.tracer
+        self.kind = SpanKind.CLIENT
+        self.has_meter = telemetry.has_meter
+        self.events = settings.events
+        self.captures = settings.captures
+        self.on_span = settings.on_span
+        # Whether a call that is not sampled is told of all the same.
+        self.always = settings.events or settings.hook is not None
+        self.targets: dict[Any, Any] = {}

@@ -1,0 +1,51 @@
+# C types for the compiled twin of _targets.py.
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+
+cdef object SpanKind
+cdef object Cache
+cdef object getsizeof
+cdef int _EACH
+cdef int _LARGEST_SERIES
+cdef int _MOST_SERIES
+
+cdef class Series:
+    cdef public dict attributes
+    cdef public BoundHistogram duration
+    cdef public BoundHistogram first_chunk
+    cdef public tuple histograms
+    cdef public BoundHistogram input
+    cdef public BoundHistogram next_chunk
+    cdef public BoundHistogram output
+
+cdef class Target:
+    cdef public dict _by_values
+    cdef public object _kept
+    cdef public object endpoint
+    cdef public object error
+    cdef public object fixed
+    cdef public bint has_result
+    cdef public tuple histograms
+    cdef public bint is_fetched
+    cdef public bint is_inference
+    cdef public object more
+    cdef public str name
+    cdef public str nests
+    cdef public object options
+    cdef public dict request
+    cdef public tuple result
+    cdef public tuple series_names
+    cdef public object shape
+    cdef public dict start
+    cdef public object started
+    cpdef Series series(self, dict attributes, tuple which)
+
+cdef class Calls:
+    cdef public bint always
+    cdef public bint captures
+    cdef public bint events
+    cdef public bint has_meter
+    cdef public object kind
+    cdef public bint on_span
+    cdef public dict targets
+    cdef public object telemetry
+    cdef public object tracer

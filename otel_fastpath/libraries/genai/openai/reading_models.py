@@ -1,0 +1,177 @@
+"""Reading what the client of a model hands out, by tables. Plain Python; compiled as `reading_models_c`.
+
+A pydantic model is read in its `__dict__`. It is asked for nothing: not for what it has, which takes a detour by its
+`__getattr__`, nor for what it lacks, of which pydantic makes an error first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.libraries.genai.rule_kinds import (
+    CALL,
+    CHAT,
+    EVENTS,
+    FIRST,
+    GIVEN,
+    INTO,
+    ITEMS,
+    NONE,
+    NUMBER,
+    OTHERWISE,
+    REASONS,
+    TEXT,
+    TRUE,
+)
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `calls` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["field", "is_count", "is_text", "read", "read_body"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+# Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
+_MOST_TOKENS = 1 << 53
+
+
+def field(holder: Any, name: Any) -> Any:
+    """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none."""
+    if type(holder) is dict:
+        return holder.get(name)
+    own = c_own(holder) if COMPILED else getattr(holder, "__dict__", None)
+    if own is not None and name in own:
+        return own[name]
+    return _undeclared(holder, name)
+
+
+def _undeclared(holder: Any, name: Any) -> Any:
+    """What is not in the `__dict__` of a model may be among what its class does not know."""
+    own = getattr(holder, "__dict__", None)
+    if own is None:
+        return getattr(holder, name, None)
+    if name in own:
+        return own[name]
+    extra = getattr(holder, "__pydantic_extra__", own)
+    if extra is own:
+        return getattr(holder, name, None)
+    return extra.get(name) if extra else None
+
+
+def read(holder: Any, rules: Any, attributes: Any) -> None:
+    """Put the attributes that follow from a model or from decoded JSON.
+
+    Args:
+        holder: The model, or a dict.
+        rules: Of each field its name, the attribute's, and when it is put; or a table of rules for the model that it
+            is, with `INTO`; or a function of the attributes and the value, with `CALL`.
+        attributes: Where to put them.
+    """
+    before = value = None
+    if type(holder) is dict:
+        own: Any = holder
+    else:
+        own = c_own(holder) if COMPILED else getattr(holder, "__dict__", None)
+        if own is None:
+            own = {}
+    for name, attribute, kind in rules:
+        before = value
+        value = own.get(name)
+        if value is None:
+            if own is not holder and name not in own:
+                value = _undeclared(holder, name)
+            if value is None:
+                continue
+        if kind == GIVEN:
+            attributes[attribute] = value
+        elif kind == TRUE:
+            if value:
+                attributes[attribute] = value
+        else:
+            _put(attribute, kind, before, value, attributes)
+
+
+def read_body(body: Any, rules: Any, attributes: Any) -> None:
+    """Put the attributes that follow from a request's body.
+
+    Args:
+        body: The request's.
+        rules: Key -> as in `read`, without the field's name.
+        attributes: Where to put them.
+    """
+    for key, value in body.items():
+        if value is not None:
+            rule = rules.get(key)
+            if rule is None:
+                continue
+            if rule[1] == GIVEN:
+                attributes[rule[0]] = value
+            elif rule[1] == ITEMS:
+                # Whatever else can be iterated may be used up by it.
+                if type(value) is not str and isinstance(value, (list, tuple)):
+                    rule[0](attributes, value)
+            else:
+                _put(rule[0], rule[1], None, value, attributes)
+
+
+def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None:
+    """Put a value that is there where its kind of rule, which is neither `GIVEN` nor `TRUE`, says so.
+
+    `before` is what the rule before found.
+    """
+    if kind == TEXT:
+        if value and isinstance(value, str):
+            attributes[name] = value
+    elif kind == INTO:
+        if value:
+            read(value, name, attributes)
+    elif kind == REASONS:
+        if value and isinstance(value, (list, tuple)):
+            reasons = []
+            for choice in value:
+                reason = field(choice, "finish_reason")
+                reasons.append(reason if reason and isinstance(reason, str) else "error")
+            attributes[name] = reasons
+    elif kind == FIRST:
+        attributes.setdefault(name, value)
+    elif kind == CALL:
+        name(attributes, value)
+    elif kind == NUMBER:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            attributes[name] = float(value)
+    elif value and (before is None if kind == OTHERWISE else isinstance(value, int) and not isinstance(value, bool)):
+        attributes[name] = value
+
+
+def is_count(value: Any) -> Any:
+    """Whether what a server says is a number of tokens."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+
+
+def is_text(chunk: Any, kind: Any, events: Any) -> Any:
+    """Whether a chunk of a stream says nothing that is put, as most of them do; False: somebody has to look at it.
+
+    Args:
+        chunk: The chunk.
+        kind: `CHAT`, of a chat completion whose service tier is not known yet, or `CHAT_WITH_TIER`; `EVENTS`.
+        events: The types of the events that are looked at.
+    """
+    if kind == NONE:
+        return False
+    own = c_own(chunk) if COMPILED else getattr(chunk, "__dict__", None)
+    if own is None:
+        return False
+    if kind == EVENTS:
+        name = own.get("type")
+        return type(name) is str and name not in events
+    choices = own.get("choices")
+    if type(choices) is not list or own.get("usage") is not None:
+        return False
+    if kind == CHAT and own.get("service_tier") is not None:
+        return False
+    for choice in choices:
+        mine = c_own(choice) if COMPILED else getattr(choice, "__dict__", None)
+        if mine is None or mine.get("finish_reason"):
+            return False
+    return True

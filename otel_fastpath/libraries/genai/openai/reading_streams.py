@@ -1,0 +1,141 @@
+"""What stands in the place of the iterator that a stream of OpenAI's client reads. Compiled as `reading_streams_c`.
+
+Flat: this is what a chunk costs. Nothing that stands around the client's own call raises: see `patching.outcome`.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.libraries.genai.openai.calls import attach
+from otel_fastpath.libraries.genai.openai.reading_models import is_text
+from otel_fastpath.libraries.genai.rule_kinds import NONE
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.scope import restore
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`.
+globals().setdefault("COMPILED", False)
+
+_PLACE = "a chunk of an OpenAI stream"
+
+
+class Reading:
+    """The reading of a stream.
+
+    Args:
+        inner: The client's own iterator.
+        call: The call whose answer it is.
+        chunks: What reads the chunks: its `add(chunk)` gives how the chunk ends the call, or None; its `skips` and
+            `events` say which chunks it need not see from then on, see `reading_models.is_text`.
+
+    Attributes:
+        is_reading: Whether the next chunk is being waited for.
+    """
+
+    __slots__ = ("_call", "_chunks", "_inner", "_last", "_skips", "_times", "is_reading")
+
+    def __init__(self, inner: Any, call: Any, chunks: Any) -> None:
+        self._inner = inner
+        self._call = call
+        self._chunks = chunks
+        self._skips = NONE
+        self._last = call.started
+        # What the time of a chunk is recorded to, once everything is known that the metric names.
+        self._times: Any = None
+        self.is_reading = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Whoever reaches for the generator itself finds what it has.
+        return getattr(self._inner, name)
+
+    def __del__(self) -> None:
+        if not self._call.is_over:
+            self._call.abandon()
+
+    def _took(self, chunk: Any) -> None:
+        """Read a chunk and measure it. Never raises."""
+        call = self._call
+        outcome = None
+        now = self._last
+        try:
+            now = c_perf_counter() if COMPILED else perf_counter()
+            if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
+                outcome = self._chunks.add(chunk)
+                self._skips = self._chunks.skips
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        try:
+            times = self._times
+            if times is not None:
+                times.record(now - self._last, call.context)
+            elif call.has_times:
+                self._times = call.early_chunk(now - self._last)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        self._last = now
+        if outcome is not None:
+            call.end(outcome[0], outcome[1])
+
+
+class Reads(Reading):
+    """The iterator of a `Stream`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        call = self._call
+        if call.is_over:
+            return next(self._inner)
+        token = attach(call.context)
+        self.is_reading = True
+        try:
+            chunk = next(self._inner)
+        except StopIteration:
+            call.end()
+            raise
+        except BaseException as error:
+            call.fail(error)
+            raise
+        finally:
+            self.is_reading = False
+            if token is not None:
+                restore(token)
+        self._took(chunk)
+        return chunk
+
+
+class AsyncReads(Reading):
+    """The iterator of an `AsyncStream`: no generator, whose end asyncio would put off when nobody reads it any more."""
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        call = self._call
+        if call.is_over:
+            return await self._inner.__anext__()
+        token = attach(call.context)
+        self.is_reading = True
+        try:
+            chunk = await self._inner.__anext__()
+        except StopAsyncIteration:
+            call.end()
+            raise
+        except BaseException as error:
+            call.fail(error)
+            raise
+        finally:
+            self.is_reading = False
+            if token is not None:
+                restore(token)
+        self._took(chunk)
+        return chunk

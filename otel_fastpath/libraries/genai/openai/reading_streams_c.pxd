@@ -1,0 +1,27 @@
+# C types for the compiled twin of _reads.py.
+import cython
+
+from otel_fastpath.compiled.capi cimport COMPILED, c_perf_counter
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+from otel_fastpath.libraries.genai.openai.calls_c cimport Call
+
+cdef object perf_counter
+cdef object faults
+cdef int NONE
+
+cdef class Reading:
+    cdef Call _call
+    cdef object _chunks
+    cdef object _inner
+    cdef double _last
+    cdef int _skips
+    cdef BoundHistogram _times
+    cdef public bint is_reading
+    @cython.locals(call=Call, now=double, times=BoundHistogram)
+    cdef _took(self, object chunk)
+
+cdef class Reads(Reading):
+    pass
+
+cdef class AsyncReads(Reading):
+    pass

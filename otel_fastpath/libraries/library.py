@@ -1,0 +1,309 @@
+"""What a wrapper declares of itself, and its life in this process: on, off, standing in or standing back.
+
+Of the instrumentations of one library that are told to instrument, exactly one emits. A rival that is taken over does
+not touch the library; ours does, in its place. Where ours stands back, it is off and the rival does its work.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.guard import Distributions, UnmetError
+from otel_fastpath.patching.locks import Agenda, Lock
+from otel_fastpath.patching.patch import Patch, Patcher
+from otel_fastpath.patching.quiet import Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from otel_fastpath.patching.patch import Row
+    from otel_fastpath.settings import Config
+
+_logger = Quiet(__name__)
+
+PROVIDERS: Final = ("tracer_provider", "meter_provider", "logger_provider")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another OpenTelemetry instrumentation of the same library.
+
+    Attributes:
+        name: What the status calls it, e.g. "official".
+        target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
+        emulated: PEP 508 requirement: the releases whose telemetry ours emits in their place. Ours stands back for
+            others; empty: for all.
+        told: Given its instrumentor, which instrumented before ours came, finds what it was told to instrument with.
+    """
+
+    name: str
+    target: str
+    emulated: str = ""
+    told: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a wrapper works with from now on.
+
+    Attributes:
+        providers: `tracer_provider`, `meter_provider` and `logger_provider`, as far as they were given.
+        options: The library's options as they were set; the wrapper's to read.
+        semconv: What `OTEL_SEMCONV_STABILITY_OPT_IN` names.
+        rival: The name of the rival that ours stands in for and emulates; empty: none.
+        instrumentor: That rival's instrumentor.
+        keywords: All that the rival was told to instrument with.
+        was_instrumented: Whether it had instrumented before ours came: what it made then is in its attributes.
+    """
+
+    providers: Mapping[str, Any] = field(default_factory=dict)
+    options: Any = ""
+    semconv: frozenset[str] = frozenset()
+    rival: str = ""
+    instrumentor: Any = None
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    was_instrumented: bool = False
+
+
+@dataclass(frozen=True)
+class Library:
+    """A wrapper's declaration; each module or folder in `wrap/` has one, called LIBRARY.
+
+    Attributes:
+        name: Of the library, and of its settings.
+        why: One sentence for the status: what the wrapper does.
+        patches: Applied when the library is imported; their names begin with the library's.
+        configure: Called before patches are applied, and again whenever what it is told changes.
+        read: Reads the settings, and tells of what is not valid; called in the place of `configure` where ours stands
+            back.
+        rivals: Who else instruments it.
+        entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: who disables one wants none at all.
+        stop: Called after the patches were taken off.
+    """
+
+    name: str
+    why: str
+    patches: tuple[Patch, ...]
+    configure: Callable[[Setup], None]
+    read: Callable[[Setup], object] = lambda _setup: None
+    rivals: tuple[Rival, ...] = ()
+    entry_points: frozenset[str] = frozenset()
+    stop: Callable[[], None] | None = None
+
+
+@dataclass
+class _Taken:
+    """A rival's instrumentor that ours stands in for."""
+
+    rival: Rival
+    instrumentor: Any
+    keywords: dict[str, Any]
+    # What it held where it had instrumented before ours came.
+    state: dict[str, Any] | None = None
+
+
+class Wrapper:
+    """One library's wrapper in this process. No method raises."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._patcher = Patcher(library.patches, interpreter.installed)
+        self._rivals = Patcher(
+            (patch for rival in library.rivals for patch in self._rival_patches(rival)), interpreter.installed
+        )
+        self._off: Callable[[str], str | None] = lambda _name: "not instrumented"
+        self._mode = ""
+        self._setup = Setup()
+        self._taken: list[_Taken] = []
+        self._ahead: dict[str, Rival] = {}
+        # Held to look and change, never while anything is called that is not of this class.
+        self._lock = Lock()
+        self._agenda = Agenda()
+
+    def install(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        """Apply the patches now or when the library is imported, as these settings say."""
+        self._agenda.do(functools.partial(self._install, settings, off, providers))
+
+    def _install(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        self._mode = settings.mode(self.library.name)
+        self._setup = Setup(
+            {name: providers[name] for name in PROVIDERS if providers.get(name) is not None},
+            settings.options(self.library.name),
+            settings.semconv,
+        )
+        why_off = self._why_off(settings)
+        self._off = off if why_off is None else lambda _name: why_off
+        # First, so that what ours is put around is the library itself.
+        self._rivals.install(self._off)
+        for rival in self.library.rivals:
+            self._meet(rival)
+        self._settle()
+
+    def uninstall(self, reason: str = "uninstrumented") -> None:
+        """Take everything off; a rival that was told to instrument does so now."""
+        self._agenda.do(functools.partial(self._uninstall, reason))
+
+    def _uninstall(self, reason: str) -> None:
+        self._off = lambda _name: reason
+        self._patcher.uninstall(reason)
+        if self.library.stop is not None:
+            self._guarded(self.library.stop)
+        self._rivals.uninstall(reason)
+        with self._lock:
+            taken, self._taken = self._taken, []
+            self._ahead.clear()
+        for each in taken:
+            self._guarded(self._give_back, each)
+
+    def status(self) -> list[Row]:
+        """What became of every patch of the library, and of its rivals' instrumentors."""
+        return self._patcher.status() + self._rivals.status()
+
+    def _why_off(self, settings: Config) -> str | None:
+        if self._mode == "off":
+            return f"{self.library.name} is set to off"
+        named = self.library.entry_points & settings.disabled_instrumentations
+        if named and self._mode != "on":
+            return f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names {', '.join(sorted(named))}"
+        return None
+
+    def _settle(self) -> None:
+        """Bring the wrapper in line with what is known of its rivals."""
+        if self._ahead:
+            self._guarded(self.library.read, self._setup)
+            reason = f"it stands back for {', '.join(tuple(self._ahead))}"
+            self._patcher.install(lambda name: self._off(name) or reason)
+            return
+        setup = self._setup
+        for each in tuple(self._taken):
+            if self._emulates(each.rival):
+                # Its spans go where it would have sent them. What it would not have sent goes where ours would.
+                given = {name: value for name, value in setup.providers.items() if name != "tracer_provider"}
+                given |= {name: each.keywords[name] for name in PROVIDERS if each.keywords.get(name) is not None}
+                setup = replace(
+                    setup,
+                    providers=given,
+                    rival=each.rival.name,
+                    instrumentor=each.instrumentor,
+                    keywords=each.keywords,
+                    was_instrumented=each.state is not None,
+                )
+        self._guarded(self.library.configure, setup)
+        self._patcher.install(self._off)
+
+    def _emulates(self, rival: Rival) -> bool:
+        if not rival.emulated:
+            return False
+        try:
+            Distributions(interpreter.installed).check(rival.emulated, any_version=False)
+        except UnmetError:
+            return False
+        return True
+
+    def _takes_over(self, rival: Rival) -> bool:
+        return self._mode == "on" or (self._mode != "defer" and self._emulates(rival))
+
+    def _meet(self, rival: Rival) -> None:
+        """A rival that instrumented before ours came."""
+        instrumentor = self._instrumented(rival)
+        if instrumentor is None or any(each.instrumentor is instrumentor for each in self._taken):
+            return
+        if not self._takes_over(rival):
+            self._ahead[rival.target] = rival
+            return
+        uninstrument = self._original(rival, "_uninstrument")
+        if uninstrument is not None:
+            state = dict(vars(instrumentor))
+            taken = _Taken(rival, instrumentor, {}, state)
+            self._guarded(lambda: taken.keywords.update(rival.told(instrumentor)))
+            self._guarded(uninstrument, instrumentor)
+            self._taken.append(taken)
+
+    def _instrumented(self, rival: Rival) -> Any:
+        module, _, name = rival.target.partition(":")
+        kind = getattr(sys.modules.get(module), name, None)
+        instrumentor = getattr(kind, "_instance", None)
+        return instrumentor if getattr(instrumentor, "_is_instrumented_by_opentelemetry", False) else None
+
+    def _original(self, rival: Rival, method: str) -> Any:
+        swap = self._rivals.installations[self._patch_name(rival, method)].swap
+        return swap.original if swap is not None and swap.is_active else None
+
+    def _give_back(self, taken: _Taken) -> None:
+        if self._instrumented(taken.rival) is taken.instrumentor:
+            taken.instrumentor._instrument(**taken.keywords)
+            vars(taken.instrumentor).update(taken.state or {})
+
+    def _patch_name(self, rival: Rival, method: str) -> str:
+        return f"{self.library.name}.{rival.name}.{method.strip('_')}"
+
+    def _rival_patches(self, rival: Rival) -> tuple[Patch, ...]:
+        return tuple(
+            Patch(
+                name=self._patch_name(rival, method),
+                target=f"{rival.target}.{method}",
+                why="Told to instrument, it installs ours in its place, or has ours stand back: one span per call.",
+                make=functools.partial(make, rival),
+                needs_gil=False,
+            )
+            for method, make in (("_instrument", self._make_instrument), ("_uninstrument", self._make_uninstrument))
+        )
+
+    def _make_instrument(self, rival: Rival, original: Any) -> Any:
+        @functools.wraps(original)
+        def _instrument(self_: Any, **kwargs: Any) -> Any:
+            if self._begins(rival, self_, kwargs):
+                return None
+            return original(self_, **kwargs)
+
+        return _instrument
+
+    def _make_uninstrument(self, rival: Rival, original: Any) -> Any:
+        @functools.wraps(original)
+        def _uninstrument(self_: Any, **kwargs: Any) -> Any:
+            if self._ends(rival, self_):
+                return None
+            try:
+                return original(self_, **kwargs)
+            finally:
+                self._stopped(rival)
+
+        return _uninstrument
+
+    def _begins(self, rival: Rival, instrumentor: Any, keywords: dict[str, Any]) -> bool:
+        """A rival is told to instrument; gives whether ours does it."""
+        taken = _Taken(rival, instrumentor, dict(keywords)) if self._takes_over(rival) else None
+        with self._lock:
+            if taken is not None:
+                self._taken.append(taken)
+            else:
+                self._ahead[rival.target] = rival
+        self._agenda.do(self._settle)
+        return taken is not None
+
+    def _ends(self, rival: Rival, instrumentor: Any) -> bool:
+        """A rival is told to uninstrument; gives whether ours stood in for it."""
+        with self._lock:
+            left = [each for each in self._taken if each.rival is not rival or each.instrumentor is not instrumentor]
+            was_taken = len(left) < len(self._taken)
+            self._taken = left
+        if was_taken:
+            self._agenda.do(self._settle)
+        return was_taken
+
+    def _stopped(self, rival: Rival) -> None:
+        """A rival that ours stood back for is off."""
+        with self._lock:
+            was_ahead = self._ahead.pop(rival.target, None) is not None
+        if was_ahead:
+            self._agenda.do(self._settle)
+
+    def _guarded(self, function: Callable[..., object], *args: Any) -> None:
+        try:
+            function(*args)
+        except Exception:
+            _logger.exception("The %s wrapper could not be set up completely.", self.library.name)

@@ -1,0 +1,67 @@
+"""The stack trace of a log record's exception: the name `traceback` in the modules that format it.
+
+Stock: 2,200,000 instructions for a stack of 5 frames, 12,800,000 for one of 30 (CPython 3.13, SDK 1.45.1), on the
+thread that logs. The text of a frame that was seen before is kept. It is made at once: a record's attributes are
+cleaned into upstream's container, which holds finished text only, before the first processor sees them.
+"""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.trace import stack_traces
+from otel_fastpath.trace.upstream import SDK, sources, stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SDK: Final = "opentelemetry.sdk._logs._internal"
+_RECORD: Final = f"{_SDK}._exceptions:_get_exception_attributes"
+_HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
+_INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
+_WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
+
+
+def _make(original: Any) -> Any:
+    if original is not traceback:
+        raise SkipError(f"it is not the module traceback: {original!r}")
+    return stand_in(original, format_exception=_format_exception)
+
+
+@functools.wraps(traceback.format_exception)
+def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str]:
+    try:
+        if isinstance(value, BaseException) and value.__traceback__ is tb and not more and stack_traces.is_standard():
+            return [stack_traces.text(value)]
+    except Exception as error:
+        faults.report("logs", error)
+    # Looked up now: somebody may have put another in its place.
+    original = traceback.format_exception
+    return original(exc, value, tb, **more)
+
+
+def _patch(name: str, module: str, requires: tuple[str, ...], known: Mapping[str, frozenset[str]]) -> Patch:
+    return Patch(
+        name=f"logs.{name}", target=f"{module}:traceback", why=_WHY, make=_make, requires=requires, sources=known
+    )
+
+
+PATCHES: Final = (
+    _patch("exception", f"{_SDK}._exceptions", (SDK[0], "opentelemetry-sdk>=1.42,<2"), sources(_RECORD)),
+    _patch("handler", _SDK, SDK, sources(_HANDLER)),
+    _patch(
+        "instrumentation_handler",
+        _INSTRUMENTATION,
+        ("opentelemetry-instrumentation-logging>=0.61b0,<1",),
+        # 0.61b0 to 0.66b2: make fingerprints, of that distribution.
+        {
+            f"{_INSTRUMENTATION}:LoggingHandler._get_attributes": frozenset(
+                {"0520ee266add", "47822c862203", "2bdf72fb6edc"}
+            )
+        },
+    ),
+)

@@ -1,0 +1,122 @@
+"""Metric instruments together with attributes that are known up front. Plain Python; compiled as `bound_c`.
+
+Made by `bind.bind`, which says what they are for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.metrics._internal.instrument import (
+    _ProxyCounter,
+    _ProxyGauge,
+    _ProxyHistogram,
+    _ProxyUpDownCounter,
+)
+
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+# What `libraries.genai.openai.calls` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["BoundHistogram"]
+
+_PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
+# What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
+_find: Any = None
+
+
+def use(find: Any) -> None:
+    """Set what makes bound instruments fast, or None where nothing does."""
+    global _find
+    _find = find
+
+
+class Bound:
+    """An instrument, its attributes, and its series as soon as that is known."""
+
+    __slots__ = ("_attributes", "_instrument", "_series")
+
+    def __init__(self, instrument: Any, attributes: Any) -> None:
+        self._instrument = instrument
+        self._attributes = attributes
+        self._series = None
+
+
+class BoundCounter(Bound):
+    """A Counter or UpDownCounter with its attributes."""
+
+    __slots__ = ()
+
+    def add(self, amount: float, context: Context | None = None) -> None:
+        """As `Counter.add` and `UpDownCounter.add`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        original = self._instrument.add
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
+
+
+class BoundHistogram(Bound):
+    """A Histogram with its attributes."""
+
+    __slots__ = ()
+
+    def record(self, amount: float, context: Context | None = None) -> None:
+        """As `Histogram.record`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        original = self._instrument.record
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
+
+
+class BoundGauge(Bound):
+    """A Gauge with its attributes."""
+
+    __slots__ = ()
+
+    def set(self, amount: float, context: Context | None = None) -> None:
+        """As `Gauge.set`, with the attributes bound."""
+        series = self._series
+        try:
+            if series is not None and series.record(amount, context):
+                return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        original = self._instrument.set
+        original(amount, self._attributes, context)
+        try:
+            _look_again(self)
+        except Exception as error:
+            # The instrument has recorded it.
+            faults.report("metrics", error)
+
+
+def _look_again(bound: Any) -> None:
+    """See whether the next amount can do without the instrument, which recorded the one before."""
+    bound._series = None
+    if _find is None:
+        return
+    # A proxy stands for the instrument that there is once a provider is set.
+    instrument = bound._instrument
+    if type(instrument) in _PROXIES:
+        instrument = instrument._real_instrument
+    bound._series = _find(instrument, bound._attributes)

@@ -1,0 +1,26 @@
+# C types for the compiled twin of _bound.py.
+import cython
+
+from otel_fastpath.metrics.series_c cimport Series
+
+cdef object faults
+cdef object _find
+
+cdef class Bound:
+    cdef public object _attributes
+    cdef public object _instrument
+    cdef public Series _series
+
+cdef class BoundCounter(Bound):
+    @cython.locals(series=Series)
+    cpdef add(self, object amount, object context=*)
+
+cdef class BoundHistogram(Bound):
+    @cython.locals(series=Series)
+    cpdef record(self, object amount, object context=*)
+
+cdef class BoundGauge(Bound):
+    @cython.locals(series=Series)
+    cpdef set(self, object amount, object context=*)
+
+cdef _look_again(Bound bound)

@@ -1,0 +1,172 @@
+"""Collecting what was measured: upstream's objects, asked for points by `points` or its twin.
+
+What is recognised exactly, by type and with the methods that it was imported with, is collected here; whatever is
+anybody else's is asked by its own method, or the whole collection is left to upstream. The locks of a reader's storage
+and of a stream are held only to look what is in them, or to take it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry.metrics import Counter, ObservableCounter
+from opentelemetry.sdk.metrics._internal import aggregation as _aggregations
+from opentelemetry.sdk.metrics._internal import exemplar as _exemplars
+from opentelemetry.sdk.metrics._internal import metric_reader_storage as _storages
+from opentelemetry.sdk.metrics._internal._view_instrument_match import _ViewInstrumentMatch
+from opentelemetry.sdk.metrics._internal.point import (
+    ExponentialHistogram,
+    Gauge,
+    Histogram,
+    Metric,
+    MetricsData,
+    ResourceMetrics,
+    ScopeMetrics,
+    Sum,
+)
+
+from otel_fastpath.metrics.recorders import forget_series
+from otel_fastpath.patching.pausing import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DELTA: Final = _aggregations.AggregationTemporality.DELTA
+# The aggregations, in the order in which upstream looks what a stream's is.
+_SUM: Final = _aggregations._SumAggregation
+_LAST: Final = _aggregations._LastValueAggregation
+_HISTOGRAM: Final = _aggregations._ExplicitBucketHistogramAggregation
+_DROP: Final = _aggregations._DropAggregation
+_EXPONENTIAL: Final = _aggregations._ExponentialBucketHistogramAggregation
+_KINDS: Final[tuple[type, ...]] = (_SUM, _LAST, _HISTOGRAM, _DROP, _EXPONENTIAL)
+_METHODS: Final[dict[type, tuple[str, ...]]] = {
+    _ViewInstrumentMatch: ("collect",),
+    **dict.fromkeys((_SUM, _LAST), ("collect", "_collect_exemplars")),
+    _HISTOGRAM: ("collect", "_collect_exemplars", "_get_empty_bucket_counts"),
+    **dict.fromkeys(
+        (_exemplars.AlignedHistogramBucketExemplarReservoir, _exemplars.SimpleFixedSizeExemplarReservoir),
+        ("collect", "_reset"),
+    ),
+}
+_AS_IMPORTED: Final = [(kind, name, getattr(kind, name)) for kind, names in _METHODS.items() for name in names]
+_storage_globals: Final = vars(_storages)
+
+
+class _Stream(NamedTuple):
+    """One view of one instrument, and what its data will be."""
+
+    instrument: Any
+    temporality: Any
+    match: Any
+    kind: type
+
+
+class Collector:
+    """Collects for readers, with the points of one core.
+
+    Args:
+        points_of: The function of `points` or its compiled twin.
+    """
+
+    def __init__(self, points_of: Callable[[Any, Any, int, Callable[[], None]], list[Any]]) -> None:
+        self._points_of = points_of
+
+    def collect(self, storage: Any) -> tuple[bool, Any]:
+        """Whether it is done, and what upstream's `MetricReaderStorage.collect` would give.
+
+        Raises:
+            Exception: What an aggregation or reservoir of the user's own raises.
+        """
+        if type(storage) is not _storages.MetricReaderStorage or not _is_as_imported():
+            return False, None
+        start = _storage_globals["time_ns"]()
+        streams = _streams_of(storage)
+        if streams is None:
+            return False, None
+        pace = Pace()
+        scopes: dict[Any, list[Any]] = {}
+        for stream in streams:
+            points = self._points(stream, start, pace.turn)
+            pace.turn()
+            if not points or stream.kind is _DROP:
+                continue
+            scope = stream.instrument.instrumentation_scope
+            metrics = scopes.get(scope)
+            if metrics is None:
+                metrics = scopes[scope] = []
+            metrics.append(_metric(stream, points))
+        return True, _data(storage._sdk_config.resource, scopes)
+
+    def _points(self, stream: _Stream, start: int, turn: Callable[[], None]) -> Any:
+        match = stream.match
+        if not _is_plain(match):
+            return match.collect(stream.temporality, start)
+        # Since 1.45.2. Whoever measures looks under a lock whether they are the same, and comes too late for these.
+        if stream.temporality is _DELTA and getattr(match, "_reset_on_collect", False):
+            fresh: dict[Any, Any] = {}
+            with match._lock:
+                # Nothing is called: a finalizer that measures would wait for this lock.
+                home = match._attributes_aggregation
+                match._attributes_aggregation = fresh
+                match._previous_collection_start_nanos = start
+            forget_series(stream.instrument)
+        else:
+            home = match._attributes_aggregation
+        # One step, whatever others put in.
+        aggregations = list(home.values())
+        return self._points_of(aggregations, stream.temporality, start, turn)
+
+
+def _is_as_imported() -> bool:
+    """Whether nobody replaced a method that is not called here."""
+    return all(getattr(kind, name) is function for kind, name, function in _AS_IMPORTED)
+
+
+def _is_plain(match: Any) -> bool:
+    return type(match) is _ViewInstrumentMatch and "collect" not in vars(match)
+
+
+def _streams_of(storage: Any) -> list[_Stream] | None:
+    """What is to be collected, or None where upstream must say what that is."""
+    with storage._lock:
+        instruments = list(storage._instrument_view_instrument_matches.items())
+    streams = []
+    for instrument, matches in instruments:
+        temporality = storage._instrument_class_temporality[instrument.__class__]
+        for match in matches:
+            kind = _kind_of(match._aggregation)
+            if kind is None:
+                return None
+            streams.append(_Stream(instrument, temporality, match, kind))
+    return streams
+
+
+def _kind_of(aggregation: Any) -> type | None:
+    for kind in _KINDS:
+        if type(aggregation) is kind:
+            return kind
+    return next((kind for kind in _KINDS if isinstance(aggregation, kind)), None)
+
+
+def _metric(stream: _Stream, points: list[Any]) -> Any:
+    kind, match = stream.kind, stream.match
+    data: Any
+    if kind is _SUM:
+        is_monotonic = isinstance(stream.instrument, Counter | ObservableCounter)
+        data = Sum(data_points=points, aggregation_temporality=stream.temporality, is_monotonic=is_monotonic)
+    elif kind is _LAST:
+        data = Gauge(data_points=points)
+    else:
+        histogram = Histogram if kind is _HISTOGRAM else ExponentialHistogram
+        data = histogram(data_points=points, aggregation_temporality=stream.temporality)
+    return Metric(name=match._name, description=match._description, unit=match._instrument.unit, data=data)
+
+
+def _data(resource: Any, scopes: dict[Any, list[Any]]) -> Any:
+    if not scopes:
+        return None
+    of_scopes = [
+        ScopeMetrics(scope=scope, metrics=metrics, schema_url=scope.schema_url) for scope, metrics in scopes.items()
+    ]
+    of_resource = ResourceMetrics(resource=resource, scope_metrics=of_scopes, schema_url=resource.schema_url)
+    return MetricsData(resource_metrics=[of_resource])

@@ -1,0 +1,196 @@
+"""Exemplars: measurements that upstream's reservoirs keep. Plain Python; compiled as `exemplars_c`.
+
+What is offered is kept as it is, in a bucket that stands in the place of upstream's, and becomes an `Exemplar` when it
+is collected.
+"""
+
+from __future__ import annotations
+
+from random import getrandbits
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.context import get_current
+from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
+from opentelemetry.sdk.metrics._internal.exemplar.exemplar import Exemplar
+from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace.propagation import get_current_span
+from opentelemetry.trace.span import INVALID_SPAN, SpanContext
+
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `recording` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["_span_context", "keep", "measured_at"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+_instrument_globals = vars(_sdk_instruments)
+_now = _instrument_globals["time_ns"]
+
+# Where the exemplars of a `Cell` go: to the reservoir's own method, or to one of its buckets.
+_OFFER = 0
+_SIMPLE = 1
+_ALIGNED = 2
+OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
+# What upstream's bucket keeps, in the order of `Bucket.held`.
+_FIELDS = tuple(f"_ExemplarBucket__{each}" for each in ("value", "time_unix_nano", "attributes", "span_id", "trace_id"))
+_VALUE, _TIME, _ATTRIBUTES, _SPAN, _TRACE = _FIELDS
+_OFFERED = "_ExemplarBucket__offered"
+
+
+class Bucket:
+    """What stands for an `ExemplarBucket` in the storage of its reservoir, and has its methods.
+
+    Attributes:
+        held: Amount, time, attributes, span id and trace id of what was offered last, or None. One tuple, so that what
+            is offered and what is collected at the same time are whole without a lock.
+    """
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any = None) -> None:
+        self.held = held
+
+    def offer(self, value: Any, time_unix_nano: Any, attributes: Any, context: Any) -> None:
+        """As `ExemplarBucket.offer`: what upstream itself records comes this way."""
+        try:
+            span = get_current_span(context)
+            if span != INVALID_SPAN:
+                own = span.get_span_context()
+                span_id, trace_id = own.span_id, own.trace_id
+            else:
+                span_id, trace_id = _last_ids(self)
+            self.held = (value, time_unix_nano, attributes, span_id, trace_id)
+        except Exception as error:
+            faults.absorb("exemplars", error)
+
+    def collect(self, point_attributes: Any) -> Any:
+        """As `ExemplarBucket.collect`: what was offered last, as an `Exemplar`, or None."""
+        held, self.held = self.held, None
+        if held is None:
+            return None
+        try:
+            value, time_unix_nano, attributes, span_id, trace_id = held
+            filtered = None
+            if attributes:
+                filtered = {key: each for key, each in attributes.items() if key not in point_attributes}
+            return Exemplar(filtered, value, time_unix_nano, span_id, trace_id)
+        except Exception as error:
+            # The measurement itself is collected without its exemplar.
+            faults.report("exemplars", error)
+            return None
+
+
+def _last_ids(bucket: Any) -> Any:
+    """What upstream's bucket keeps of the span before where there is no span now."""
+    held = bucket.held
+    return (None, None) if held is None else (held[3], held[4])
+
+
+def _span_context(held: Any, context: Any) -> Any:
+    """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
+    if type(held) is NonRecordingSpan:
+        if held is INVALID_SPAN:
+            return None
+        own = held._context
+    else:
+        span = get_current_span(context)
+        if span == INVALID_SPAN:
+            return None
+        own = span.get_span_context()
+    if type(own) is SpanContext:
+        return own[1], own[0], bool(own[3] & 1)
+    return own.span_id, own.trace_id, bool(own.trace_flags.sampled)
+
+
+def measured_at() -> Any:
+    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
+    if COMPILED:
+        return c_now() if c_is_global(_instrument_globals, "time_ns", _now) else _instrument_globals["time_ns"]()
+    return _instrument_globals["time_ns"]()
+
+
+def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span_id: Any, trace_id: Any) -> None:
+    """Offer an amount to the reservoir of its aggregation as its own method does, and with the same randomness.
+
+    Args:
+        cell: What the amount was added to.
+        amount: The amount.
+        attributes: As they were given.
+        context: Likewise.
+        index: The histogram's bucket that the amount is in.
+        span_id: Of the span of the context, or None.
+        trace_id: Likewise.
+    """
+    if cell.offers == _OFFER:
+        kept = None if attributes is None else dict(attributes)
+        cell.reservoir.offer(amount, measured_at(), kept, context or get_current())
+        return
+    place = index
+    if cell.offers == _SIMPLE:
+        place = _next_place(cell)
+        if place < 0:
+            return
+    bucket = cell.buckets[place]
+    if bucket is None:
+        bucket = _take_over(cell, place)
+    if trace_id is None:
+        span_id, trace_id = _last_ids(bucket)
+    # What the point has is taken off again: without a filter that is everything.
+    kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
+    bucket.held = (amount, measured_at(), kept, span_id, trace_id)
+
+
+def _next_place(cell: Any) -> int:
+    """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
+    state = cell.reservoir_state
+    if COMPILED and c_is_alone(cell.is_reservoir_locked):
+        seen = state["_measurements_seen"]
+        state["_measurements_seen"] = seen + 1
+    else:
+        with cell.reservoir_lock:
+            seen = state["_measurements_seen"]
+            state["_measurements_seen"] = seen + 1
+    if seen < len(cell.buckets):
+        return seen  # type: ignore[no-any-return]
+    # As `random.randrange(seen + 1)`.
+    bits = (seen + 1).bit_length()
+    place = getrandbits(bits)
+    while place > seen:
+        place = getrandbits(bits)
+    return place if place < len(cell.buckets) else -1
+
+
+def _take_over(cell: Any, place: Any) -> Any:
+    """The bucket at this place of the reservoir, put there for upstream's."""
+    storage = cell.reservoir_state["_reservoir_storage"]
+    made = Bucket()
+    while True:
+        found = storage.get(place)
+        if type(found) is Bucket:
+            cell.buckets[place] = found
+            return found
+        content = None if found is None else vars(found)
+        with cell.reservoir_lock:
+            # What upstream's holds changes under the lock only. Nothing is called.
+            now = storage[place] if place in storage else None  # noqa: SIM401  # get() is a call
+            if now is found:
+                if content is not None and content[_OFFERED]:
+                    made.held = (content[_VALUE], content[_TIME], content[_ATTRIBUTES], content[_SPAN], content[_TRACE])
+                storage[place] = made
+
+
+def give_back(reservoir: Any, make: Any) -> None:
+    """Put buckets of upstream's, made by `make`, in the place of ours."""
+    storage = reservoir._reservoir_storage
+    for place, found in tuple(storage.items()):
+        if type(found) is not Bucket:
+            continue
+        made = make()
+        held = found.held
+        if held is not None:
+            vars(made).update(zip((*_FIELDS, _OFFERED), (*held, True), strict=True))
+        storage[place] = made

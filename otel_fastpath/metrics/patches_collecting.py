@@ -1,0 +1,76 @@
+"""Collecting measurements: `MetricReaderStorage.collect` of `opentelemetry.sdk.metrics`.
+
+Stock: 53,000 instructions for a histogram's point (CPython 3.13, SDK 1.45.1), half of them in the frozen dataclass, and
+the storage is locked from the first point to the last. Here a point is filled in one step, and others get their turns.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.metrics.reentry import hold_locks
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace.upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from otel_fastpath.metrics.collecting import Collector
+
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+_TARGET: Final = f"{_MODULE}.metric_reader_storage:MetricReaderStorage.collect"
+_AGGREGATIONS: Final = ("_ExplicitBucketHistogramAggregation", "_LastValueAggregation", "_SumAggregation")
+_POINTS: Final = ("ExponentialHistogram", "Gauge", "Histogram", "HistogramDataPoint", "Metric", "MetricsData")
+_RESTS_ON: Final = (
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
+    f"{_MODULE}.aggregation:_Aggregation.__init__",
+    f"{_MODULE}.aggregation:_Aggregation._collect_exemplars",
+    *(f"{_MODULE}.aggregation:{kind}.{method}" for kind in _AGGREGATIONS for method in ("__init__", "collect")),
+    f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation._get_empty_bucket_counts",
+    f"{_MODULE}.exemplar.exemplar_reservoir:AlignedHistogramBucketExemplarReservoir",
+    f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.collect",
+    f"{_MODULE}.exemplar.exemplar_reservoir:SimpleFixedSizeExemplarReservoir",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.__init__",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
+    *(f"{_MODULE}.point:{kind}" for kind in (*_POINTS, "NumberDataPoint", "ResourceMetrics", "ScopeMetrics", "Sum")),
+)
+
+
+@functools.cache
+def _collector(implementation: str) -> Collector:
+    from otel_fastpath.metrics.collecting import Collector  # noqa: PLC0415  # it imports the SDK: only where it is patched
+
+    return Collector(compiled.hot("metrics.points", implementation).points_of)
+
+
+def _make(original: Any) -> Any:
+    take = _collector(compiled.implementation()[0]).collect
+
+    def collect_now(self: Any) -> Any:
+        try:
+            is_done, data = take(self)
+        except Exception as error:
+            faults.absorb("metrics collection", error)
+            is_done = False
+        return data if is_done else original(self)
+
+    @functools.wraps(original)
+    def collect(self: Any) -> Any:
+        return hold_locks(collect_now, self)
+
+    return collect
+
+
+PATCHES: Final = (
+    Patch(
+        name="metrics.collect",
+        target=_TARGET,
+        why="A histogram's point takes 53,000 instructions, under locks; here it is filled in one step, between turns.",
+        make=_make,
+        requires=SDK,
+        sources=sources(_TARGET, *_RESTS_ON),
+    ),
+)

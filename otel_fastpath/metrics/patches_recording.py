@@ -1,0 +1,96 @@
+"""Recording measurements: the synchronous instruments of `opentelemetry.sdk.metrics`.
+
+Stock: 87,000 instructions for a counter with three attributes, 142,000 for a histogram with eight (CPython 3.13, SDK
+1.45.1): they are copied, cleaned and turned into a key each time. Here a set that was seen before is found as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace.upstream import SDK, sources
+
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+_RESTS_ON: Final = (
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
+    f"{_MODULE}.aggregation:_Aggregation.__init__",
+    f"{_MODULE}.aggregation:_Aggregation._sample_exemplar",
+    f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.__init__",
+    f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
+    f"{_MODULE}.aggregation:_LastValueAggregation.aggregate",
+    f"{_MODULE}.aggregation:_SumAggregation.aggregate",
+    f"{_MODULE}.exemplar.exemplar_filter:AlwaysOffExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_filter:AlwaysOnExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_filter:TraceBasedExemplarFilter.should_sample",
+    f"{_MODULE}.exemplar.exemplar_reservoir:AlignedHistogramBucketExemplarReservoir",
+    f"{_MODULE}.exemplar.exemplar_reservoir:ExemplarBucket",
+    f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer",
+    f"{_MODULE}.exemplar.exemplar_reservoir:SimpleFixedSizeExemplarReservoir",
+    f"{_MODULE}.instrument:_Synchronous.__init__",
+    f"{_MODULE}.measurement:Measurement",
+    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.__init__",
+    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
+)
+
+
+@functools.cache
+def _hot(implementation: str) -> tuple[Any, Any]:
+    """This core's module for recording, and what makes its recorders."""
+    # The core looks at spans. Were it the first to import this, tracers would be patched while the core is half there.
+    importlib.import_module("opentelemetry.sdk.trace")
+    from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
+
+    hot = compiled.hot("metrics.recording", implementation)
+    planner = Planner(
+        hot, compiled.hot("metrics.series", implementation), compiled.hot("metrics.exemplars", implementation)
+    )
+    hot.configure(planner.make_recorder)
+    return hot, planner
+
+
+def _forget_recorders() -> None:
+    compiled.hot("metrics.bound").use(None)
+    _, planner = _hot(compiled.implementation()[0])
+    planner.forget()
+
+
+def _learn(recorder: Any, attributes: Any) -> None:
+    try:
+        recorder.learn(recorder, attributes)
+    except Exception as error:
+        faults.report("metrics", error)
+
+
+def _make(original: Any) -> Any:
+    hot, planner = _hot(compiled.implementation()[0])
+    compiled.hot("metrics.bound").use(planner.series_of)
+    return hot.bind_record(original, _learn)
+
+
+def _patch(kind: str, verb: str, why: str) -> Patch:
+    return Patch(
+        name=f"metrics.{kind.lower()}",
+        target=f"{_MODULE}.instrument:{kind}.{verb}",
+        why=why,
+        make=_make,
+        requires=SDK,
+        sources=sources(f"{_MODULE}.instrument:{kind}.{verb}", *_RESTS_ON),
+        undo=_forget_recorders,
+    )
+
+
+PATCHES: Final = (
+    _patch("Counter", "add", "Adding with three attributes takes 87,000 instructions; here a look-up and an addition."),
+    _patch("UpDownCounter", "add", "The same, for what goes down as well."),
+    _patch("Histogram", "record", "Recording with three attributes takes 90,000 instructions, with eight 142,000."),
+    _patch("Gauge", "set", "The same as for counters."),
+)

@@ -1,0 +1,302 @@
+"""What can be worked out once about an instrument, and what is learnt from upstream's recording for it.
+
+Upstream's own objects are recognised exactly, by type, with the methods that they were imported with. Where a filter,
+a view or an aggregation is anybody else's, upstream records.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import struct
+import sys
+import weakref
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
+from opentelemetry.sdk.metrics._internal import aggregation as _aggregations
+from opentelemetry.sdk.metrics._internal.exemplar import (
+    AlignedHistogramBucketExemplarReservoir,
+    AlwaysOffExemplarFilter,
+    AlwaysOnExemplarFilter,
+    SimpleFixedSizeExemplarReservoir,
+    TraceBasedExemplarFilter,
+)
+from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import ExemplarBucket
+from opentelemetry.sdk.metrics._internal.instrument import _Counter, _Gauge, _Histogram, _UpDownCounter
+from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
+from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
+from opentelemetry.sdk.metrics._internal.view import View
+
+from otel_fastpath.metrics.recorders import RECORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_logger = logging.getLogger(__name__)
+
+# The instruments, and whether their amounts may be negative.
+_SIGNED: Final[dict[type, bool]] = {_Counter: False, _Histogram: False, _UpDownCounter: True, _Gauge: True}
+_FILTERS: Final[dict[type, str]] = {
+    AlwaysOffExemplarFilter: "none",
+    TraceBasedExemplarFilter: "traced",
+    AlwaysOnExemplarFilter: "all",
+}
+_KINDS: Final[dict[type, str]] = {
+    _aggregations._SumAggregation: "sum",
+    _aggregations._LastValueAggregation: "last",
+    _aggregations._ExplicitBucketHistogramAggregation: "histogram",
+    _aggregations._ExponentialBucketHistogramAggregation: "other",
+}
+_RESERVOIRS: Final[dict[type, str]] = {
+    SimpleFixedSizeExemplarReservoir: "simple",
+    AlignedHistogramBucketExemplarReservoir: "aligned",
+}
+_METHODS: Final[dict[type, tuple[str, ...]]] = {
+    SynchronousMeasurementConsumer: ("consume_measurement",),
+    MetricReaderStorage: ("consume_measurement", "_get_or_init_view_instrument_match"),
+    _matches._ViewInstrumentMatch: ("consume_measurement",),
+    **dict.fromkeys(_FILTERS, ("should_sample",)),
+    **dict.fromkeys((*_KINDS, _aggregations._DropAggregation), ("aggregate", "_sample_exemplar")),
+    **dict.fromkeys(_RESERVOIRS, ("offer", "_find_bucket_index")),
+    ExemplarBucket: ("offer", "collect"),
+}
+_AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
+_BUCKET_FACTORY: Any = ExemplarBucket
+# Keys that are kept at least; beyond them, so many for each attribute set that upstream keeps: there are several where
+# the order of the keys differs, and without end where a view takes an attribute away.
+_LEAST: Final = 1024
+_EACH: Final = 4
+# How many bytes the texts of a set may have on average, and those of any one.
+_USUAL: Final = 1024
+_LARGEST: Final = 4096
+# Beyond it an int may have no place in a double.
+_EXACT: Final = 1 << 53
+
+
+def _is_upstream(value: Any, *kinds: type) -> bool:
+    """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
+    kind = type(value)
+    return kind in kinds and all(
+        getattr(kind, name) is function and name not in vars(value) for name, function in _AS_IMPORTED[kind].items()
+    )
+
+
+def _stored_under() -> Callable[[dict[str, Any]], Any]:
+    """How upstream makes the key of its own dict of clean attributes."""
+    hashed = getattr(_matches, "_hash_attributes", None)
+    if hashed is None:
+        # Until 1.44.
+        return lambda attributes: frozenset(attributes.items())
+
+    def short(attributes: dict[str, Any]) -> Any:
+        items = sorted(attributes.items()) if len(attributes) > 1 else attributes.items()
+        return "mapping", tuple([(key, (type(value).__name__, value)) for key, value in items])
+
+    probe = {"b": "x", "a": 1, "d": True, "c": 1.5}
+    return short if short(probe) == hashed(probe) and short({}) == hashed({}) else hashed
+
+
+class Planner:
+    """Makes the recorders of one core and takes them back.
+
+    Args:
+        hot: The module `recording` or its compiled twin.
+        kinds: Likewise `series`.
+        exemplars: Likewise `exemplars`.
+    """
+
+    def __init__(self, hot: Any, kinds: Any, exemplars: Any) -> None:
+        self._hot = hot
+        self._kinds = kinds
+        self._exemplars = exemplars
+        self._stored_under = _stored_under()
+        self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def make_recorder(self, instrument: Any) -> Any:
+        """The instrument's recorder, kept on the instrument; None where there cannot be one."""
+        consumer: Any = getattr(instrument, "_measurement_consumer", None)
+        if type(instrument) not in _SIGNED or not _is_upstream(consumer, SynchronousMeasurementConsumer):
+            return None
+        storages = consumer._reader_storages
+        if not all(_is_upstream(each, MetricReaderStorage) and _has(each, instrument) for each in storages.values()):
+            # Upstream finds the views for an instrument, and warns of conflicts, when it records for the first time.
+            return None
+        recorder = self._kinds.Recorder()
+        config = getattr(instrument, "_meter_config", None)
+        recorder.kind = type(instrument)
+        recorder.consumer = vars(consumer)
+        recorder.storages = storages
+        recorder.config = None if config is None else vars(config)
+        if config is not None:
+            # An instance whose dict was asked for once is read by it.
+            vars(config._config)
+        recorder.is_signed = _SIGNED[type(instrument)]
+        recorder.series = self._hot.make_series()
+        recorder.homes, recorder.bytes = [], 0
+        recorder.filters = ()
+        recorder.samples = 0
+        recorder.learn = None
+        recorder.is_refused = True
+        try:
+            self._plan(recorder, instrument)
+        except Exception:
+            _logger.exception("The fast path cannot read %r; upstream records for it.", instrument)
+        self._planned.add(instrument)
+        vars(instrument)[RECORDER] = recorder
+        return recorder
+
+    def forget(self) -> None:
+        """Take every recorder off its instrument, and every bucket of ours out of its reservoir."""
+        for instrument in tuple(self._planned):
+            recorder = vars(instrument).pop(RECORDER, None)
+            if recorder is None:
+                continue
+            # A bound instrument still has it.
+            recorder.is_refused = True
+            for match in _matches_of(recorder.storages, instrument):
+                for aggregation in tuple(match._attributes_aggregation.values()):
+                    if _offers(aggregation) != "offer":
+                        self._exemplars.give_back(aggregation._reservoir, _BUCKET_FACTORY)
+        self._planned.clear()
+
+    def series_of(self, instrument: Any, attributes: Any) -> Any:
+        """Where a bound instrument records, or None where it cannot be known yet."""
+        recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
+        if recorder is None or recorder.is_refused or not _is_plain({} if attributes is None else attributes):
+            return None
+        series = self._hot.BoundSeries()
+        series.recorder, series.attributes, series.cells = recorder, attributes, None
+        return series
+
+    def _plan(self, recorder: Any, instrument: Any) -> None:
+        sampling = recorder.consumer["_sdk_config"].exemplar_filter
+        if not _is_upstream(sampling, *_FILTERS):
+            return
+        recorder.samples = self._hot.SAMPLES[_FILTERS[type(sampling)]]
+        matches = _matches_of(recorder.storages, instrument)
+        if not all(_is_upstream(match, _matches._ViewInstrumentMatch) for match in matches):
+            return
+        views = [match._view for match in matches]
+        if not all(type(view) is View for view in views):
+            return
+        keys = [view._attribute_keys for view in views if view._attribute_keys is not None]
+        if not all(type(each) in {set, frozenset, list, tuple} for each in keys):
+            return
+        recorder.filters = tuple((each, type(each)(each)) for each in keys)
+        recorder.learn = functools.partial(self._learn, tuple(matches))
+        recorder.is_refused = False
+
+    def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
+        """Remember where upstream records these attributes, which it did just now."""
+        kept = {} if attributes is None else attributes.copy()
+        if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
+            return
+        found = [match._attributes_aggregation for match in matches]
+        homes = recorder.homes
+        if not _are(homes, found):
+            # What is known leads to what upstream has forgotten at a collection.
+            recorder.forget()
+            homes = recorder.homes = [[home] for home in found]
+        cells = []
+        # Another thread may collect meanwhile, which forgets them.
+        for match, home in zip(matches, homes, strict=True):
+            allowed = match._view._attribute_keys
+            stored = kept if allowed is None else {name: value for name, value in kept.items() if name in allowed}
+            aggregation = (home[0] or {}).get(self._stored_under(stored))
+            if aggregation is None:
+                # Beyond a limit of cardinality, for example.
+                return
+            if type(aggregation) is _aggregations._DropAggregation:
+                continue
+            if not _is_upstream(aggregation, *_KINDS):
+                recorder.is_refused = True
+                return
+            cells.append(self._cell(match, home, aggregation))
+        most = _LEAST + _EACH * max(map(len, found), default=0)
+        if len(recorder.series) >= most or recorder.bytes + size > most * _USUAL:
+            recorder.series.clear()
+            recorder.bytes = 0
+        recorder.bytes += size
+        self._hot.remember(recorder, kept, tuple(cells))
+
+    def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
+        cell = self._kinds.Cell()
+        cell.aggregation, cell.state = aggregation, vars(aggregation)
+        cell.kind = self._hot.KINDS[_KINDS[type(aggregation)]]
+        cell.lock = aggregation._lock
+        cell.is_locked = cell.lock.locked
+        cell.attributes = aggregation._attributes
+        cell.boundaries = getattr(aggregation, "_boundaries", ())
+        cell.bounds = _doubles(cell.boundaries)
+        cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
+        cell.is_filtered = match._view._attribute_keys is not None
+        cell.match = match
+        cell.home = home if getattr(match, "_reset_on_collect", False) else None
+        cell.is_plain = cell.home is None and cell.kind != self._hot.KINDS["other"]
+        cell.reservoir = reservoir = aggregation._reservoir
+        cell.reservoir_state = vars(reservoir)
+        offers = _offers(aggregation)
+        cell.offers = self._exemplars.OFFERS[offers]
+        if offers == "offer":
+            cell.buckets = cell.reservoir_lock = cell.is_reservoir_locked = None
+        else:
+            cell.buckets = [None] * reservoir._size
+            cell.reservoir_lock, cell.is_reservoir_locked = reservoir._lock, reservoir._lock.locked
+        return cell
+
+
+def _has(storage: Any, instrument: Any) -> bool:
+    return instrument in storage._instrument_view_instrument_matches
+
+
+def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
+    """What the readers' storages keep for the instrument, one for each of its views."""
+    return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
+
+
+def _is_plain(attributes: Any) -> bool:
+    """Whether upstream keeps these attributes as they are, and says nothing about them."""
+    return (
+        type(attributes) is dict
+        and all(type(key) is str and key for key in attributes)
+        and all(type(value) in {str, int, float, bool} for value in attributes.values())
+    )
+
+
+def _are(homes: list[Any], found: list[Any]) -> bool:
+    """Whether these are the homes of what was found."""
+    return len(homes) == len(found) and all(home[0] is each for home, each in zip(homes, found, strict=True))
+
+
+def _size(attributes: dict[str, Any]) -> int:
+    """How many bytes the keys and values take."""
+    return sum(map(sys.getsizeof, attributes)) + sum(map(sys.getsizeof, attributes.values()))
+
+
+def _doubles(boundaries: Any) -> bytes:
+    """The boundaries as C doubles, where they are no other numbers then."""
+    if all(type(each) is float or (type(each) is int and abs(each) <= _EXACT) for each in boundaries):
+        return struct.pack(f"{len(boundaries)}d", *boundaries)
+    return b""
+
+
+def _offers(aggregation: Any) -> str:
+    """How a measurement is offered to the reservoir of this aggregation."""
+    reservoir = aggregation._reservoir
+    if not _is_upstream(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
+        return "offer"
+    storage = reservoir._reservoir_storage
+    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_upstreams():
+        return "offer"
+    if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != getattr(
+        aggregation, "_boundaries", ()
+    ):
+        return "offer"
+    return _RESERVOIRS[type(reservoir)]
+
+
+def _is_bucket_upstreams() -> bool:
+    methods = _AS_IMPORTED[ExemplarBucket]
+    return all(getattr(ExemplarBucket, name) is method for name, method in methods.items())

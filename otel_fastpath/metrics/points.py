@@ -1,0 +1,237 @@
+"""Collecting points. Plain Python; compiled as `points_c` with the types of its `.pxd`.
+
+A point is what upstream's aggregation would give at this moment, and the aggregation is left as upstream leaves it. Its
+lock is held only to take out what is in it. Nothing is called and no object made meanwhile: no signal handler or
+finalizer comes then, which may measure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.metrics._internal.aggregation import (
+    AggregationTemporality,
+    _ExplicitBucketHistogramAggregation,
+    _LastValueAggregation,
+    _SumAggregation,
+)
+from opentelemetry.sdk.metrics._internal.exemplar import (
+    AlignedHistogramBucketExemplarReservoir,
+    SimpleFixedSizeExemplarReservoir,
+)
+from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import ExemplarBucket
+from opentelemetry.sdk.metrics._internal.point import HistogramDataPoint, NumberDataPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.compiled.capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+# After so many points others get their chance.
+_STRETCH: Final = 16
+_DELTA: Any = AggregationTemporality.DELTA
+_CUMULATIVE: Any = AggregationTemporality.CUMULATIVE
+_INFINITY: Final = math.inf
+_new = object.__new__
+# The dataclasses are frozen: their own setattr refuses, and object's would be called for each field.
+_fill_number = vars(NumberDataPoint)["__dict__"].__set__
+_fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
+
+
+def points_of(aggregations: list[Any], temporality: Any, start: int, turn: Callable[[], None]) -> list[Any]:
+    """The points of one stream, in order; what is nothing new to upstream has none.
+
+    Args:
+        aggregations: Upstream's; others are asked by their own method.
+        temporality: That of the reader for this instrument.
+        start: When the collection began.
+        turn: Lets other threads run, now and then; no lock is held.
+    """
+    points = []
+    left = _STRETCH
+    for aggregation in aggregations:
+        kind = type(aggregation)
+        if kind is _ExplicitBucketHistogramAggregation:
+            point = _histogram_point(aggregation, temporality, start)
+        elif kind is _SumAggregation:
+            point = _sum_point(aggregation, temporality, start)
+        elif kind is _LastValueAggregation:
+            point = _last_point(aggregation, temporality, start)
+        else:
+            point = aggregation.collect(temporality, start)
+        if point is not None:
+            points.append(point)
+        left -= 1
+        if not left:
+            left = _STRETCH
+            turn()
+    return points
+
+
+def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
+    state = aggregation.__dict__
+    if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
+        return aggregation.collect(temporality, start)
+    with state["_lock"]:
+        counts = state["_value"]
+        total = state["_sum"]
+        least = state["_min"]
+        most = state["_max"]
+        begin = state["_start_time_unix_nano"]
+        if temporality is _DELTA:
+            begin = state["_previous_collection_start_nano"]
+            state["_previous_collection_start_nano"] = start
+        state["_value"] = None
+        state["_sum"] = 0
+        state["_min"] = _INFINITY
+        state["_max"] = -_INFINITY
+    if temporality is not _DELTA:
+        # In a loop, as others may collect at the same time.
+        while True:
+            before = state["_previous_value"]
+            merged = _merged(before, counts, state["_boundaries"])
+            with state["_lock"]:
+                if state["_previous_value"] is before:
+                    state["_previous_value"] = merged
+                    # In the order in which upstream compares, which shows where an int is equal to a float.
+                    if state["_previous_min"] < least:  # noqa: PLR1730  # min() and max() would be calls
+                        least = state["_previous_min"]
+                    state["_previous_min"] = least
+                    if state["_previous_max"] > most:  # noqa: PLR1730
+                        most = state["_previous_max"]
+                    state["_previous_max"] = most
+                    total = state["_previous_sum"] = total + state["_previous_sum"]
+                    break
+        counts = merged
+    if counts is None:
+        return None
+    buckets = tuple(counts)
+    fields = {
+        "attributes": state["_attributes"],
+        "start_time_unix_nano": begin,
+        "time_unix_nano": start,
+        "count": _total(buckets) if COMPILED else sum(buckets),
+        "sum": total,
+        "bucket_counts": buckets,
+        "explicit_bounds": state["_boundaries"],
+        "min": least,
+        "max": most,
+        "exemplars": _exemplars(state),
+    }
+    if COMPILED:
+        return c_made(HistogramDataPoint, fields)
+    point = _new(HistogramDataPoint)
+    _fill_histogram(point, fields)
+    return point
+
+
+def _merged(before: Any, counts: Any, boundaries: Any) -> Any:
+    """The counts with those of former collections, in a list of their own where both are something."""
+    if before is None:
+        return [0] * (len(boundaries) + 1) if counts is None else counts
+    if counts is None:
+        return before
+    merged = before.copy()
+    index = 0
+    for count in counts:
+        # Of many buckets few have something new.
+        if count:
+            merged[index] += count
+        index += 1  # noqa: SIM113  # a C integer, which enumerate() would not give
+    return merged
+
+
+def _total(counts: Any) -> int:
+    """As sum() in Python, which adds objects."""
+    total = 0
+    for count in counts:
+        total += count
+    return total
+
+
+def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
+    state = aggregation.__dict__
+    if "collect" in state:
+        return aggregation.collect(temporality, start)
+    with state["_lock"]:
+        value = state["_value"]
+        begin = state["_start_time_unix_nano"]
+        if state["_instrument_aggregation_temporality"] is _DELTA:
+            if temporality is _DELTA:
+                begin = state["_previous_collection_start_nano"]
+                state["_previous_collection_start_nano"] = start
+            else:
+                value = state["_previous_value"] = (0 if value is None else value) + state["_previous_value"]
+        elif temporality is _DELTA and value is not None:
+            total = value
+            value = total - state["_previous_value"]
+            state["_previous_value"] = total
+            begin = state["_previous_collection_start_nano"]
+            state["_previous_collection_start_nano"] = start
+        state["_value"] = None
+    return None if value is None else _number_point(state, begin, start, value)
+
+
+def _last_point(aggregation: Any, temporality: Any, start: int) -> Any:
+    state = aggregation.__dict__
+    if "collect" in state:
+        return aggregation.collect(temporality, start)
+    # Before 1.45 none was kept.
+    keeps = temporality is _CUMULATIVE and state.get("_instrument_is_synchronous", False)
+    with state["_lock"]:
+        value = state["_value"]
+        if not keeps:
+            state["_value"] = None
+    return None if value is None else _number_point(state, None, start, value)
+
+
+def _number_point(state: Any, begin: Any, start: int, value: Any) -> Any:
+    fields = {
+        "attributes": state["_attributes"],
+        "start_time_unix_nano": begin,
+        "time_unix_nano": start,
+        "value": value,
+        "exemplars": _exemplars(state),
+    }
+    if COMPILED:
+        return c_made(NumberDataPoint, fields)
+    point = _new(NumberDataPoint)
+    _fill_number(point, fields)
+    return point
+
+
+def _exemplars(state: Any) -> Any:
+    """What the reservoir of the aggregation has kept, which it keeps no longer."""
+    reservoir = state["_reservoir"]
+    kind = type(reservoir)
+    if kind is not AlignedHistogramBucketExemplarReservoir and kind is not SimpleFixedSizeExemplarReservoir:
+        return reservoir.collect(state["_attributes"])
+    own = reservoir.__dict__
+    if "collect" in own:
+        return reservoir.collect(state["_attributes"])
+    is_simple = kind is SimpleFixedSizeExemplarReservoir
+    buckets = own["_reservoir_storage"]
+    if not buckets and not (is_simple and own["_measurements_seen"]):
+        return []
+    found: list[Any] = []
+    # Since 1.45.
+    lock = own.get("_lock")
+    for index in sorted(buckets):
+        bucket = buckets[index]
+        if lock is not None and type(bucket) is ExemplarBucket:
+            # Upstream's own is taken away, so that nothing comes into it while it is asked. Those of ours need no lock.
+            with lock:
+                if buckets[index] is bucket:
+                    del buckets[index]
+                else:
+                    bucket = buckets[index]
+        exemplar = bucket.collect(state["_attributes"])
+        if exemplar is not None:
+            found.append(exemplar)
+    if is_simple:
+        own["_measurements_seen"] = 0
+    return found

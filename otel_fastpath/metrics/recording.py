@@ -1,0 +1,388 @@
+"""Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
+
+An attribute set that was seen before is found by its keys, values and types of values, and added straight to the
+aggregations that upstream made for it, under their own locks. What was not seen, and whatever is not plain (values
+that are no primitives, numbers that upstream warns about), is left to upstream; `planner` learns from it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context import get_current
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.sdk.metrics._internal.measurement import Measurement
+from opentelemetry.trace.propagation import _SPAN_KEY
+
+from otel_fastpath.metrics.attribute_sets import Known
+from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
+from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
+from otel_fastpath.metrics.reentry import record as record_upstream
+from otel_fastpath.metrics.series import Series
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.identity import REPLACED, Identity
+from otel_fastpath.trace.scope import Switch, is_inert, patching
+from otel_fastpath.trace.start import _outer_span
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+# The current context's variable, read directly where the runtime context is upstream's own.
+_is_usual = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_usual else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_usual else None
+_new = object.__new__
+
+# What a `Cell` does with an amount. The last: calls upstream's own method, with a measurement that needs no cleaning.
+_SUM = 1
+_LAST = 2
+_HISTOGRAM = 3
+_OTHER = 4
+KINDS = {"sum": _SUM, "last": _LAST, "histogram": _HISTOGRAM, "other": _OTHER}
+# Which measurements may become exemplars.
+_NONE = 0
+_TRACED = 1
+_ALL = 2
+SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
+
+# Beyond these, an int has no place in a double; and upstream says what it thinks of those beyond the first.
+_MOST = 1 << 63
+_EXACT = 1 << 53
+
+_make_recorder: Any = None
+
+
+def configure(make_recorder: Any) -> None:
+    """Give the module what is not hot: how an instrument's `Recorder` is made."""
+    global _make_recorder
+    _make_recorder = make_recorder
+
+
+def make_series() -> Any:
+    """Room for what is learnt about an instrument's attribute sets."""
+    return {} if COMPILED else Known()
+
+
+def cells_of(recorder: Any, attributes: Any) -> Any:
+    """What the amounts with these attributes are added to, None where that is not known, False where it never will be.
+
+    They are found by what upstream keeps apart: the keys, the values and the types of the values, because True, 1 and
+    1.0 are equal. The dict itself may be changed later.
+    """
+    if attributes is not None and type(attributes) is not dict:
+        return False
+    if COMPILED:
+        key = c_attribute_key(attributes) if attributes else ()
+        return False if key is None else recorder.series.get(key)
+    try:
+        return recorder.series.find(**attributes) if attributes else recorder.series.find()
+    except LookupError:
+        return None
+    except Exception:
+        # A list among the values, for example.
+        return False
+
+
+def remember(recorder: Any, attributes: Any, cells: Any) -> None:
+    """From now on this is what amounts with these attributes, which are plain, are added to."""
+    if not COMPILED:
+        recorder.series.learn(attributes, cells)
+        return
+    key = c_attribute_key(attributes)
+    if key is not None:
+        recorder.series[key] = cells
+
+
+def recorder_of(instrument: Any) -> Any:
+    """The instrument's recorder, made anew where the readers are no longer the same; None where there is none."""
+    try:
+        recorder = instrument._otel_fastpath_recorder
+    except AttributeError:
+        return _make_recorder(instrument)
+    # What delegates to an instrument has found that instrument's recorder.
+    if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
+        return recorder
+    return _make_recorder(instrument)
+
+
+def _is_open(recorder: Any, amount: Any) -> bool:
+    """Whether the recorder takes amounts now, and this one."""
+    if recorder.is_refused:
+        return False
+    if recorder.config is not None and not recorder.config["_config"].is_enabled:
+        return False
+    if COMPILED:
+        if not c_is_amount(amount, recorder.is_signed):
+            return False
+    elif type(amount) is float or type(amount) is int:
+        # No infinity, nothing that is not a number, and no int that is too large for a double.
+        if not (-_MOST if recorder.is_signed else 0) <= amount < _MOST:
+            return False
+    else:
+        return False
+    return not recorder.filters or _is_as_planned(recorder.filters)
+
+
+def _is_as_planned(filters: Any) -> bool:
+    """Whether the views' sets of attribute keys, which are the user's own, are what they were."""
+    # No generator: each that runs in compiled code takes a reference to its type that is never given back.
+    for keys, as_planned in filters:  # noqa: SIM110
+        if keys != as_planned:
+            return False
+    return True
+
+
+def bind_record(original: Any, learn: Any) -> Any:
+    """What stands in the place of an instrument's `add`, `record` or `set`.
+
+    Args:
+        original: Upstream's.
+        learn: Called with the recorder and the attributes where upstream recorded what was not seen before.
+    """
+    switch = Switch()
+
+    def record(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
+        unknown = None
+        try:
+            if not COMPILED or not is_inert(switch):
+                unknown = _record(self, amount, attributes, context)
+                if unknown is None:
+                    return
+        except Exception as error:
+            faults.absorb("metrics", error)
+        record_upstream(original, self, amount, attributes, context)
+        if unknown:
+            try:
+                learn(unknown, attributes)
+            except Exception as error:
+                # Upstream has recorded it.
+                faults.report("metrics", error)
+
+    return patching(original, record, switch)
+
+
+def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
+    """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
+    if inside and is_inside():
+        return False
+    if COMPILED:
+        recorder = recorder_of(instrument)
+        if recorder is None or not _is_open(recorder, amount):
+            return False
+        cells = cells_of(recorder, attributes)
+    else:
+        # What these three do, without the calls.
+        try:
+            recorder = instrument._otel_fastpath_recorder
+            if type(instrument) is not recorder.kind or recorder.consumer["_reader_storages"] is not recorder.storages:
+                recorder = _make_recorder(instrument)
+        except AttributeError:
+            recorder = _make_recorder(instrument)
+        if (
+            recorder is None
+            or recorder.is_refused
+            or (recorder.config is not None and not recorder.config["_config"].is_enabled)
+            or (type(amount) is not float and type(amount) is not int)
+            or not (-_MOST if recorder.is_signed else 0) <= amount < _MOST
+            or (recorder.filters and not _is_as_planned(recorder.filters))
+            or (attributes is not None and type(attributes) is not dict)
+        ):
+            return False
+        try:
+            cells = recorder.series.find(**attributes) if attributes else recorder.series.find()
+        except LookupError:
+            return recorder
+        except Exception:
+            return False
+    if cells is None:
+        return recorder
+    if cells is False:
+        return False
+    _record_to(recorder, cells, amount, attributes, context or None)
+    return None
+
+
+class BoundSeries(Series):
+    """What a bound instrument records to."""
+
+    __slots__ = ()
+
+    def record(self, amount: Any, context: Any) -> bool:
+        """Record; whether it is done."""
+        if inside and is_inside():
+            return False
+        recorder = self.recorder
+        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
+            return False
+        cells = self.cells
+        if cells is None:
+            found = cells_of(recorder, self.attributes)
+            if found is None or found is False:
+                return False
+            cells = self.cells = found
+        if _record_to(recorder, cells, amount, self.attributes, context or None):
+            self.cells = None
+        return True
+
+
+def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context: Any) -> bool:
+    """Add the amount to every cell; whether one of them is no longer what upstream uses.
+
+    From here on nothing may be left to upstream: it would record twice.
+    """
+    span_id = trace_id = None
+    sampled = stale = False
+    if recorder.samples:
+        if context is None and not COMPILED and _context_api._RUNTIME_CONTEXT is _runtime:
+            held = _variable.get().get(_SPAN_KEY)
+        elif type(context) is Context:
+            held = context.get(_SPAN_KEY)
+        else:
+            held = _outer_span(context)
+        span = None
+        if held is not None and isinstance(held, Identity):
+            span = held  # of the type that the compiled core reads without a look-up
+            if span.trace_flags >= REPLACED:
+                span = None
+        if span is not None:
+            sampled = (span.trace_flags & 1) != 0
+            own = span.made_context
+            if own is None:
+                own = Identity.get_span_context(span)
+            span_id = c_item(own, 1) if COMPILED else own[1]
+            trace_id = c_item(own, 0) if COMPILED else own[0]
+        elif held is not None:
+            found = _span_context(held, context)
+            if found is not None:
+                span_id, trace_id, sampled = found
+        if recorder.samples == _ALL:
+            sampled = True
+    for cell in cells:
+        try:
+            if not cell.is_plain:
+                if not _add_apart(cell, amount, attributes, context, span_id, trace_id, sampled):
+                    stale = True
+                continue
+            index = _add(cell, amount)
+            if sampled:
+                keep(cell, amount, attributes, context, index, span_id, trace_id)
+        except Exception as error:
+            faults.report("metrics", error)
+    if stale:
+        try:
+            recorder.forget()
+        except Exception as error:
+            faults.report("metrics", error)
+    return stale
+
+
+def _add(cell: Any, amount: Any) -> int:
+    """Add the amount to the aggregation as its own method does; which bucket it is in, -1 where upstream forgot it.
+
+    Nothing is called and no object made while its lock is held: no signal handler or finalizer comes then, which may
+    want the lock, too.
+    """
+    state = cell.state
+    index = 0
+    made = None
+    if cell.kind == _HISTOGRAM:
+        if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
+            index = c_bisect(cell.bounds, amount)
+        else:
+            index = bisect_left(cell.boundaries, amount)
+        if state["_value"] is None:
+            made = [0] * (len(cell.boundaries) + 1)
+    if COMPILED and cell.home is None and c_is_alone(cell.is_locked):
+        _put(cell, amount, index, made)
+        return index
+    with cell.lock:
+        value = state["_value"]
+        if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
+            index = -1
+        elif cell.kind == _SUM:
+            state["_value"] = (0 if value is None else value) + amount
+        elif cell.kind == _LAST:
+            state["_value"] = amount
+        elif value is None and made is None:
+            # Collected meanwhile.
+            index = -2
+        else:
+            if value is None:
+                value = state["_value"] = made
+            state["_sum"] += amount
+            if cell.keeps_extremes:
+                # min() and max() would be calls.
+                if amount < state["_min"]:  # noqa: PLR1730
+                    state["_min"] = amount
+                if amount > state["_max"]:  # noqa: PLR1730
+                    state["_max"] = amount
+            value[index] += 1
+    return _add(cell, amount) if index < -1 else index
+
+
+def _put(cell: Any, amount: Any, index: Any, made: Any) -> None:
+    """The same without the lock, which is free, and which nobody can take meanwhile."""
+    state = cell.state
+    value = state["_value"]
+    if cell.kind == _SUM:
+        state["_value"] = (0 if value is None else value) + amount
+        return
+    if cell.kind == _LAST:
+        state["_value"] = amount
+        return
+    if value is None:
+        value = state["_value"] = made
+    counts = value
+    state["_sum"] += amount
+    if cell.keeps_extremes:
+        # min() and max() would be calls.
+        if amount < state["_min"]:  # noqa: PLR1730
+            state["_min"] = amount
+        if amount > state["_max"]:  # noqa: PLR1730
+            state["_max"] = amount
+    counts[index] += 1
+
+
+def _add_apart(
+    cell: Any, amount: Any, attributes: Any, context: Any, span_id: Any, trace_id: Any, sampled: bool
+) -> bool:
+    """Add to a cell that is not plain; False where it is no longer what upstream uses, which recorded then."""
+    match = cell.match
+    if cell.home is None:
+        _pass_on(cell, amount, attributes, context, sampled)
+        return True
+    is_home = match._attributes_aggregation is cell.home[0]
+    if is_home and cell.kind != _OTHER:
+        # Whoever forgets it takes its lock afterwards, to collect it: what was added until then is not lost.
+        index = _add(cell, amount)
+        if index >= 0:
+            if sampled:
+                keep(cell, amount, attributes, context, index, span_id, trace_id)
+            return True
+        is_home = False
+    hold_locks(match.consume_measurement, _measurement(match._instrument, amount, attributes, context), sampled)
+    return is_home
+
+
+def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: bool) -> None:
+    """Have upstream's own method add the amount."""
+    hold_locks(cell.aggregation.aggregate, _measurement(None, amount, attributes, context), sampled)
+
+
+def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
+    """A measurement of attributes that are clean."""
+    made = _new(Measurement)
+    vars(made).update(
+        value=amount,
+        time_unix_nano=measured_at(),
+        instrument=instrument,
+        context=context or get_current(),
+        attributes=None if attributes is None else dict(attributes),
+    )
+    return made

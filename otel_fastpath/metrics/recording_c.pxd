@@ -1,0 +1,78 @@
+# C types for the compiled twin of _metrics.py.
+import cython
+
+from otel_fastpath.compiled.capi cimport (
+    COMPILED,
+    c_attribute_key,
+    c_bisect,
+    c_is_alone,
+    c_is_amount,
+    c_item,
+)
+from otel_fastpath.trace.identity_c cimport Identity
+from otel_fastpath.metrics.series_c cimport Cell, Recorder, Series
+
+cdef object _context_api
+cdef object _runtime
+cdef object _variable
+cdef object bisect_left
+cdef object Context
+cdef object get_current
+cdef object Measurement
+cdef object _SPAN_KEY
+cdef object faults
+cdef object Known
+cdef object hold_locks
+cdef dict inside
+cdef object is_inside
+cdef object record_upstream
+cdef object _new
+cdef object _MOST
+cdef object _EXACT
+cdef object _make_recorder
+
+cdef int _SUM
+cdef int _LAST
+cdef int _HISTOGRAM
+cdef int _OTHER
+cdef int _NONE
+cdef int _TRACED
+cdef int _ALL
+
+cdef class BoundSeries(Series):
+    @cython.locals(recorder=Recorder, cells=tuple)
+    cpdef bint record(self, object amount, object context) except -1
+
+cpdef cells_of(Recorder recorder, object attributes)
+
+cpdef remember(Recorder recorder, object attributes, tuple cells)
+
+@cython.locals(recorder=Recorder)
+cpdef recorder_of(object instrument)
+
+cdef bint _is_open(Recorder recorder, object amount) except -1
+
+cdef bint _is_as_planned(tuple filters) except -1
+
+@cython.locals(recorder=Recorder)
+cdef _record(object instrument, object amount, object attributes, object context)
+
+@cython.locals(cell=Cell, span=Identity, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
+cdef bint _record_to(
+    Recorder recorder, tuple cells, object amount, object attributes, object context
+) except -1
+
+@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
+cdef Py_ssize_t _add(Cell cell, object amount) except -2
+
+@cython.locals(counts=list, state=dict)
+cdef _put(Cell cell, object amount, Py_ssize_t index, list made)
+
+@cython.locals(index=Py_ssize_t)
+cdef bint _add_apart(
+    Cell cell, object amount, object attributes, object context, object span_id, object trace_id, bint sampled
+) except -1
+
+cdef _pass_on(Cell cell, object amount, object attributes, object context, bint sampled)
+
+cdef _measurement(object instrument, object amount, object attributes, object context)

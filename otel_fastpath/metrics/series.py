@@ -1,0 +1,106 @@
+"""What recording works on: a recorder for each instrument, cells for each attribute set. Compiled as `series_c`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# What `recording` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["Cell", "Recorder", "Series"]
+
+
+class Cell:
+    """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.
+
+    Attributes:
+        aggregation: Upstream's; `state` is its attributes.
+        kind: One of `recording.KINDS`.
+        lock: The aggregation's; `is_locked` is its method.
+        boundaries: Those of a histogram; `bounds` has them as C doubles, and is empty where they are none.
+        keeps_extremes: Whether the histogram has minimum and maximum.
+        reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `recording.OFFERS`.
+        reservoir_lock: The reservoir's; `is_reservoir_locked` is its method.
+        buckets: The reservoir's buckets of ours, or None where there is none yet.
+        attributes: What the aggregation's points have.
+        is_filtered: Whether the view takes attributes away.
+        match: Upstream's `_ViewInstrumentMatch`.
+        home: Where a match that forgets its aggregations at each collection must still have this one: one of the
+            recorder's `homes`. None for a match that forgets nothing.
+        is_plain: Whether amounts are added without a look at `home`, and not by upstream's own method.
+    """
+
+    __slots__ = (
+        "aggregation",
+        "attributes",
+        "boundaries",
+        "bounds",
+        "buckets",
+        "home",
+        "is_filtered",
+        "is_locked",
+        "is_plain",
+        "is_reservoir_locked",
+        "keeps_extremes",
+        "kind",
+        "lock",
+        "match",
+        "offers",
+        "reservoir",
+        "reservoir_lock",
+        "reservoir_state",
+        "state",
+    )
+
+
+class Recorder:
+    """What is worked out once about an instrument; kept on it, and made anew when its provider's readers change.
+
+    Attributes:
+        consumer: The attributes of upstream's consumer.
+        kind: The class of the instrument.
+        storages: What the consumer had for its readers.
+        config: The attributes of what says whether the meter is enabled, which may change.
+        is_signed: Whether amounts may be negative.
+        samples: One of `recording.SAMPLES`.
+        filters: The views' sets of attribute keys, which are the user's own, each with what it was.
+        homes: For each view a list of one: what upstream's match had its aggregations in when `series` was learnt, or
+            None where it has forgotten them since. Every cell of the view has this list, so that none keeps alive what
+            upstream let go of.
+        series: What was learnt: `Known`, or in the compiled core a dict of keys and their cells.
+        bytes: What the attribute sets in `series` take, roughly.
+        learn: Makes the cells of attributes that upstream recorded.
+        is_refused: Whether upstream must record everything.
+    """
+
+    __slots__ = (
+        "bytes",
+        "config",
+        "consumer",
+        "filters",
+        "homes",
+        "is_refused",
+        "is_signed",
+        "kind",
+        "learn",
+        "samples",
+        "series",
+        "storages",
+    )
+
+    def forget(self) -> None:
+        """Know no attribute set any more, and hold on to none of upstream's aggregations."""
+        own: Any = self
+        for home in own.homes:
+            home[0] = None
+        own.homes = []
+        own.series.clear()
+        own.bytes = 0
+
+
+class Series:
+    """A bound instrument's place: its recorder, its attributes, and its cells once they are known."""
+
+    __slots__ = ("attributes", "cells", "recorder")
+
+    def record(self, amount: Any, context: Any) -> bool:
+        """Record; whether it is done (see `recording.BoundSeries`)."""
+        raise NotImplementedError

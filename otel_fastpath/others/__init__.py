@@ -1,0 +1,1 @@
+"""Patches of other people's instrumentations."""

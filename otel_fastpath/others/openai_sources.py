@@ -1,0 +1,38 @@
+"""What the patches of other people's OpenAI instrumentations share: the sources that they were written against."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from otel_fastpath.patching.patch import SkipError, fingerprint
+
+
+@functools.cache
+def _known() -> dict[str, dict[str, list[str]]]:
+    """Written by tests/others/openai_fingerprints.py."""
+    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    known: dict[str, dict[str, list[str]]] = json.loads(text)
+    return known
+
+
+def sources(*places: str) -> dict[str, frozenset[str]]:
+    """The fingerprints of these "module:qualified.name" in every release that was read and has what we replace."""
+    return {place: frozenset(_known().get(place, ())) for place in places}
+
+
+def check_inside(module: Any, name: str) -> None:
+    """Refuse where the function under Traceloop's `dont_throw`, which leaves no `__wrapped__`, is not a known one.
+
+    Raises:
+        SkipError: See above.
+    """
+    outer: Any = getattr(module, name, None)
+    cells = getattr(outer, "__closure__", None) or ()
+    names = outer.__code__.co_freevars if cells else ()
+    inner = next((cell.cell_contents for free, cell in zip(names, cells, strict=True) if free == "func"), outer)
+    place = f"{module.__name__}:{name}"
+    if inner is None or fingerprint(inner) not in sources(place)[place]:
+        raise SkipError(f"the source of {place} is not one this patch was written for")

@@ -1,0 +1,1 @@
+"""Requests of OTLP as bytes, and the patches of the exporters."""

@@ -1,0 +1,114 @@
+"""What the patches of the OTLP exporters share."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace.upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
+COMMON: Final = f"{EXPORTERS}.common._internal"
+COMMON_NAMES: Final = (
+    "_encode_attributes",
+    "_encode_instrumentation_scope",
+    "_encode_key_value",
+    "_encode_resource",
+    "_encode_span_id",
+    "_encode_trace_id",
+    "_encode_value",
+)
+
+
+class Request:
+    """A request that is bytes already; its message is parsed only where somebody looks inside.
+
+    Args:
+        kind: The message's class.
+        content: Its bytes.
+        points: How many data points are in it, where that is known.
+    """
+
+    __slots__ = ("_content", "_kind", "_message", "_points")
+
+    def __init__(self, kind: Any, content: bytes, points: int | None = None) -> None:
+        self._kind = kind
+        self._content = content
+        self._message: Any = None
+        self._points = points
+
+    def SerializePartialToString(self, **kwargs: Any) -> bytes:  # noqa: N802  # protobuf's name
+        """The request's bytes."""
+        # Whoever got the message may have changed it.
+        content = self._content if self._message is None else self._message.SerializePartialToString(**kwargs)
+        return bytes(content)
+
+    SerializeToString = SerializePartialToString
+
+    def ByteSize(self) -> int:  # noqa: N802  # protobuf's name
+        """How many bytes these are."""
+        return len(self.SerializePartialToString())
+
+    def points(self) -> int | None:
+        """How many data points are in the request, or None where only its message tells."""
+        return self._points if self._message is None else None
+
+    def _parsed(self) -> Any:
+        if self._message is None:
+            self._message = self._kind.FromString(self._content)
+        return self._message
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self._kind
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parsed(), name)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._parsed() == (other._parsed() if type(other) is Request else other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._parsed())
+
+    def __str__(self) -> str:
+        return str(self._parsed())
+
+    def __reduce__(self) -> Any:
+        return self._kind.FromString, (self.SerializePartialToString(),)
+
+
+def nulls(common: Any) -> bool:
+    """Whether None is an attribute value, an empty one; until 1.42 it is refused."""
+    try:
+        return common._encode_value(None) is not None
+    except Exception:  # upstream raises exactly that
+        return False
+
+
+def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], Any], ...]:
+    """A function for each module that gives those of these functions that its namespace holds."""
+    return tuple(
+        functools.partial(operator.itemgetter(*(name for name in names if name in vars(module))), vars(module))
+        for module in modules
+    )
+
+
+def patch(transport: str, signal: str, target: str, why: str, make: Callable[[Any], Any], rests_on: Any) -> Patch:
+    """The patch of one exporter's encode function, `target` in the exporter's package, for this signal."""
+    return Patch(
+        name=f"otlp.{transport}_{signal}",
+        target=f"{EXPORTERS}.{transport}.{target}",
+        why=why,
+        make=make,
+        requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
+        sources=sources(*rests_on),
+    )

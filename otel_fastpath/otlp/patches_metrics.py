@@ -1,0 +1,142 @@
+"""OTLP export of metrics: `encode_metrics` of the exporters of `opentelemetry-exporter-otlp-proto-http` and `-grpc`.
+
+Stock: 124,000 instructions for a point of a histogram with three attributes, under the interpreter's lock in one
+stretch for the whole collection. Here the points become bytes directly, and others get their turns.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Request, nulls, patch, readers
+from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.trace.upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.otlp.metrics_requests import MetricsEncoder
+
+_METRICS_NAMES: Final = ("_encode_exemplars", "_encode_metric", "_encode_resource_metrics", "encode_metrics")
+_RESTS_ON: Final = (
+    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
+    *(f"{COMMON}.metrics_encoder:{name}" for name in _METRICS_NAMES),
+    "opentelemetry.sdk.metrics._internal.exemplar.exemplar:Exemplar",
+    "opentelemetry.sdk.metrics._internal.point:HistogramDataPoint",
+    "opentelemetry.sdk.metrics._internal.point:NumberDataPoint",
+)
+
+
+_COUNT: Final = "opentelemetry.exporter.otlp.proto.http.metric_exporter:_count_data_points"
+
+
+def _request_class() -> Any:
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest  # noqa: PLC0415
+
+    return ExportMetricsServiceRequest
+
+
+def _upstream() -> Any:
+    """Upstream's functions for what the encoder leaves to them; they are looked up when they are called."""
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
+    from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource as PB2Resource  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415
+
+    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415
+
+    def metric(owner: Any) -> bytes:
+        encoded = pb2.Metric(name=owner.name, description=owner.description, unit=owner.unit)
+        vars(metrics_encoder)["_encode_metric"](owner, encoded)
+        return bytes(encoded.SerializePartialToString())
+
+    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
+        attributes = _internal._encode_attributes(owner.attributes)
+        head = pb2.ResourceMetrics(resource=PB2Resource(attributes=attributes))
+        tail = pb2.ResourceMetrics(schema_url=owner.schema_url)
+        complete = len(attributes or ()) == len(owner.attributes)
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
+        encoded = _internal._encode_instrumentation_scope(owner)
+        head, tail = pb2.ScopeMetrics(scope=encoded), pb2.ScopeMetrics(schema_url=owner.schema_url)
+        complete = len(encoded.attributes) == len(owner.attributes)
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    return Upstream(metric, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+
+
+@functools.cache
+def _encoder(implementation: str) -> MetricsEncoder:
+    from otel_fastpath.otlp.metrics_requests import MetricsEncoder  # noqa: PLC0415  # it imports the SDK
+
+    spans = compiled.hot("otlp.encoder", implementation)
+    metrics = spans if implementation == compiled.COMPILED else compiled.hot("otlp.encoder_metrics", compiled.PURE)
+    return MetricsEncoder(spans, metrics.encode_metric, _upstream())
+
+
+def _make(original: Any, wrap: Callable[[bytes, int | None], Any]) -> Any:
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
+
+    if original is not metrics_encoder.encode_metrics:
+        raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")
+    encode = _encoder(compiled.implementation()[0]).encode_data
+    used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)
+    as_read = tuple(read() for read in used)
+
+    @functools.wraps(original)
+    def encode_metrics(data: Any) -> Any:
+        # Whoever replaces one of upstream's functions wants it called.
+        if tuple([read() for read in used]) == as_read:
+            encoded = encode(data)
+            if encoded is not None:
+                return wrap(*encoded)
+        return original(data)
+
+    return encode_metrics
+
+
+def _make_http(original: Any) -> Any:
+    return _make(original, functools.partial(Request, _request_class()))
+
+
+def _make_grpc(original: Any) -> Any:
+    # grpc's serializer is a method of the message's class: it takes nothing else.
+    parse = _request_class().FromString
+    return _make(original, lambda content, _points: parse(content))
+
+
+def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
+    return patch(transport, "metrics", "metric_exporter:encode_metrics", why, make, _RESTS_ON)
+
+
+def _make_count(original: Any) -> Any:
+    @functools.wraps(original)
+    def _count_data_points(export_request: Any) -> Any:
+        points = export_request.points() if type(export_request) is Request else None
+        return original(export_request) if points is None else points
+
+    return _count_data_points
+
+
+PATCHES: Final = (
+    _patch(
+        "http", "Encoding a histogram's point takes 124,000 instructions; here its bytes are written once.", _make_http
+    ),
+    Patch(
+        name="otlp.http_metrics_count",
+        target=_COUNT,
+        why="The exporter counts the points of the request's message, which would be parsed for nothing else.",
+        make=_make_count,
+        requires=(*SDK, "opentelemetry-exporter-otlp-proto-http>=1.44,<2"),
+        sources=sources(_COUNT),
+    ),
+    _patch(
+        "grpc", "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.", _make_grpc
+    ),
+)

@@ -1,0 +1,191 @@
+"""What decides whether a patch may be applied here: the installed versions, and the source that it replaces."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import inspect
+import linecache
+import textwrap
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+from packaging.requirements import Requirement
+
+from otel_fastpath.patching import swap
+from otel_fastpath.patching.quiet import Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_logger = Quiet(__name__)
+
+_MISSING: Final = object()
+_requirement = functools.cache(Requirement)
+
+
+class SkipError(Exception):
+    """The target is not what the patch was written against; the message says why."""
+
+
+class UnmetError(SkipError):
+    """The versions that are installed are not those that the patch is for."""
+
+
+def fingerprint(value: Any) -> str:
+    """Digest the source of a function, method, property or class: the first 12 hex digits of its SHA-256.
+
+    Indentation of the whole and trailing white space do not count. Decorated functions (PEP 3129 with
+    `functools.wraps`) are digested as written, decorators included.
+
+    Raises:
+        OSError: The source is not to be had (a compiled module, a file without its source).
+        TypeError: The value has no source by nature.
+    """
+    return _digest(inspect.getsource(_function_of(value)))
+
+
+def _function_of(value: Any) -> Any:
+    if isinstance(value, property):
+        value = value.fget
+    return inspect.unwrap(getattr(value, "__func__", value))
+
+
+def _digest(text: str) -> str:
+    text = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _is_known(value: Any, known: frozenset[str]) -> bool:
+    """Whether the function's source is one of these, found without parsing it; False: ask `fingerprint`.
+
+    `inspect.getsource` tokenizes each function: half of what it would cost to instrument. Here the text goes on to the
+    first line that can begin something else. It is never too short to be accepted: what is cut off inside a string or
+    bracket is no function that anybody knows, and a comment ends nothing. Where it is too long, it is not accepted.
+    """
+    function = _function_of(value)
+    if type(function) is not FunctionType:
+        return False
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    indent = _indent(lines[0]) if lines else 0
+    head = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
+    end = len(lines)
+    for number in range(head + 1, len(lines)):
+        text = lines[number].lstrip()
+        if text and _indent(lines[number]) <= indent and text[0] not in ")]}#":
+            end = number
+            break
+    # Comments belong to what follows where they are not as deep as the body.
+    while end > head + 1 and (
+        not (text := lines[end - 1].strip()) or (text[0] == "#" and _indent(lines[end - 1]) <= indent)
+    ):
+        end -= 1
+    return _digest("".join(lines[:end])) in known
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+class Distributions:
+    """The installed distributions as the guards ask for them: each is looked up once between two `forget`.
+
+    Args:
+        look_up: Gives every (version, folder) of a distribution on sys.path.
+    """
+
+    def __init__(self, look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
+        self._look_up = look_up
+        self._known: dict[str, Sequence[tuple[str, str]]] = {}
+
+    def forget(self) -> None:
+        """Look again."""
+        self._known = {}
+
+    def check(self, text: str, *, any_version: bool) -> None:
+        """Refuse where this PEP 508 requirement is not met.
+
+        Where several versions are installed, nobody can tell whose code is imported: with `any_version` it is enough
+        that one of them meets it.
+
+        Raises:
+            UnmetError: It is not met.
+        """
+        requirement = _requirement(text)
+        every = self._installed(requirement.name)
+        if not every:
+            raise UnmetError(f"{requirement.name} is not installed, {text} is needed")
+        met = [requirement.specifier.contains(version, prereleases=True) for version, _ in every]
+        if not (any(met) if any_version else all(met)):
+            found = " and ".join(version for version, _ in every)
+            raise UnmetError(f"{requirement.name} {found} is installed, {text} is needed")
+
+    def _installed(self, name: str) -> Sequence[tuple[str, str]]:
+        known = self._known
+        if name not in known:
+            known[name] = self._look_up(name)
+            if len(known[name]) > 1:
+                _logger.warning(
+                    "%s is installed more than once: %s. Patches go by the source of what is imported.",
+                    name,
+                    ", ".join(f"{version} in {folder}" for version, folder in known[name]),
+                )
+        return known[name]
+
+
+def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[str]) -> None:
+    """Refuse where a source is not one of those that are known, or somebody wrapped it.
+
+    Args:
+        sources: "module:qualified.name" -> fingerprints. The modules are imported.
+        decorators: The modules whose decorators may stand around them.
+
+    Raises:
+        SkipError: See above.
+    """
+    for place, known in sources.items():
+        value = _resolve(place)
+        layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        while (inner := getattr(layer, "__wrapped__", None)) is not None:
+            # Proxies have the attributes of what they wrap; their type is their own.
+            module = layer.__globals__.get("__name__") if type(layer) is FunctionType else type(layer).__module__
+            if module not in decorators:
+                raise SkipError(f"{place} is wrapped already, by {module}")
+            layer = inner
+        if _is_known(value, known):
+            continue
+        try:
+            found = fingerprint(value)
+        except (OSError, TypeError):
+            raise SkipError(f"the source of {place} cannot be read") from None
+        if found not in known:
+            raise SkipError(f"the source of {place} (fingerprint {found}) is not one this patch was written for")
+
+
+def owner_of(module: Any, target: str) -> tuple[Any, str]:
+    """The module or class that has the target as its attribute, and the attribute's name.
+
+    Raises:
+        SkipError: There is no such thing.
+    """
+    *path, name = target.partition(":")[2].split(".")
+    owner = module
+    for part in path:
+        owner = getattr(owner, part, _MISSING)
+        if owner is _MISSING:
+            raise SkipError(f"{target} does not exist: no {part}")
+    if inspect.getattr_static(owner, name, _MISSING) is _MISSING:
+        raise SkipError(f"{target} does not exist")
+    return owner, name
+
+
+def _resolve(place: str) -> Any:
+    module_name = place.partition(":")[0]
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise SkipError(f"{module_name} cannot be imported: {error}") from None
+    owner, name = owner_of(module, place)
+    return swap.seen_through(inspect.getattr_static(owner, name))

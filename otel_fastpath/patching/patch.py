@@ -1,0 +1,298 @@
+"""Patches: applied when their target is imported, undone exactly, inert when somebody wrapped on top.
+
+This module knows nothing of OpenTelemetry. A `Patch` is a declaration; an `Installation` is its life in this process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.patching import imports
+from otel_fastpath.patching import swap as _swap
+from otel_fastpath.patching.guard import Distributions, SkipError, UnmetError, check_sources, fingerprint, owner_of
+from otel_fastpath.patching.locks import Lock
+from otel_fastpath.patching.quiet import Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["Installation", "Patch", "Patcher", "Row", "SkipError", "State", "fingerprint"]
+
+_logger = Quiet(__name__)
+
+
+class State(str, Enum):
+    """What became of a patch."""
+
+    APPLIED = "applied"
+    WAITING = "waiting"
+    SKIPPED = "skipped"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The replacement of one attribute of somebody else's module or class.
+
+    Attributes:
+        name: What settings and `otel-fastpath status` call it, e.g. "trace.start_span".
+        target: "module:attribute" or "module:Class.attribute".
+        why: One sentence: what the replaced code costs and what is put there.
+        make: Given the raw original (a descriptor where the target is one), returns the replacement. May raise: the
+            patch is then skipped; `SkipError` is no fault and leaves no traceback in the log. A function that it
+            returns is this patch's alone: its code is exchanged when the patch is taken off.
+        requires: PEP 508 requirements that the installed distributions must meet, e.g. "opentelemetry-sdk>=1.40".
+        sources: "module:qualified.name" -> the fingerprints (see `fingerprint`) of the sources that the replacement
+            was written against; normally the target itself and what its behaviour rests on. These modules are imported
+            to look, so they must be the target's own dependencies.
+        decorators: Modules whose decorators may legitimately stand around the sources.
+        undo: Called after the patch was taken off: removes what the replacement left elsewhere.
+        needs_gil: False where the replacement is right without the global interpreter lock, too.
+    """
+
+    name: str
+    target: str
+    why: str
+    make: Callable[[Any], Any]
+    requires: tuple[str, ...] = ()
+    sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    decorators: frozenset[str] = frozenset()
+    undo: Callable[[], object] | None = None
+    needs_gil: bool = True
+
+    @property
+    def module(self) -> str:
+        """The module whose import makes the patch due."""
+        return self.target.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the status: what became of one patch or wrapper."""
+
+    name: str
+    target: str
+    state: State
+    reason: str
+    why: str
+
+
+class Installation:
+    """One patch in this process: waits for its modules, checks the guard, applies, undoes.
+
+    All methods are thread-safe and none raises. One thread at a time works on a patch, and no lock is held meanwhile: a
+    thread inside an import hook holds the import lock of a module, and were it to wait here for a thread that needs
+    that module, neither would go on. Who comes second leaves a note and returns.
+    """
+
+    def __init__(self, patch: Patch, distributions: Distributions, log_skip: Callable[[int, str, str], None]) -> None:
+        self.patch = patch
+        self.state = State.OFF
+        self.reason = "not instrumented"
+        self._distributions = distributions
+        self._log_skip = log_skip
+        places = (patch.target, *patch.sources)
+        self._modules = tuple(dict.fromkeys(place.partition(":")[0] for place in places))
+        self._note = Lock()
+        self._is_noted = False
+        self._is_worked_on = False
+        self._off: str | None = self.reason
+        self._is_new = False
+        self._executed: set[str] = set()
+        self._swap: _swap.Swap | None = None
+
+    @property
+    def swap(self) -> _swap.Swap | None:
+        """What was exchanged, once something was."""
+        return self._swap
+
+    def install(self) -> None:
+        """Apply the patch now if its module is imported, else when it will be."""
+        with self._note:
+            self._off = None
+            self._is_new = True
+        imports.watch(self._modules, self._module_executed)
+        for name in self._modules:
+            # An import by another thread that began before the watch is not told of: wait for its end.
+            if sys.modules.get(name) is not None and not imports.is_imported(name):
+                with suppress(Exception):
+                    importlib.import_module(name)
+        self._settle(in_hook=False)
+
+    def uninstall(self, reason: str = "uninstrumented") -> None:
+        """Put the very same original back, or make the replacement inert where somebody wrapped it."""
+        with self._note:
+            self._off = reason
+        imports.unwatch(self._modules, self._module_executed)
+        self._settle(in_hook=False)
+
+    def row(self) -> Row:
+        """What to print about this patch."""
+        reason = self.reason
+        if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
+            reason = "somebody put something else in its place since"
+        return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
+
+    def _module_executed(self, name: str) -> None:
+        with self._note:
+            self._executed.add(name)
+            # A new module under the old name is a new case.
+            self._is_new = self._is_new or name == self.patch.module
+        self._settle(in_hook=True)
+
+    def _settle(self, *, in_hook: bool) -> None:
+        with self._note:
+            self._is_noted = True
+            if self._is_worked_on:
+                return
+            self._is_worked_on = True
+        try:
+            while True:
+                with self._note:
+                    if not self._is_noted:
+                        self._is_worked_on = False
+                        return
+                    self._is_noted = False
+                    off, is_new = self._off, self._is_new
+                    self._is_new = False
+                self._step(off, is_new=is_new, in_hook=in_hook)
+        except BaseException:
+            self._is_worked_on = False
+            raise
+
+    def _step(self, off: str | None, *, is_new: bool, in_hook: bool) -> None:
+        """Bring what is in place in line with what is wanted."""
+        if off is not None:
+            is_off = self._swap is None or self._take_off(self._swap)
+            self.state, self.reason = State.OFF, off if is_off else f"{off}, but wrapped by others: it stays"
+            return
+        is_active = self._swap is not None and self._swap.is_active
+        if not is_new and (is_active or self.state is State.SKIPPED):
+            return
+        awaited = self._awaited(in_hook=in_hook)
+        if awaited is not None:
+            self._is_new = self._is_new or is_new
+            if not is_active:
+                self.state, self.reason = State.WAITING, f"{awaited} is not imported yet"
+            return
+        try:
+            self._apply()
+            self.state, self.reason = State.APPLIED, ""
+        except SkipError as skip:
+            self.state, self.reason = State.SKIPPED, str(skip)
+            # A release that does not need the patch is nothing to worry about.
+            self._log_skip(
+                logging.INFO if isinstance(skip, UnmetError) else logging.WARNING, self.patch.name, str(skip)
+            )
+        except Exception as error:
+            self.state, self.reason = State.SKIPPED, f"{type(error).__name__}: {error}"
+            _logger.exception("Patch %s was not applied; the original stays in place.", self.patch.name)
+
+    def _awaited(self, *, in_hook: bool) -> str | None:
+        """The module that must be imported before the patch can be applied."""
+        # The guard imports the modules that it looks at. It must not where this thread is importing a package, and
+        # another thread, importing one of its modules, waits for the package: one of them would get an exception.
+        may_import = not in_hook or threading.active_count() == 1
+        for name in self._modules:
+            if sys.modules.get(name) is None:
+                if name == self.patch.module or not may_import:
+                    return name
+            elif name not in self._executed and not imports.is_imported(name):
+                return name
+        return None
+
+    def _apply(self) -> None:
+        try:
+            owner, name = owner_of(sys.modules[self.patch.module], self.patch.target)
+        except SkipError:
+            # That it is not there is no news in a release that the patch is not for.
+            self._check_versions()
+            raise
+        old = self._swap
+        if old is not None and old.owner is not owner:
+            # The module was imported again: what is patched is nobody's any more, or the old module's users'.
+            self._take_off(old)
+            old = None
+        if old is not None and old.is_seen():
+            old.revive()
+            return
+        try:
+            self._check_versions()
+            check_sources(self.patch.sources, self.patch.decorators)
+        except SkipError:
+            if old is None or not old.is_perhaps_hidden():
+                raise
+            old.revive()
+            return
+        if old is not None:
+            self._take_off(old)
+            old.forget()
+        new = _swap.Swap(owner, name)
+        new.put(self.patch.make(new.original))
+        self._swap = new
+
+    def _check_versions(self) -> None:
+        for requirement in self.patch.requires:
+            self._distributions.check(requirement, any_version=bool(self.patch.sources))
+
+    def _take_off(self, swap: _swap.Swap) -> bool:
+        if not swap.is_active:
+            return True
+        if not swap.take_off():
+            _logger.warning("Patch %s was wrapped by others and cannot be taken off: it stays.", self.patch.name)
+            return False
+        if self.patch.undo is not None:
+            try:
+                self.patch.undo()
+            except Exception:
+                _logger.exception("What patch %s left behind could not be removed.", self.patch.name)
+        return True
+
+
+class Patcher:
+    """A set of patches that are installed and uninstalled together.
+
+    Args:
+        patches: In the order in which they are applied.
+        look_up: As in `Distributions`.
+    """
+
+    def __init__(self, patches: Iterable[Patch], look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
+        self._distributions = Distributions(look_up)
+        self._logged: set[str] = set()
+        self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
+
+    def install(self, off: Callable[[str], str | None] = lambda _name: None) -> None:
+        """Install every patch for which `off(name)` gives no reason to leave it off."""
+        self._distributions.forget()
+        self._logged.clear()
+        for name, installation in self.installations.items():
+            reason = off(name)
+            if reason is None:
+                installation.install()
+            else:
+                installation.uninstall(reason)
+
+    def uninstall(self, reason: str = "uninstrumented") -> None:
+        """Undo every patch, the last one first."""
+        for installation in reversed(self.installations.values()):
+            installation.uninstall(reason)
+
+    def status(self) -> list[Row]:
+        """What became of each patch, in order of declaration."""
+        return [installation.row() for installation in self.installations.values()]
+
+    def _log_skip(self, level: int, name: str, reason: str) -> None:
+        """One line for each reason: a new release can concern all patches at once."""
+        if reason not in self._logged:
+            self._logged.add(reason)
+            _logger.log(
+                level, "Patch %s is left off: %s. The original stays; see `otel-fastpath status`.", name, reason
+            )

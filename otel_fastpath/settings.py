@@ -1,0 +1,240 @@
+"""Settings: keyword arguments of `instrument()` over OTEL_FASTPATH_* variables over defaults.
+
+The only module that reads os.environ. A bad value never raises: `wrong_settings` tells of it, and the rest holds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from otel_fastpath import wrong_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+CORES: Final = ("c", "py")
+ENTRY_POINT: Final = "fastpath"
+# Those that `otel_fastpath.libraries` has a wrapper for, and what one can be told.
+LIBRARIES: Final[tuple[str, ...]] = ("asyncpg", "openai")
+MODES: Final = ("on", "off", "defer")
+
+# What captures content -> whether as attributes of spans, of events.
+_CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
+
+_PREFIX: Final = "OTEL_FASTPATH_"
+# Keyword -> variable.
+_SETTINGS: Final = {
+    "disabled": "OTEL_FASTPATH_DISABLED",
+    "core": "OTEL_FASTPATH_CORE",
+    "exceptions": "OTEL_FASTPATH_EXCEPTIONS",
+    "exceptions_skip": "OTEL_FASTPATH_EXCEPTIONS_SKIP",
+    "exceptions_modules": "OTEL_FASTPATH_EXCEPTIONS_MODULES",
+    "exceptions_limit": "OTEL_FASTPATH_EXCEPTIONS_LIMIT",
+    **{name: f"{_PREFIX}{name.upper()}" for name in LIBRARIES},
+    **{f"{name}_options": f"{_PREFIX}{name.upper()}_OPTIONS" for name in LIBRARIES},
+}
+# Read when the package is built.
+_OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
+# What other instrumentors take: callers that instrument all of them alike pass it to each.
+_OF_OTHERS: Final = frozenset({"tracer_provider", "meter_provider", "logger_provider"})
+
+
+@dataclass(frozen=True)
+class Config:
+    """What is on, and how.
+
+    Attributes:
+        disabled: Names of patches and wrappers that are left off; `*` and `?` match as in file names.
+        core: "c" or "py" asks for that implementation; None takes the compiled one where it is there.
+        stock: Why nothing is patched at all; empty where something is.
+        exceptions: What `otel_fastpath.exceptions.Settings.parse` reads, in its order.
+        libraries: Library -> "on", "off" or "defer", where one was asked for; `<library>_options` -> what was given.
+        disabled_instrumentations: What OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names.
+        semconv: What OTEL_SEMCONV_STABILITY_OPT_IN names.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    core: str | None = None
+    stock: str = ""
+    exceptions: tuple[Any, ...] = ("", "", "", "")
+    libraries: Mapping[str, Any] = field(default_factory=dict)
+    disabled_instrumentations: frozenset[str] = frozenset()
+    semconv: frozenset[str] = frozenset()
+
+    def mode(self, library: str) -> str:
+        """What this library's wrapper was told: "on", "off", "defer"; empty: nothing."""
+        return str(self.libraries.get(library, ""))
+
+    def options(self, library: str) -> Any:
+        """The options of this library's wrapper as they were given; empty where they were not."""
+        return self.libraries.get(f"{library}_options", "")
+
+    def off(self, name: str) -> str | None:
+        """Why the patch or wrapper of this name is left off; None: it is on."""
+        if self.stock:
+            return self.stock
+        for pattern in sorted(self.disabled):
+            if fnmatchcase(name, pattern):
+                return f"disabled by setting ({pattern})"
+        return None
+
+    def check_names(self, known: Iterable[str]) -> Config:
+        """Drop what names no patch or wrapper, and tell of it."""
+        names = tuple(known)
+        unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
+        for pattern in sorted(unknown):
+            wrong_settings.tell(title("disabled"), pattern, "the name of a patch, or a pattern of names", allowed=names)
+        return replace(self, disabled=self.disabled - unknown)
+
+
+def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Config:
+    """The settings of this process.
+
+    Args:
+        environ: In the place of os.environ.
+        **keywords: `disabled` (names, or one comma-separated string) and `core`, as in `Config`, and `exceptions`,
+            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; for each library of `LIBRARIES` its name and
+            `<library>_options`. None counts as unset.
+    """
+    environ = os.environ if environ is None else environ
+    wrong_settings.forget()
+    _report_unknown(environ, keywords)
+    _report_misspelt(environ)
+    return Config(
+        disabled=_names(*_given("disabled", keywords, environ)),
+        core=_core(*_given("core", keywords, environ)),
+        stock=_why_stock(environ),
+        exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
+        libraries=_libraries(keywords, environ),
+        disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
+        semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
+    )
+
+
+class GenAI(NamedTuple):
+    """What OpenTelemetry's own variables for generative AI ask for.
+
+    Attributes:
+        on_span: Content becomes attributes of spans.
+        on_event: Content becomes attributes of events.
+        events: There are events.
+        hook: The name of the completion hook; empty for none.
+    """
+
+    on_span: bool
+    on_event: bool
+    events: bool
+    hook: str
+
+
+def genai(environ: Mapping[str, str] | None = None) -> GenAI:
+    """Read OTEL_INSTRUMENTATION_GENAI_*, as `opentelemetry-util-genai` does."""
+    environ = os.environ if environ is None else environ
+    prefix = "OTEL_INSTRUMENTATION_GENAI_"
+    mode = _one_of(environ, f"{prefix}CAPTURE_MESSAGE_CONTENT", ("no_content", *_CONTENT))
+    on_span, on_event = _CONTENT.get(mode, (False, False))
+    emit = _one_of(environ, f"{prefix}EMIT_EVENT", ("true", "false"))
+    events = emit == "true" if emit else on_event
+    return GenAI(on_span, on_event, events, environ.get(f"{prefix}COMPLETION_HOOK", ""))
+
+
+def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) -> str:
+    """The variable's value in lower case, or nothing where it is not what is expected."""
+    value = environ.get(name, "").strip().lower()
+    if not value or value in expected:
+        return value
+    wrong_settings.tell(name, value, _any_of(expected), "The default is used.", allowed=expected)
+    return ""
+
+
+def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether `opentelemetry-instrument` loads no instrumentation at all; who calls `instrument()` gets it still."""
+    environ = os.environ if environ is None else environ
+    return "*" in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
+
+
+def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
+    """What the setting was called where it was made, and its value."""
+    if keywords.get(name) is not None:
+        return f"instrument({name}=...)", keywords[name]
+    return _SETTINGS[name], environ.get(_SETTINGS[name], "")
+
+
+def title(keyword: str) -> str:
+    """What to call a setting where it is not known how it was made."""
+    return f"{_SETTINGS[keyword]} ({keyword}=)"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return f"one of {', '.join(words)}"
+
+
+def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any]) -> None:
+    expected = "the name of a setting"
+    for name in sorted(keywords.keys() - _SETTINGS.keys() - _OF_OTHERS):
+        wrong_settings.tell("instrument(...)", name, expected, allowed=_SETTINGS)
+    ours = {name for name in environ if name.upper().startswith(_PREFIX)}
+    for name in sorted(ours - set(_SETTINGS.values()) - _OF_THE_BUILD):
+        wrong_settings.tell("environment", name, expected, allowed=_SETTINGS.values())
+
+
+def _report_misspelt(environ: Mapping[str, str]) -> None:
+    """Tell of another spelling of our own name where OpenTelemetry's variable wants it exactly."""
+    variable = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
+    for name in sorted(_listed(environ, variable) - {ENTRY_POINT}):
+        if ENTRY_POINT in "".join(filter(str.isalpha, name.lower())):
+            wrong_settings.tell(variable, name, f"{ENTRY_POINT}, which is the name of otel-fastpath there")
+
+
+def _names(setting: str, value: Any) -> frozenset[str]:
+    return frozenset(wrong_settings.parts(setting, value, "names of patches"))
+
+
+def _core(setting: str, value: Any) -> str | None:
+    asked = value.strip().lower() if isinstance(value, str) else value
+    if asked in CORES:
+        return str(asked)
+    if asked != "":
+        effect = "The compiled core is used where it is there."
+        wrong_settings.tell(setting, value, "c (compiled) or py (pure Python)", effect, allowed=CORES)
+    return None
+
+
+def _why_stock(environ: Mapping[str, str]) -> str:
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return "OTEL_SDK_DISABLED is true"
+    if ENTRY_POINT in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"):
+        return f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names {ENTRY_POINT}"
+    return ""
+
+
+def _libraries(keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    found = {}
+    for library in LIBRARIES:
+        setting, value = _given(library, keywords, environ)
+        mode = value.strip().lower() if isinstance(value, str) else value
+        if mode in MODES:
+            found[library] = mode
+        elif mode != "":
+            effect = "The default is used: ours takes the place of the official one."
+            wrong_settings.tell(setting, value, _any_of(MODES), effect, allowed=MODES)
+        _, options = _given(f"{library}_options", keywords, environ)
+        if options != "":
+            found[f"{library}_options"] = options
+    return found
+
+
+def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:
+    """The names of a comma-separated list of OpenTelemetry's own."""
+    return frozenset(name.strip() for name in environ.get(variable, "").split(",") if name.strip())
+
+
+def environment() -> Any:
+    """The environment as it is held, not decoded, to be compared with a copy; None where it is not held as in CPython.
+
+    Decoding it to look for proxies is a fifth of what sending a request takes.
+    """
+    return getattr(os.environ, "_data", None)

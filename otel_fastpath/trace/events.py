@@ -1,0 +1,169 @@
+"""The events of a span, exceptions among them. Plain Python; compiled as `events_c` with the types of its `.pxd`.
+
+As everything of `span`, which says why: what is not plain is left to upstream's own method, once.
+"""
+
+from __future__ import annotations
+
+import traceback
+from sys import maxsize, version_info
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk import trace as _sdk_trace
+from opentelemetry.sdk.trace import Span as _StockSpan
+
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
+from otel_fastpath.trace.identity import Identity
+from otel_fastpath.trace.stack_traces import is_standard, snapshot, under
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `span` takes from here; its compiled twin takes it by `cimport`.
+__all__ = ["EventState", "EventsState"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+_LEN_IS_A_CALL = version_info < (3, 11)
+_sdk_globals = vars(_sdk_trace)
+_now = _sdk_trace.time_ns
+_stock_add_event: Any = _StockSpan.add_event
+_stock_record_exception: Any = _StockSpan.record_exception
+
+
+def _time() -> Any:
+    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
+    if COMPILED and c_is_global(_sdk_globals, "time_ns", _now):
+        return c_now()
+    return _sdk_trace.time_ns()
+
+
+class EventState:
+    """The recorded part of an event. Combined with `opentelemetry.sdk.trace.Event` in `span_classes`."""
+
+    __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
+
+
+class EventsState(Identity):
+    """What a span has for its events: a part of `span.SpanState`, which says what is what."""
+
+    __slots__ = ("_end_time", "bounded_events", "event_store", "plan")
+
+    def add_event(self, name: Any, attributes: Any = None, timestamp: Any = None) -> None:
+        """Add an event, as `opentelemetry.sdk.trace.Span.add_event` does."""
+        try:
+            if self._end_time is None and self.bounded_events is None:
+                plan = self.plan
+                events = self.event_store
+                if attributes:
+                    kept = clean_mapping(
+                        attributes,
+                        plan.max_event_value,
+                        plan.clean,
+                        plan.max_event_attributes if not events or len(events) < plan.max_events else -1,
+                    )
+                else:
+                    kept = {}
+                if kept is not LEAVE and self._keep_event(name, kept, timestamp):
+                    return
+        except Exception as error:
+            faults.absorb("Span.add_event", error)
+        try:
+            attributes = made(attributes, self._end_time is None)
+        except Exception as error:
+            faults.absorb("Span.add_event", error)
+        _stock_add_event(self, name, attributes, timestamp)
+
+    def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
+        """Add an event with these attributes, unless a limit or the end of the span stands against it."""
+        plan = self.plan
+        event = c_new_instance(plan.event_class) if COMPILED else EventState.__new__(plan.event_class)
+        event._name = name
+        event._timestamp = _time() if timestamp is None else timestamp
+        event.attribute_store = kept
+        event.bounded_attributes = None
+        event.limits = plan.limits
+        events = self.event_store
+        if events is None:
+            events = self.event_store = []
+        room = len(events) < plan.max_events and len(kept) <= plan.max_event_attributes
+        if room and self._end_time is None and self.bounded_events is None:
+            events.append(event)
+            if not COMPILED and _LEN_IS_A_CALL:
+                try:
+                    if len(events) > plan.max_events:
+                        self.drop_surplus()
+                except Exception as error:
+                    faults.report("Span.add_event", error)
+            return True
+        return False
+
+    def record_exception(
+        self, exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
+    ) -> None:
+        """Record an exception as an event, as `opentelemetry.sdk.trace.Span.record_exception` does.
+
+        The stack trace is formatted when somebody reads it.
+        """
+        try:
+            kept = self._exception_attributes(exception, attributes, escaped, ())
+            if kept is not LEAVE and self._keep_event("exception", kept, timestamp):
+                return
+        except Exception as error:
+            faults.absorb("Span.record_exception", error)
+        try:
+            attributes = made(attributes, self._end_time is None)
+        except Exception as error:
+            faults.absorb("Span.record_exception", error)
+        _stock_record_exception(self, exception, attributes, timestamp, escaped)
+
+    def _record_escaping(self, exception: Any, frames: Any) -> None:
+        """Record an exception that leaves the span's scope; the frames are shown before its own."""
+        try:
+            kept = self._exception_attributes(exception, None, False, frames)  # noqa: FBT003  # positional for C
+            if kept is not LEAVE and self._keep_event("exception", kept, None):
+                return
+        except Exception as error:
+            faults.absorb("Span.record_exception", error)
+        own = exception.__traceback__
+        try:
+            exception.__traceback__ = under(own, frames)
+        except Exception as error:
+            faults.report("Span.record_exception", error)
+        try:
+            _stock_record_exception(self, exception)
+        finally:
+            exception.__traceback__ = own
+
+    def _exception_attributes(self, exception: Any, attributes: Any, escaped: Any, frames: Any) -> Any:
+        plan = self.plan
+        if (
+            self._end_time is not None
+            or self.bounded_events is not None
+            or plan.max_event_value != maxsize
+            or not isinstance(exception, BaseException)
+            or _sdk_globals["traceback"] is not traceback
+            or not is_standard()
+        ):
+            return LEAVE
+        extra = None
+        if attributes:
+            events = self.event_store
+            room = plan.max_event_attributes - 4 if not events or len(events) < plan.max_events else -1
+            extra = clean_mapping(attributes, maxsize, plan.clean, room)
+            if extra is LEAVE:
+                return LEAVE
+        kind = type(exception)
+        module = kind.__module__
+        stack = snapshot(exception, frames)
+        kept = {
+            "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
+            "exception.message": str(exception),
+            "exception.stacktrace": stack,
+            "exception.escaped": str(escaped),
+        }
+        if extra is not None:
+            kept.update(extra)
+        return kept

@@ -1,0 +1,22 @@
+# C types for the compiled twin of _identity.py.
+from otel_fastpath.compiled.capi cimport COMPILED, c_span_context
+
+cdef object SpanContext
+cdef object getrandbits
+cdef object _128_BITS
+cdef object faults
+cdef tuple FLAGS
+cdef int INVALID
+cdef int REPLACED
+
+cdef class Identity:
+    cdef public object drawn
+    cdef public object made_context
+    cpdef get_span_context(self)
+    cdef _made_plainly(self)
+    cdef public int trace_flags
+    cdef public object trace
+    cdef public object trace_state
+
+cdef class Dropped(Identity):
+    pass

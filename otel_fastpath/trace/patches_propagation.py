@@ -1,0 +1,67 @@
+"""W3C Trace Context headers: `opentelemetry.trace.propagation.tracecontext`."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType
+from typing import Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace.upstream import API, sources
+
+_MODULE: Final = "opentelemetry.trace.propagation.tracecontext"
+_RESTS_ON: Final = (
+    f"{_MODULE}:TraceContextTextMapPropagator.extract",
+    f"{_MODULE}:TraceContextTextMapPropagator.inject",
+    "opentelemetry.propagators.textmap:DefaultGetter.get",
+    "opentelemetry.propagators.textmap:DefaultSetter.set",
+    "opentelemetry.trace.span:SpanContext.__new__",
+)
+
+
+def _make_extract(original: Any) -> Any:
+    from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
+
+    fast = compiled.hot("trace.propagation").make_extract(original)
+
+    def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+        return fast(self, carrier, context, getter)
+
+    return functools.wraps(original)(_in_python(fast, extract))
+
+
+def _make_inject(original: Any) -> Any:
+    from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
+
+    fast = compiled.hot("trace.propagation").make_inject(original)
+
+    def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
+        fast(self, carrier, context, setter)
+
+    return functools.wraps(original)(_in_python(fast, inject))
+
+
+def _in_python(fast: Any, calling_it: Any) -> Any:
+    """A function whose code can be exchanged when the patch is taken off, which that of a compiled one cannot."""
+    return fast if isinstance(fast, FunctionType) else calling_it
+
+
+PATCHES: Final = (
+    Patch(
+        name="propagation.extract",
+        target=f"{_MODULE}:TraceContextTextMapPropagator.extract",
+        why="Reading a traceparent header takes 45,000 instructions; here one conversion and three objects.",
+        make=_make_extract,
+        requires=API,
+        sources=sources(*_RESTS_ON),
+    ),
+    Patch(
+        name="propagation.inject",
+        target=f"{_MODULE}:TraceContextTextMapPropagator.inject",
+        why="Writing a traceparent header takes 19,000 instructions; here two conversions.",
+        make=_make_inject,
+        requires=API,
+        sources=sources(*_RESTS_ON),
+    ),
+)

@@ -1,0 +1,119 @@
+"""What starting and ending a span needs of its tracer and of its processors. Plain Python; compiled as `plan_c`."""
+
+from __future__ import annotations
+
+from os import getpid
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `span` and `start` take from here; their compiled twins take it by `cimport`.
+__all__ = ["Plan", "Spans", "enqueue"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+
+class Plan:
+    """What starting and ending a span needs of its tracer, worked out once by `planner`.
+
+    It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
+    `sys.maxsize`. Values of the types `as_is` are kept as they are, however long.
+    """
+
+    __slots__ = (
+        "as_is",
+        "asks",
+        "bounds",
+        "clean",
+        "config",
+        "dropped_class",
+        "event_class",
+        "first_batch",
+        "generator",
+        "info",
+        "limits",
+        "local_not_sampled",
+        "local_sampled",
+        "max_attributes",
+        "max_event_attributes",
+        "max_event_value",
+        "max_events",
+        "max_value",
+        "metrics",
+        "only_batches",
+        "processor",
+        "processor_state",
+        "processors",
+        "random_flag",
+        "random_ids",
+        "remote_not_sampled",
+        "remote_sampled",
+        "resource",
+        "root",
+        "sampler",
+        "scope",
+        "served",
+        "span_class",
+        "starts",
+        "switch",
+        "tracer_class",
+    )
+
+
+class Spans:
+    """The SDK's spans for a module that does without the SDK: `start.KeptSpans`."""
+
+    __slots__ = ()
+
+    def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+        """Start a span in the current context; None where it would be dropped, NotImplemented where upstream must."""
+        raise NotImplementedError
+
+
+class Batch:
+    """What queueing a span needs of a `BatchProcessor`; what may change is read from the processor.
+
+    Args:
+        processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
+        after: The `Batch` that a span is queued by after this one, or None.
+    """
+
+    __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room", "state")
+
+    def __init__(self, processor: Any, after: Any) -> None:
+        self.processor = processor
+        self.state = vars(processor)
+        self.after = after
+        self.queue = processor._queue
+        self.append = self.queue.appendleft
+        self.max_queue = processor._max_queue_size
+        self.max_batch = processor._max_export_batch_size
+        # With less in the queue, one more is all that there is to do.
+        self.room = min(self.max_queue, self.max_batch - 1)
+        self.pid = processor._pid
+
+
+def enqueue(batch: Any, span: Any) -> None:
+    """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
+    length = len(batch.queue) + 1
+    if COMPILED:
+        in_the_way = batch.pid != c_getpid() or batch.state["_shutdown"]
+    else:
+        in_the_way = batch.pid != getpid() or batch.state["_shutdown"]
+    if in_the_way or length > batch.max_queue:
+        batch.processor.emit(span)
+        batch.pid = batch.processor._pid
+        return
+    batch.append(span)
+    if length >= batch.max_batch:
+        try:
+            awaken = batch.processor._worker_awaken
+            if not awaken.is_set():
+                awaken.set()
+        except Exception as error:
+            # It is queued: raised, this would have it queued again. The worker comes when its time is over.
+            faults.report("Span.end", error)

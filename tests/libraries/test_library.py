@@ -1,0 +1,245 @@
+"""One span per call, whoever else instruments the library, in whatever order; and nothing is left behind."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import sys
+
+import pytest
+
+from otel_fastpath import libraries, wrong_settings
+from otel_fastpath.libraries import library as _library
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.settings import Config
+
+RIVAL = """
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+import subject_library
+
+class SubjectInstrumentor(BaseInstrumentor):
+    def instrumentation_dependencies(self):
+        return ()
+
+    def _instrument(self, **kwargs):
+        self.provider = kwargs.get("tracer_provider")
+        self.original = subject_library.call
+        def call(original=self.original):
+            return ["rival", self.provider, *original()]
+        subject_library.call = call
+
+    def _uninstrument(self, **kwargs):
+        subject_library.call = self.original
+"""
+
+
+class World:
+    """A library that says who is around its only function, a rival, and our wrapper.
+
+    Attributes:
+        setup: What our wrapper was told last.
+    """
+
+    def __init__(self, modules, emulated):
+        modules("subject_library", "def call():\n    return ['host']\n")
+        modules("subject_rival", RIVAL)
+        self.setup = None
+        library = _library.Library(
+            name="subject",
+            why="It is tested.",
+            patches=(Patch("subject.call", "subject_library:call", "It is called.", self._make, needs_gil=False),),
+            configure=self._configure,
+            rivals=(_library.Rival("official", "subject_rival:SubjectInstrumentor", emulated),),
+            entry_points=frozenset({"subject-official"}),
+        )
+        self.wrapper = _library.Wrapper(library)
+        self.original = importlib.import_module("subject_library").call
+
+    def _configure(self, setup):
+        self.setup = setup
+
+    def _make(self, original):
+        @functools.wraps(original)
+        def call():
+            return ["ours", *original()]
+
+        return call
+
+    def ours(self, mode="", **settings):
+        """Instrument with ours."""
+        config = Config(libraries={"subject": mode}, **settings)
+        self.wrapper.install(config, config.off, {"tracer_provider": "our provider"})
+
+    def theirs(self):
+        """The rival's instrumentor."""
+        return importlib.import_module("subject_rival").SubjectInstrumentor()
+
+    def call(self):
+        """Who is around the library's function, from outside in."""
+        return sys.modules["subject_library"].call()
+
+
+@pytest.fixture(params=["pytest", "pytest<1"], ids=["emulated", "another release"])
+def world(modules, request):
+    """One whose rival's telemetry ours can emit, and one whose rival is of another release."""
+    made = World(modules, request.param)
+    made.is_emulated = request.param == "pytest"
+    yield made
+    made.wrapper.uninstall()
+
+
+def test_alone_ours_is_installed(world):
+    """With what `instrument()` was given."""
+    world.ours()
+
+    assert world.call() == ["ours", "host"]
+    assert world.setup.providers == {"tracer_provider": "our provider"}
+    assert (world.setup.rival, world.setup.instrumentor) == ("", None)
+
+
+@pytest.mark.parametrize("mode", ["", "on", "defer", "off"])
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_exactly_one_is_around_the_call(world, mode, ours_first):
+    """In either order, whatever the setting: `on` takes over, `defer` and `off` stand back."""
+    if ours_first:
+        world.ours(mode)
+        world.theirs().instrument(tracer_provider="their provider")
+    else:
+        world.theirs().instrument(tracer_provider="their provider")
+        world.ours(mode)
+
+    ours = mode == "on" or (mode == "" and world.is_emulated)
+    assert world.call() == (["ours", "host"] if ours else ["rival", "their provider", "host"])
+    if ours and world.is_emulated:
+        assert (world.setup.rival, world.setup.instrumentor) == ("official", world.theirs())
+        assert world.setup.providers == ({"tracer_provider": "their provider"} if ours_first else {})
+    elif ours:
+        assert world.setup.rival == ""
+    world.theirs().uninstrument()
+    assert world.call() == (["host"] if mode == "off" else ["ours", "host"])
+
+
+STEPS = ("ours", "theirs")
+
+
+@pytest.mark.parametrize("mode", ["", "on", "defer"])
+@pytest.mark.parametrize("on", list(itertools.permutations(STEPS)))
+@pytest.mark.parametrize("off", list(itertools.permutations(STEPS)))
+def test_nothing_is_left(world, mode, on, off):
+    """Whoever is taken off leaves the other; after both, everything is the very same object as before."""
+    methods = vars(type(world.theirs())).copy()
+    for who in on:
+        if who == "ours":
+            world.ours(mode)
+        else:
+            world.theirs().instrument(tracer_provider="their provider")
+    for who in off:
+        if who == "ours":
+            world.wrapper.uninstall()
+        else:
+            world.theirs().uninstrument()
+        if who is off[0]:
+            expected = ["rival", "their provider", "host"] if who == "ours" else ["ours", "host"]
+            assert world.call() == expected
+
+    assert sys.modules["subject_library"].call is world.original
+    assert {name: vars(type(world.theirs()))[name] for name in methods} == methods
+
+
+def test_instrumented_again_it_is_the_same(world):
+    """Several rounds of both."""
+    for _ in range(3):
+        world.theirs().instrument()
+        world.ours("on")
+        assert world.call() == ["ours", "host"]
+        world.ours("defer")
+        world.wrapper.uninstall()
+        assert world.call() == ["rival", None, "host"]
+        world.theirs().uninstrument()
+        assert world.call() == ["host"]
+
+
+def test_who_disables_the_rival_gets_no_spans(world):
+    """OpenTelemetry's own switch; asked for by name, ours is on."""
+    world.ours(disabled_instrumentations=frozenset({"subject-official"}))
+    assert world.call() == ["host"]
+    assert {row.reason for row in world.wrapper.status()} == {
+        "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names subject-official"
+    }
+
+    world.ours("on", disabled_instrumentations=frozenset({"subject-official"}))
+    assert world.call() == ["ours", "host"]
+
+
+def test_the_status_says_who_stands_back(world):
+    """And for whom."""
+    world.theirs().instrument()
+    world.ours("defer")
+
+    (row,) = (row for row in world.wrapper.status() if row.name == "subject.call")
+    assert (row.state.value, row.reason) == ("off", "it stands back for subject_rival:SubjectInstrumentor")
+    world.theirs().uninstrument()
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_settings_are_read_where_ours_stands_back(world, ours_first):
+    """What is not valid is told all the same."""
+    read = []
+    object.__setattr__(world.wrapper.library, "read", read.append)
+    if not ours_first:
+        world.theirs().instrument()
+    config = Config(libraries={"subject": "defer", "subject_options": "length=5"})
+    world.wrapper.install(config, config.off, {})
+    if ours_first:
+        world.theirs().instrument()
+
+    assert [setup.options for setup in read] == ["length=5"]
+    world.theirs().uninstrument()
+
+
+@pytest.mark.parametrize("name", ["asyncpg", "openai"])
+def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
+    """Each wrapper names it."""
+    library = next(each.library for each in libraries.wrappers() if each.library.name == name)
+    wrong_settings.forget()
+    library.read(_library.Setup(options="no-such-option"))
+
+    (line,) = wrong_settings.found()
+    assert line.startswith(f"OTEL_FASTPATH_{name.upper()}_OPTIONS ({name}_options=): 'no-such-option' is not valid")
+    wrong_settings.forget()
+    capfd.readouterr()
+
+
+def test_a_set_up_that_fails_is_one_line(world, logged, monkeypatch):
+    """The library works."""
+    monkeypatch.setattr(world, "_configure", None)
+    object.__setattr__(world.wrapper.library, "configure", lambda _setup: 1 // 0)
+    world.ours()
+
+    assert world.call()[-1] == "host"
+    assert logged() == ["The subject wrapper could not be set up completely."]
+
+
+def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
+    """Keywords and providers reach every wrapper, and off is off."""
+    told = []
+
+    class Wrapper:
+        library = _library.Library("subject", "", (), lambda _setup: None)
+
+        def install(self, settings, off, providers):
+            told.append((settings.semconv, off("subject.call"), providers["tracer_provider"]))
+
+        def uninstall(self):
+            told.append("off")
+
+        def status(self):
+            return []
+
+    monkeypatch.setattr(libraries, "wrappers", lambda: (Wrapper(),))
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
+    instrumentor.instrument(tracer_provider="provider")
+    instrumentor.uninstrument()
+
+    assert told == [(frozenset({"database", "http"}), None, "provider"), "off"]

@@ -1,0 +1,236 @@
+"""Settings come from keywords, then variables, then defaults; a bad one is a line in the log and never an exception."""
+
+from __future__ import annotations
+
+import pytest
+
+from otel_fastpath.settings import Config, from_env, loads_nothing
+
+NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
+
+
+def test_nothing_is_set(logged):
+    """Everything is on, with the best core."""
+    assert from_env({}) == Config()
+    assert Config().off("trace.use_span") is None
+    assert logged() == []
+
+
+def test_the_process_environment_is_read_by_default(environ):
+    """Without a mapping the variables are those of the process."""
+    environ.setenv("OTEL_FASTPATH_CORE", "py")
+
+    assert from_env().core == "py"
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("trace.use_span", {"trace.use_span"}),
+        (" trace.use_span , tracer.*,, ", {"trace.use_span", "tracer.*"}),
+        (["trace.use_span", " versions.openai "], {"trace.use_span", "versions.openai"}),
+        ({"trace.use_span"}, {"trace.use_span"}),
+        ("", set()),
+        ((), set()),
+        (None, set()),
+    ],
+)
+def test_names_are_lists_or_comma_separated(logged, value, names):
+    """Spaces and empty places do not count."""
+    assert from_env({}, disabled=value).disabled == names
+    if value is None or isinstance(value, str):
+        assert from_env({"OTEL_FASTPATH_DISABLED": value or ""}).disabled == names
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", [3, object()])
+def test_names_of_another_kind_are_reported(logged, value):
+    """The line names the setting, the value, what is expected and what happens."""
+    assert from_env({}, disabled=value).disabled == frozenset()
+
+    (line,) = logged()
+    assert line.startswith(
+        f"instrument(disabled=...): {value!r} is not valid; expected names of patches, or one comma-"
+    )
+    assert line.endswith("It is ignored.")
+
+
+def test_names_beside_one_of_another_kind_hold(logged):
+    """A list with a part that is no name is used without that part."""
+    assert from_env({}, disabled=["trace.*", 3]).disabled == {"trace.*"}
+
+    (line,) = logged()
+    assert line == "instrument(disabled=...): 3 is not valid; expected names of patches. It is ignored."
+
+
+@pytest.mark.parametrize("value", ["c", "py", "C", " Py "])
+def test_a_core_is_asked_for_by_name(logged, value):
+    """In either case of letters."""
+    asked = value.strip().lower()
+
+    assert from_env({}, core=value).core == from_env({"OTEL_FASTPATH_CORE": value}).core == asked
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", ["rust", "cpp", 1, b"c", ["c"], False])
+def test_a_core_that_does_not_exist_is_reported(logged, value):
+    """The best there is is used, and the line says so."""
+    assert from_env({}, core=value).core is None
+
+    (line,) = logged()
+    assert line.startswith(f"instrument(core=...): {value!r} is not valid; expected c (compiled) or py (pure Python).")
+    assert line.endswith("The compiled core is used where it is there.")
+
+
+def test_a_bad_variable_is_reported_under_its_own_name(logged):
+    """Who set a variable is told of that variable."""
+    from_env({"OTEL_FASTPATH_CORE": "rust"})
+
+    (line,) = logged()
+    assert line.startswith("OTEL_FASTPATH_CORE: 'rust' is not valid")
+
+
+def test_keywords_come_before_variables():
+    """Also where they say less."""
+    environ = {"OTEL_FASTPATH_CORE": "c", "OTEL_FASTPATH_DISABLED": "trace.*"}
+
+    assert from_env(environ, core="py", disabled="") == Config(core="py")
+    assert from_env(environ, core=None, disabled=None) == Config(core="c", disabled=frozenset({"trace.*"}))
+
+
+def test_unknown_keywords_and_variables_are_reported(logged):
+    """A misspelt setting does not go unnoticed; each is one line with the three names that look most like it."""
+    from_env({"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}, cores="c")
+
+    keyword, variable = logged()
+    assert keyword == (
+        "instrument(...): 'cores' is not valid; expected the name of a setting; nearest: core, openai, "
+        "exceptions_modules. It is ignored."
+    )
+    assert variable == (
+        "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "
+        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_CORE, OTEL_FASTPATH_OPENAI. It is ignored."
+    )
+
+
+@pytest.mark.parametrize("name", ["otel-fastpath", "otel_fastpath", "FastPath", "fast-path"])
+def test_another_spelling_of_our_own_name_is_reported(logged, name):
+    """OpenTelemetry's list wants it exactly; other instrumentations' names are none of our business."""
+    settings = from_env({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": f"fastapi, {name}"})
+
+    assert settings.stock == ""
+    (line,) = logged()
+    assert line.startswith(f"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: {name!r} is not valid; expected fastpath, which is")
+
+
+def test_what_all_instrumentors_are_given_is_no_mistake(logged):
+    """A loop over instrumentors passes its providers to each of them."""
+    from_env({}, tracer_provider=object(), meter_provider=None, logger_provider=object())
+
+    assert logged() == []
+
+
+def test_patterns_switch_off():
+    """A name or a pattern as for files; the reason names it."""
+    settings = from_env({"OTEL_FASTPATH_DISABLED": "tracer.*,versions.openai"})
+
+    assert {name: settings.off(name) for name in NAMES} == {
+        "trace.use_span": None,
+        "tracer.start_span": "disabled by setting (tracer.*)",
+        "versions.openai": "disabled by setting (versions.openai)",
+    }
+
+
+def test_names_that_match_nothing_are_reported(logged):
+    """One line for each, with the names that look most like it; the others hold."""
+    names = (*NAMES, "metrics.counter")
+    settings = from_env({"OTEL_FASTPATH_DISABLED": "trace.use-span,tracer.*,metric"}).check_names(names)
+
+    assert settings.disabled == {"tracer.*"}
+    told = (
+        "OTEL_FASTPATH_DISABLED (disabled=): {} is not valid; expected the name of a patch, or a pattern of names; {}"
+    )
+    assert logged() == [
+        told.format(f"{name!r}", f"nearest: {', '.join(near)}. It is ignored.")
+        for name, near in (
+            ("metric", ("metrics.counter", "trace.use_span", "versions.openai")),
+            ("trace.use-span", ("trace.use_span", "tracer.start_span", "metrics.counter")),
+        )
+    ]
+
+
+@pytest.mark.parametrize("value", ["true", "TRUE", " True "])
+def test_a_disabled_sdk_leaves_everything_stock(value):
+    """In the spellings that the SDK itself takes."""
+    settings = from_env({"OTEL_SDK_DISABLED": value})
+
+    assert {settings.off(name) for name in NAMES} == {"OTEL_SDK_DISABLED is true"}
+
+
+@pytest.mark.parametrize("value", ["", "false", "1", "yes"])
+def test_other_values_do_not_disable_the_sdk(value):
+    """As in the SDK, only "true" is true."""
+    assert from_env({"OTEL_SDK_DISABLED": value}).stock == ""
+
+
+@pytest.mark.parametrize(("value", "is_stock"), [("fastpath", True), ("flask, fastpath", True), ("flask", False)])
+def test_a_disabled_instrumentation_stays_off_when_called(value, is_stock):
+    """The name of our entry point leaves everything stock, however we are started."""
+    settings = from_env({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": value})
+
+    assert bool(settings.stock) == is_stock
+    assert not loads_nothing({"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": value})
+
+
+def test_all_instrumentations_disabled_is_no_word_against_a_call():
+    """`*` keeps opentelemetry-instrument from loading any; who calls `instrument()` means it."""
+    environ = {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "*"}
+
+    assert loads_nothing(environ)
+    assert from_env(environ).stock == ""
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library that there is a wrapper for."""
+    from otel_fastpath import settings as config
+
+    monkeypatch.setattr(config, "LIBRARIES", ("subject",))
+    settings = {"subject": "OTEL_FASTPATH_SUBJECT", "subject_options": "OTEL_FASTPATH_SUBJECT_OPTIONS"}
+    monkeypatch.setattr(config, "_SETTINGS", {**config._SETTINGS, **settings})
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("mode", ["on", "off", "defer", " Off "])
+def test_a_library_has_a_mode_and_options(logged, mode):
+    """By keyword or variable."""
+    for settings in (
+        from_env({}, subject=mode, subject_options="a,b"),
+        from_env({"OTEL_FASTPATH_SUBJECT": mode, "OTEL_FASTPATH_SUBJECT_OPTIONS": "a,b"}),
+    ):
+        assert settings.mode("subject") == mode.strip().lower()
+        assert settings.options("subject") == "a,b"
+    assert (from_env({}).mode("subject"), from_env({}).options("subject")) == ("", "")
+    assert logged() == []
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("mode", ["maybe", 3, True])
+def test_a_bad_mode_is_one_line(logged, mode):
+    """The line names the setting, the value, what is expected and what is used instead."""
+    assert from_env({}, subject=mode).mode("subject") == ""
+
+    (line,) = logged()
+    assert line.startswith(
+        f"instrument(subject=...): {mode!r} is not valid; expected one of on, off, defer. The default"
+    )
+
+
+def test_opentelemetrys_own_lists_are_read():
+    """The names, without spaces and empty places."""
+    settings = from_env(
+        {"OTEL_SEMCONV_STABILITY_OPT_IN": "database, http,", "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "asyncpg , x"}
+    )
+
+    assert settings.semconv == {"database", "http"}
+    assert settings.disabled_instrumentations == {"asyncpg", "x"}
