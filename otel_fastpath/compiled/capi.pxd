@@ -17,30 +17,6 @@ cdef extern from *:
         timespec_get(&now, TIME_UTC);
         return PyLong_FromLongLong((long long)now.tv_sec * 1000000000LL + now.tv_nsec);
     }
-    /* As `time.perf_counter`; before 3.13 by calling it. */
-    static double otel_fastpath_perf_counter(void) {
-    #if PY_VERSION_HEX >= 0x030D0000
-        PyTime_t now;
-        if (PyTime_PerfCounterRaw(&now)) return -1.0;
-        return PyTime_AsSecondsDouble(now);
-    #else
-        static PyObject *perf_counter = NULL;
-        PyObject *now;
-        double seconds;
-        if (perf_counter == NULL) {
-            PyObject *module = PyImport_ImportModule("time");
-            if (module == NULL) return -1.0;
-            perf_counter = PyObject_GetAttrString(module, "perf_counter");
-            Py_DECREF(module);
-            if (perf_counter == NULL) return -1.0;
-        }
-        now = PyObject_CallNoArgs(perf_counter);
-        if (now == NULL) return -1.0;
-        seconds = PyFloat_AsDouble(now);
-        Py_DECREF(now);
-        return seconds;
-    #endif
-    }
     /* Whether a module's global is this object. */
     static int otel_fastpath_is_global(PyObject *globals, PyObject *name, PyObject *expected) {
         PyObject *found = PyDict_GetItemWithError(globals, name);
@@ -159,15 +135,6 @@ cdef extern from *:
         return given == Py_False;
     #endif
     }
-    /* An instance whose attributes are these. PyObject_GenericSetDict() of 3.13 does not know of inline values. */
-    static PyObject *otel_fastpath_made(PyObject *type, PyObject *attributes) {
-        static PyObject *name = NULL;
-        PyObject *made;
-        if (name == NULL && (name = PyUnicode_InternFromString("__dict__")) == NULL) return NULL;
-        made = otel_fastpath_new_instance(type);
-        if (made != NULL && PyObject_GenericSetAttr(made, name, attributes) < 0) Py_CLEAR(made);
-        return made;
-    }
     static PyObject *otel_fastpath_new_tuple(PyObject *type, Py_ssize_t size) {
         return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, size);
     }
@@ -175,7 +142,6 @@ cdef extern from *:
     const bint COMPILED "OTEL_FASTPATH_COMPILED"
     int c_getpid "otel_fastpath_getpid"()
     object c_now "otel_fastpath_now"()
-    double c_perf_counter "otel_fastpath_perf_counter"()
     bint c_is_global "otel_fastpath_is_global"(dict globals, object name, object expected) except -1
     object c_new_dict "otel_fastpath_new_dict"(object kind)
     object c_attribute_key "otel_fastpath_attribute_key"(object attributes)
@@ -188,7 +154,6 @@ cdef extern from *:
         dict store, object key, object value, Py_ssize_t longest, Py_ssize_t most
     )
     bint c_covers "otel_fastpath_covers"(dict other, dict one) except -1
-    object c_made "otel_fastpath_made"(object kind, dict attributes)
     object c_new_instance "otel_fastpath_new_instance"(object kind)
     object c_new_tuple "otel_fastpath_new_tuple"(object kind, Py_ssize_t size)
 
@@ -197,7 +162,6 @@ cdef extern from "Python.h":
     int PyContextVar_Get(object variable, PyObject *default, PyObject **value) except -1
     int PyDict_SetItem(object mapping, object key, object value) except -1
     dict c_copy "PyDict_Copy"(dict mapping)
-    object PyObject_GenericGetDict(object instance, void *closure)
     int PyDict_Update(object mapping, PyObject *other) except -1
     PyObject *PyDict_GetItemWithError(PyObject *mapping, object key) except? NULL
     Py_ssize_t PyDict_Size(PyObject *mapping) except -1
@@ -216,14 +180,6 @@ cdef inline object c_get(object variable):
         return <object>value
     finally:
         Py_XDECREF(value)
-
-
-cdef inline dict c_own(object instance):
-    """The instance's dict, or None where it has none."""
-    try:
-        return PyObject_GenericGetDict(instance, NULL)
-    except AttributeError:
-        return None
 
 
 cdef inline object c_current(object variable, object key):

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _call.py.
+# C types for the compiled twin of call_span.py.
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _bound.py.
+# C types for the compiled twin of bound.py.
 import cython
 
 from otel_fastpath.metrics.series_c cimport Series

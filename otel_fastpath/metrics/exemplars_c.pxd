@@ -1,4 +1,4 @@
-# C types for the compiled twin of _exemplars.py.
+# C types for the compiled twin of exemplars.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED, c_is_alone, c_is_global, c_now

@@ -26,10 +26,6 @@ from opentelemetry.sdk.metrics._internal.point import HistogramDataPoint, Number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 
 # After so many points others get their chance.
 _STRETCH: Final = 16
@@ -114,7 +110,7 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
         "attributes": state["_attributes"],
         "start_time_unix_nano": begin,
         "time_unix_nano": start,
-        "count": _total(buckets) if COMPILED else sum(buckets),
+        "count": sum(buckets),
         "sum": total,
         "bucket_counts": buckets,
         "explicit_bounds": state["_boundaries"],
@@ -122,8 +118,6 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
         "max": most,
         "exemplars": _exemplars(state),
     }
-    if COMPILED:
-        return c_made(HistogramDataPoint, fields)
     point = _new(HistogramDataPoint)
     _fill_histogram(point, fields)
     return point
@@ -143,14 +137,6 @@ def _merged(before: Any, counts: Any, boundaries: Any) -> Any:
             merged[index] += count
         index += 1  # noqa: SIM113  # a C integer, which enumerate() would not give
     return merged
-
-
-def _total(counts: Any) -> int:
-    """As sum() in Python, which adds objects."""
-    total = 0
-    for count in counts:
-        total += count
-    return total
 
 
 def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
@@ -197,8 +183,6 @@ def _number_point(state: Any, begin: Any, start: int, value: Any) -> Any:
         "value": value,
         "exemplars": _exemplars(state),
     }
-    if COMPILED:
-        return c_made(NumberDataPoint, fields)
     point = _new(NumberDataPoint)
     _fill_number(point, fields)
     return point

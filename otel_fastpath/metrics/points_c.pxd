@@ -1,7 +1,5 @@
-# C types for the compiled twin of _collect.py.
+# C types for the compiled twin of points.py.
 import cython
-
-from otel_fastpath.compiled.capi cimport COMPILED, c_made
 
 cdef object _ExplicitBucketHistogramAggregation
 cdef object _LastValueAggregation
@@ -27,9 +25,6 @@ cdef _histogram_point(object aggregation, object temporality, object start)
 
 @cython.locals(merged=list, index=Py_ssize_t, count=longlong)
 cdef list _merged(list before, list counts, object boundaries)
-
-@cython.locals(total=longlong, count=longlong)
-cdef _total(tuple counts)
 
 @cython.locals(state=dict)
 cdef _sum_point(object aggregation, object temporality, object start)

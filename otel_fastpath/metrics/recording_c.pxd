@@ -1,4 +1,4 @@
-# C types for the compiled twin of _metrics.py.
+# C types for the compiled twin of recording.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport (

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _series.py.
+# C types for the compiled twin of series.py.
 cdef class Cell:
     cdef public object aggregation
     cdef public object attributes

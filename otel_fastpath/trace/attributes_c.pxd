@@ -1,4 +1,4 @@
-# C types for the compiled twin of _attributes.py.
+# C types for the compiled twin of attributes.py.
 import cython
 from otel_fastpath.compiled.capi cimport COMPILED, c_copy, c_is_plain
 

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _api.py.
+# C types for the compiled twin of current_span.py.
 from otel_fastpath.compiled.capi cimport COMPILED, c_get, c_set, c_value
 
 cdef object faults

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _events.py.
+# C types for the compiled twin of events.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED, c_is_global, c_new_instance, c_now

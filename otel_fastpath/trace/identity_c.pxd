@@ -1,4 +1,4 @@
-# C types for the compiled twin of _identity.py.
+# C types for the compiled twin of identity.py.
 from otel_fastpath.compiled.capi cimport COMPILED, c_span_context
 
 cdef object SpanContext

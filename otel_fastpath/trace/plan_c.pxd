@@ -1,4 +1,4 @@
-# C types for the compiled twin of _plan.py.
+# C types for the compiled twin of plan.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED, c_getpid

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _propagation.py.
+# C types for the compiled twin of propagation.py.
 from otel_fastpath.compiled.capi cimport COMPILED, c_context_with, c_current, c_new_instance, c_value
 from otel_fastpath.compiled.traceparent cimport c_remote_parent, c_traceparent
 

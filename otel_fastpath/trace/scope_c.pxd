@@ -1,4 +1,4 @@
-# C types for the compiled twin of _scope.py.
+# C types for the compiled twin of scope.py.
 import cython
 from otel_fastpath.compiled.attach cimport c_attach, c_detach
 from otel_fastpath.compiled.capi cimport COMPILED, c_is_global

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _span.py.
+# C types for the compiled twin of span.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED, c_covers, c_is_global, c_now, c_put, c_put_plain

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _start.py.
+# C types for the compiled twin of start.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport (

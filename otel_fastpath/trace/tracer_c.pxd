@@ -1,4 +1,4 @@
-# C types for the compiled twin of _tracer.py.
+# C types for the compiled twin of tracer.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _sql.py.
+# C types for the compiled twin of sql.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED

@@ -1,4 +1,4 @@
-# C types for the compiled twin of _summary.py.
+# C types for the compiled twin of summary.py.
 import cython
 
 from otel_fastpath.compiled.capi cimport COMPILED

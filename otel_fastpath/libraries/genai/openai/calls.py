@@ -220,7 +220,7 @@ class Call:
 
     def _tell(self, error: Any, message: Any) -> None:
         """Tell what came of the call. Each step is taken whatever became of the one before."""
-        seconds = (c_perf_counter() if COMPILED else perf_counter()) - self.started
+        seconds = perf_counter() - self.started
         attributes = self.attributes
         target = self.target
         calls = self._calls
@@ -357,7 +357,7 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
             call.span = context.get(_SPAN_KEY, INVALID_SPAN)
             call.attributes.update(target.start)
         call.is_quiet = not (call._recording or listens)
-        call.started = c_perf_counter() if COMPILED else perf_counter()
+        call.started = perf_counter()
         if outer is None:
             call._token = attach(call.context)
     except BaseException:

@@ -1,8 +1,8 @@
-# C types for the compiled twin of _openai.py.
+# C types for the compiled twin of calls.py.
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.compiled.capi cimport COMPILED, c_context_with, c_get, c_is_global, c_perf_counter, c_set
+from otel_fastpath.compiled.capi cimport COMPILED, c_context_with, c_get, c_is_global, c_set
 from otel_fastpath.libraries.genai.openai.prepared_calls_c cimport Calls, Series, Target
 
 cdef object perf_counter

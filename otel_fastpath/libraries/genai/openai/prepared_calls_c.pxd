@@ -1,4 +1,4 @@
-# C types for the compiled twin of _targets.py.
+# C types for the compiled twin of prepared_calls.py.
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 
 cdef object SpanKind

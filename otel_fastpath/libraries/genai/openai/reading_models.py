@@ -6,7 +6,7 @@ A pydantic model is read in its `__dict__`. It is asked for nothing: not for wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from otel_fastpath.libraries.genai.rule_kinds import (
     CALL,
@@ -24,14 +24,9 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     TRUE,
 )
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
 # What `calls` takes from here; its compiled twin takes it by `cimport`.
 __all__ = ["field", "is_count", "is_text", "read", "read_body"]
 
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 # Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
 _MOST_TOKENS = 1 << 53
 
@@ -40,7 +35,7 @@ def field(holder: Any, name: Any) -> Any:
     """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none."""
     if type(holder) is dict:
         return holder.get(name)
-    own = c_own(holder) if COMPILED else getattr(holder, "__dict__", None)
+    own = getattr(holder, "__dict__", None)
     if own is not None and name in own:
         return own[name]
     return _undeclared(holder, name)
@@ -72,7 +67,7 @@ def read(holder: Any, rules: Any, attributes: Any) -> None:
     if type(holder) is dict:
         own: Any = holder
     else:
-        own = c_own(holder) if COMPILED else getattr(holder, "__dict__", None)
+        own = getattr(holder, "__dict__", None)
         if own is None:
             own = {}
     for name, attribute, kind in rules:
@@ -159,7 +154,7 @@ def is_text(chunk: Any, kind: Any, events: Any) -> Any:
     """
     if kind == NONE:
         return False
-    own = c_own(chunk) if COMPILED else getattr(chunk, "__dict__", None)
+    own = getattr(chunk, "__dict__", None)
     if own is None:
         return False
     if kind == EVENTS:
@@ -171,7 +166,7 @@ def is_text(chunk: Any, kind: Any, events: Any) -> Any:
     if kind == CHAT and own.get("service_tier") is not None:
         return False
     for choice in choices:
-        mine = c_own(choice) if COMPILED else getattr(choice, "__dict__", None)
+        mine = getattr(choice, "__dict__", None)
         if mine is None or mine.get("finish_reason"):
             return False
     return True

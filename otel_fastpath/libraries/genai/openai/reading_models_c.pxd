@@ -1,7 +1,5 @@
-# C types for the compiled twin of _models.py.
+# C types for the compiled twin of reading_models.py.
 import cython
-
-from otel_fastpath.compiled.capi cimport COMPILED, c_own
 
 cdef object _MOST_TOKENS
 cdef int CALL

@@ -6,19 +6,13 @@ Flat: this is what a chunk costs. Nothing that stands around the client's own ca
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from otel_fastpath.libraries.genai.openai.calls import attach
 from otel_fastpath.libraries.genai.openai.reading_models import is_text
 from otel_fastpath.libraries.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.scope import restore
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`.
-globals().setdefault("COMPILED", False)
 
 _PLACE = "a chunk of an OpenAI stream"
 
@@ -62,7 +56,7 @@ class Reading:
         outcome = None
         now = self._last
         try:
-            now = c_perf_counter() if COMPILED else perf_counter()
+            now = perf_counter()
             if self._skips == NONE or not is_text(chunk, self._skips, self._chunks.events):
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips

@@ -1,7 +1,6 @@
-# C types for the compiled twin of _reads.py.
+# C types for the compiled twin of reading_streams.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED, c_perf_counter
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 from otel_fastpath.libraries.genai.openai.calls_c cimport Call
 
