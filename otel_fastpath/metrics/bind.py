@@ -43,20 +43,20 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     Raises:
         TypeError: The instrument has none of the three verbs: an observable one.
     """
-    # What is no mapping is wrong: the instrument's own method says so, at each call.
-    kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
     try:
+        # What is no mapping is wrong: the instrument's own method says so, at each call.
+        kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
         made: BoundInstrument = _bound(hot("metrics.bound"), instrument, kept)
     except TypeError:
         raise
     except Exception as error:
         faults.absorb("bind", error)
-        made = _plainly(instrument, kept)
+        made = _plainly(instrument, attributes)
     return made
 
 
 def _plainly(instrument: Any, attributes: Any) -> Any:
-    """The same from the pure core, where the short way failed; what is among the values is not copied."""
+    """The same from the pure core, where the short way failed; the attributes are not copied."""
     from otel_fastpath.metrics import bound as pure  # noqa: PLC0415  # only where the other way failed
 
     if hasattr(instrument, "add"):
