@@ -155,6 +155,9 @@ PATHS = {
 }
 
 
+MOST_MEGABYTES = 8
+
+
 def _resident():
     """Megabytes that the process occupies."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
@@ -181,17 +184,21 @@ def test_memory_stays_flat(path, amount, caplog):
         work(tracer)
     provider.force_flush()
     caplog.clear()
-    before, resident = _held(), _resident()
-    for number in range(rounds):
-        work(tracer)
-        if number % 1000 == 0:
-            provider.force_flush()
-    provider.force_flush()
-    caplog.clear()
-    after = _held()
-    assert after[0] - before[0] < 100
-    assert after[1] - before[1] < 300
-    assert _resident() - resident < 8
+    # A process that other tests left large takes pages for itself now and then. A leak takes them each time.
+    for is_last in (False, False, True):
+        before, resident = _held(), _resident()
+        for number in range(rounds):
+            work(tracer)
+            if number % 1000 == 0:
+                provider.force_flush()
+        provider.force_flush()
+        caplog.clear()
+        after = _held()
+        assert after[0] - before[0] < 100
+        assert after[1] - before[1] < 300
+        if (grown := _resident() - resident) < MOST_MEGABYTES:
+            break
+        assert not is_last, grown
     provider.shutdown()
 
 
