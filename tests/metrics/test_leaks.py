@@ -42,6 +42,9 @@ def held():
     return len(gc.get_objects()), sys.getallocatedblocks()
 
 
+MOST_MEGABYTES = 8
+
+
 def resident():
     """Megabytes that the process occupies."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
@@ -71,13 +74,17 @@ def test_sets_that_never_come_again_leave_nothing(view, kind, temporality):
 
     churn.number = 0
     churn(2)
-    before, megabytes = held(), resident()
-    churn(6)
-    after = held()
+    # A process that other tests left large takes pages for itself now and then. A leak takes them each time.
+    for is_last in (False, False, True):
+        before, megabytes = held(), resident()
+        churn(6)
+        after = held()
 
-    assert after[0] - before[0] < 100
-    assert after[1] - before[1] < 300
-    assert resident() - megabytes < 8
+        assert after[0] - before[0] < 100
+        assert after[1] - before[1] < 300
+        if (grown := resident() - megabytes) < MOST_MEGABYTES:
+            break
+        assert not is_last, grown
     provider.shutdown()
 
 
