@@ -71,7 +71,7 @@ def _plainly(instrument: Any, attributes: Any) -> Any:
 def _bound(module: Any, instrument: Any, attributes: Any) -> Any:
     for verb, kind in _CLASSES.items():
         if callable(getattr(instrument, verb, None)):
-            return getattr(module, kind)(instrument, None if attributes is None else _copied(attributes))
+            return getattr(module, kind)(instrument, _copied(attributes) if type(attributes) is dict else attributes)
     raise TypeError(f"{type(instrument).__name__} is not a synchronous instrument")
 
 

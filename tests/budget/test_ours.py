@@ -74,7 +74,11 @@ def test_a_hook_that_costs_more_is_found(declaration, tmp_path):
     name = "start_as_current_span[py]"
     arguments = (f"--only={name.replace('[', '[[]')}", "--metrics=bytecodes,calls")
     here = calibration.here(declaration)
-    counted = {each["metric"]: each["value"] for each in check(file, *arguments, status=(4,))}
+    results = check(file, *arguments, status=(4,))
+    if lost := {each["reason"] for each in results if each["value"] is None}:
+        # With the lowest releases not every patch is applied that the benchmarks ask for.
+        pytest.skip(f"not measured: {lost}")
+    counted = {each["metric"]: each["value"] for each in results}
     for metric, value in counted.items():
         here.scenarios[name] = {**counted, metric: value * 0.9}
         calibration.write(copied / declaration.lock.name, [here])
