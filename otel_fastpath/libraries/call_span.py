@@ -25,9 +25,6 @@ from otel_fastpath.trace.scope import attach, attach_upstreams_way, restore
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `libraries.genai.openai.calls` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["_start", "is_suppressed"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

@@ -19,9 +19,6 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from opentelemetry.context import Context
 
-# What `libraries.genai.openai.calls` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["BoundHistogram"]
-
 _PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
 # What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
 _find: Any = None

@@ -21,9 +21,6 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `recording` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["_span_context", "keep", "measured_at"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-# What `recording` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["Cell", "Recorder", "Series"]
-
 
 class Cell:
     """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.

@@ -18,9 +18,6 @@ from otel_fastpath.lazy import DROPPED, FAILED, Lazy
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `span` and `start` take from here; their compiled twins take it by `cimport`.
-__all__ = ["LEAVE", "clean_mapping", "frozen", "made"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 # Types whose values are kept as they are.

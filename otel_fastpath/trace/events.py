@@ -20,9 +20,6 @@ from otel_fastpath.trace.stack_traces import is_standard, snapshot, under
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `span` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["EventState", "EventsState"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

@@ -12,9 +12,6 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `span`, `start` and others take from here; their compiled twins take it by `cimport`.
-__all__ = ["FLAGS", "INVALID", "REPLACED", "Dropped", "Identity"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

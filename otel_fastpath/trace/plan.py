@@ -10,9 +10,6 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `span` and `start` take from here; their compiled twins take it by `cimport`.
-__all__ = ["Plan", "Spans", "enqueue"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

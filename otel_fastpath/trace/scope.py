@@ -25,22 +25,6 @@ from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
-# What `current_span` and `start` take from here; their compiled twins take it by `cimport`.
-__all__ = [
-    "Manner",
-    "Scope",
-    "Switch",
-    "add_frames",
-    "attach",
-    "attach_upstreams_way",
-    "decorate",
-    "detach",
-    "filled",
-    "is_inert",
-    "patching",
-    "restore",
-]
-
 if TYPE_CHECKING:
     from otel_fastpath.compiled.attach import *
     from otel_fastpath.compiled.capi import *

@@ -32,9 +32,6 @@ from otel_fastpath.trace.plan import enqueue
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `start` and others take from here; their compiled twins take it by `cimport`.
-__all__ = ["SpanState"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

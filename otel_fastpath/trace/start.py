@@ -29,9 +29,6 @@ from otel_fastpath.trace.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `tracer` and `metrics.recording` take from here; their compiled twins take it by `cimport`.
-__all__ = ["_outer_span", "start_span"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

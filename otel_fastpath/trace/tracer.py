@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.scope import Manner, Scope, Switch, filled, is_inert, patching
 from otel_fastpath.trace.start import start_span
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`.
-globals().setdefault("COMPILED", False)
 
 _INTERNAL = SpanKind.INTERNAL
 

@@ -1,7 +1,6 @@
 # C types for the compiled twin of tracer.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED
 from otel_fastpath.trace.scope_c cimport Manner, Scope
 
 cdef object faults

@@ -8,15 +8,9 @@ rest of the text is taken to be part of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from otel_fastpath.libraries.db.summary import Summary
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`.
-globals().setdefault("COMPILED", False)
 
 # A longer text is cut here before it is read.
 LONGEST = 8192

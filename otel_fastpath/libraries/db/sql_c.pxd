@@ -1,7 +1,6 @@
 # C types for the compiled twin of sql.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED
 from otel_fastpath.libraries.db.summary_c cimport Summary
 
 cdef int OTHER

@@ -7,13 +7,7 @@ what is not valid SQL has a summary that is of no use. A literal is never part o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# What `sql` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["Summary"]
+from typing import Any
 
 _LONGEST = 255
 # What is known inside one pair of parentheses: an operation was seen; the names of a FROM are expected after commas;

@@ -1,8 +1,6 @@
 # C types for the compiled twin of summary.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED
-
 cdef int _LONGEST
 cdef int OPERATES
 cdef int IN_FROM

@@ -40,9 +40,6 @@ from otel_fastpath.trace.scope import restore
 if TYPE_CHECKING:
     from otel_fastpath.compiled.capi import *
 
-# What `reading_streams` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["Call", "attach"]
-
 # In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
 globals().setdefault("COMPILED", False)
 

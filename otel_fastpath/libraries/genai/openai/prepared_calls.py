@@ -9,9 +9,6 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.patching.cache import Cache
 
-# What `calls` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["Calls", "Series", "Target"]
-
 # How many bytes are kept of the series of one target, the largest of them, and what each takes besides its texts.
 _MOST_SERIES = 1 << 16
 _LARGEST_SERIES = 1 << 12

@@ -24,9 +24,6 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     TRUE,
 )
 
-# What `calls` takes from here; its compiled twin takes it by `cimport`.
-__all__ = ["field", "is_count", "is_text", "read", "read_body"]
-
 # Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
 _MOST_TOKENS = 1 << 53
 
