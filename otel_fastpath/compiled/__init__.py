@@ -41,6 +41,7 @@ TWINS = (
     "metrics.series_c",
     "otlp.encoder_c",
     "trace.attributes_c",
+    "trace.current_context_c",
     "trace.current_span_c",
     "trace.events_c",
     "trace.identity_c",

@@ -28,6 +28,7 @@ SWITCH = "OTEL_FASTPATH_EXTENSION"
 EXTENSIONS = {
     "otel_fastpath.trace.current_span_c": "otel_fastpath/trace/current_span.py",
     "otel_fastpath.trace.attributes_c": "otel_fastpath/trace/attributes.py",
+    "otel_fastpath.trace.current_context_c": "otel_fastpath/trace/current_context.py",
     "otel_fastpath.metrics.bound_c": "otel_fastpath/metrics/bound.py",
     "otel_fastpath.libraries.call_span_c": "otel_fastpath/libraries/call_span.py",
     "otel_fastpath.metrics.points_c": "otel_fastpath/metrics/points.py",
@@ -60,8 +61,12 @@ FLAGS = ["-g0", "-O2"]
 LOOPS = {"otel_fastpath.otlp.encoder_c": ["-O3"], "otel_fastpath.metrics.points_c": ["-O3"]}
 # Annotations are for mypy: as C types they would reject what the pure twin accepts.
 DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+# What is inlined into the modules that import it: the C forms stand in the .pxd alone.
+HELPERS = ("otel_fastpath/compiled/helpers.py", "otel_fastpath/compiled/traceparent.py")
 # An import of one hot module by another.
-_HOT = "|".join(each.removesuffix(".py").replace("/", r"\.") for each in EXTENSIONS.values() if each.endswith(".py"))
+_HOT = "|".join(
+    each.removesuffix(".py").replace("/", r"\.") for each in (*EXTENSIONS.values(), *HELPERS) if each.endswith(".py")
+)
 _HOT_IMPORT = re.compile(rf"^from ({_HOT}) import ", re.MULTILINE)
 _SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".c", ".h"}
 # What a module takes from others when it is compiled.

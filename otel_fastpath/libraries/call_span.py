@@ -7,11 +7,10 @@ ready for each text and connection before the call.
 from __future__ import annotations
 
 from time import perf_counter, time_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry import context as _context_api
 from opentelemetry import trace as _trace_api
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
@@ -19,24 +18,14 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
+from otel_fastpath.trace.current_context import attach, attach_upstreams_way, current, restore
 from otel_fastpath.trace.identity import Dropped
-from otel_fastpath.trace.scope import attach, attach_upstreams_way, restore
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 
 _BEGINNING = "the beginning of a wrapped call"
 _END = "the end of a wrapped call"
 # The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
 _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
-_context_globals = vars(_context_api)
-_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
 
@@ -226,13 +215,11 @@ class Query(Call):
 
 def is_suppressed() -> bool:
     """Whether somebody asked for no telemetry in the current context."""
-    if COMPILED and _context_globals["_RUNTIME_CONTEXT"] is _runtime:
-        # Mostly there is nothing but a span.
-        if not c_has_more(_variable, _SPAN_KEY):
-            return False
-        return bool(c_current(_variable, _SUPPRESS)) or bool(c_current(_variable, _SUPPRESS_PLAIN))
-    current = _context_api.get_current()
-    return bool(current) and bool(current.get(_SUPPRESS) or current.get(_SUPPRESS_PLAIN))
+    context = current()
+    # Mostly there is nothing but a span.
+    if not context or (len(context) == 1 and _SPAN_KEY in context):
+        return False
+    return bool(context.get(_SUPPRESS) or context.get(_SUPPRESS_PLAIN))
 
 
 def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_ns: Any = None) -> Any:

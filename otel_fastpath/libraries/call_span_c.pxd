@@ -2,7 +2,6 @@
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.compiled.capi cimport COMPILED, c_current, c_has_more
 from otel_fastpath.trace.plan_c cimport Spans
 
 cdef object _context_api
@@ -18,9 +17,6 @@ cdef object described
 cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
-cdef dict _context_globals
-cdef object _runtime
-cdef object _variable
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef int _BEFORE_ARGUMENTS
@@ -28,7 +24,6 @@ cdef object _active
 cdef object _new_link
 cdef object _tracer_class
 cdef object _our_start_span
-cdef unsigned int _version
 cdef Spans _spans
 
 cdef class Call:

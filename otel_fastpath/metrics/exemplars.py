@@ -7,7 +7,7 @@ is collected.
 from __future__ import annotations
 
 from random import getrandbits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
@@ -16,16 +16,10 @@ from opentelemetry.trace import NonRecordingSpan
 from opentelemetry.trace.propagation import get_current_span
 from opentelemetry.trace.span import INVALID_SPAN, SpanContext
 
+from otel_fastpath.compiled.helpers import read_clock
 from otel_fastpath.patching import faults
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
-
 _instrument_globals = vars(_sdk_instruments)
-_now = _instrument_globals["time_ns"]
 
 # Where the exemplars of a `Cell` go: to the reservoir's own method, or to one of its buckets.
 _OFFER = 0
@@ -105,9 +99,7 @@ def _span_context(held: Any, context: Any) -> Any:
 
 def measured_at() -> Any:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
-    if COMPILED:
-        return c_now() if c_is_global(_instrument_globals, "time_ns", _now) else _instrument_globals["time_ns"]()
-    return _instrument_globals["time_ns"]()
+    return read_clock(_instrument_globals)
 
 
 def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span_id: Any, trace_id: Any) -> None:
@@ -144,13 +136,9 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
 def _next_place(cell: Any) -> int:
     """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
     state = cell.reservoir_state
-    if COMPILED and c_is_alone(cell.is_reservoir_locked):
+    with cell.reservoir_lock:
         seen = state["_measurements_seen"]
         state["_measurements_seen"] = seen + 1
-    else:
-        with cell.reservoir_lock:
-            seen = state["_measurements_seen"]
-            state["_measurements_seen"] = seen + 1
     if seen < len(cell.buckets):
         return seen  # type: ignore[no-any-return]
     # As `random.randrange(seen + 1)`.

@@ -1,7 +1,6 @@
 # C types for the compiled twin of exemplars.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED, c_is_alone, c_is_global, c_now
 from otel_fastpath.metrics.series_c cimport Cell
 
 cdef object getrandbits
@@ -13,7 +12,6 @@ cdef object NonRecordingSpan
 cdef object SpanContext
 cdef object faults
 cdef dict _instrument_globals
-cdef object _now
 cdef tuple _FIELDS
 cdef object _VALUE
 cdef object _TIME

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import struct
 import sys
 import weakref
 from collections import defaultdict
@@ -72,7 +71,6 @@ _EACH: Final = 4
 _USUAL: Final = 1024
 _LARGEST: Final = 4096
 # Beyond it an int may have no place in a double.
-_EXACT: Final = 1 << 53
 
 
 def _is_upstream(value: Any, *kinds: type) -> bool:
@@ -133,7 +131,7 @@ class Planner:
             # An instance whose dict was asked for once is read by it.
             vars(config._config)
         recorder.is_signed = _SIGNED[type(instrument)]
-        recorder.series = self._hot.make_series()
+        recorder.series = {}
         recorder.homes, recorder.bytes = [], 0
         recorder.filters = ()
         recorder.samples = 0
@@ -226,10 +224,8 @@ class Planner:
         cell.aggregation, cell.state = aggregation, vars(aggregation)
         cell.kind = self._hot.KINDS[_KINDS[type(aggregation)]]
         cell.lock = aggregation._lock
-        cell.is_locked = cell.lock.locked
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
-        cell.bounds = _doubles(cell.boundaries)
         cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
         cell.is_filtered = match._view._attribute_keys is not None
         cell.match = match
@@ -240,10 +236,10 @@ class Planner:
         offers = _offers(aggregation)
         cell.offers = self._exemplars.OFFERS[offers]
         if offers == "offer":
-            cell.buckets = cell.reservoir_lock = cell.is_reservoir_locked = None
+            cell.buckets = cell.reservoir_lock = None
         else:
             cell.buckets = [None] * reservoir._size
-            cell.reservoir_lock, cell.is_reservoir_locked = reservoir._lock, reservoir._lock.locked
+            cell.reservoir_lock = reservoir._lock
         return cell
 
 
@@ -273,13 +269,6 @@ def _are(homes: list[Any], found: list[Any]) -> bool:
 def _size(attributes: dict[str, Any]) -> int:
     """How many bytes the keys and values take."""
     return sum(map(sys.getsizeof, attributes)) + sum(map(sys.getsizeof, attributes.values()))
-
-
-def _doubles(boundaries: Any) -> bytes:
-    """The boundaries as C doubles, where they are no other numbers then."""
-    if all(type(each) is float or (type(each) is int and abs(each) <= _EXACT) for each in boundaries):
-        return struct.pack(f"{len(boundaries)}d", *boundaries)
-    return b""
 
 
 def _offers(aggregation: Any) -> str:

@@ -8,35 +8,21 @@ that are no primitives, numbers that upstream warns about), is left to upstream;
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opentelemetry import context as _context_api
 from opentelemetry.context import get_current
-from opentelemetry.context.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
-from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.metrics.attribute_sets import Known
+from otel_fastpath.compiled.helpers import attribute_key, item
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.reentry import record as record_upstream
 from otel_fastpath.metrics.series import Series
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import span_in
 from otel_fastpath.trace.identity import REPLACED, Identity
 from otel_fastpath.trace.scope import Switch, is_inert, patching
-from otel_fastpath.trace.start import _outer_span
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
-
-# The current context's variable, read directly where the runtime context is upstream's own.
-_is_usual = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_usual else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_usual else None
 _new = object.__new__
 
 # What a `Cell` does with an amount. The last: calls upstream's own method, with a measurement that needs no cleaning.
@@ -51,9 +37,8 @@ _TRACED = 1
 _ALL = 2
 SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 
-# Beyond these, an int has no place in a double; and upstream says what it thinks of those beyond the first.
+# Upstream says what it thinks of what is larger.
 _MOST = 1 << 63
-_EXACT = 1 << 53
 
 _make_recorder: Any = None
 
@@ -64,26 +49,18 @@ def configure(make_recorder: Any) -> None:
     _make_recorder = make_recorder
 
 
-def make_series() -> Any:
-    """Room for what is learnt about an instrument's attribute sets."""
-    return {} if COMPILED else Known()
-
-
 def cells_of(recorder: Any, attributes: Any) -> Any:
     """What the amounts with these attributes are added to, None where that is not known, False where it never will be.
 
-    They are found by what upstream keeps apart: the keys, the values and the types of the values, because True, 1 and
-    1.0 are equal. The dict itself may be changed later.
+    They are found by what upstream keeps apart: the keys, the values and the types of the values. The dict itself may
+    be changed later.
     """
-    if attributes is not None and type(attributes) is not dict:
+    if not attributes:
+        return False if attributes is not None and type(attributes) is not dict else recorder.series.get(())
+    if type(attributes) is not dict:
         return False
-    if COMPILED:
-        key = c_attribute_key(attributes) if attributes else ()
-        return False if key is None else recorder.series.get(key)
     try:
-        return recorder.series.find(**attributes) if attributes else recorder.series.find()
-    except LookupError:
-        return None
+        return recorder.series.get(attribute_key(attributes))
     except Exception:
         # A list among the values, for example.
         return False
@@ -91,12 +68,7 @@ def cells_of(recorder: Any, attributes: Any) -> Any:
 
 def remember(recorder: Any, attributes: Any, cells: Any) -> None:
     """From now on this is what amounts with these attributes, which are plain, are added to."""
-    if not COMPILED:
-        recorder.series.learn(attributes, cells)
-        return
-    key = c_attribute_key(attributes)
-    if key is not None:
-        recorder.series[key] = cells
+    recorder.series[attribute_key(attributes)] = cells
 
 
 def recorder_of(instrument: Any) -> Any:
@@ -117,14 +89,10 @@ def _is_open(recorder: Any, amount: Any) -> bool:
         return False
     if recorder.config is not None and not recorder.config["_config"].is_enabled:
         return False
-    if COMPILED:
-        if not c_is_amount(amount, recorder.is_signed):
-            return False
-    elif type(amount) is float or type(amount) is int:
-        # No infinity, nothing that is not a number, and no int that is too large for a double.
-        if not (-_MOST if recorder.is_signed else 0) <= amount < _MOST:
-            return False
-    else:
+    if type(amount) is not int and type(amount) is not float:
+        return False
+    # No infinity, nothing that is not a number, and no int that is too large for a double.
+    if not (-_MOST if recorder.is_signed else 0) <= amount < _MOST:
         return False
     return not recorder.filters or _is_as_planned(recorder.filters)
 
@@ -150,7 +118,7 @@ def bind_record(original: Any, learn: Any) -> Any:
     def record(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
         unknown = None
         try:
-            if not COMPILED or not is_inert(switch):
+            if not is_inert(switch):
                 unknown = _record(self, amount, attributes, context)
                 if unknown is None:
                     return
@@ -171,35 +139,10 @@ def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
     """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
     if inside and is_inside():
         return False
-    if COMPILED:
-        recorder = recorder_of(instrument)
-        if recorder is None or not _is_open(recorder, amount):
-            return False
-        cells = cells_of(recorder, attributes)
-    else:
-        # What these three do, without the calls.
-        try:
-            recorder = instrument._otel_fastpath_recorder
-            if type(instrument) is not recorder.kind or recorder.consumer["_reader_storages"] is not recorder.storages:
-                recorder = _make_recorder(instrument)
-        except AttributeError:
-            recorder = _make_recorder(instrument)
-        if (
-            recorder is None
-            or recorder.is_refused
-            or (recorder.config is not None and not recorder.config["_config"].is_enabled)
-            or (type(amount) is not float and type(amount) is not int)
-            or not (-_MOST if recorder.is_signed else 0) <= amount < _MOST
-            or (recorder.filters and not _is_as_planned(recorder.filters))
-            or (attributes is not None and type(attributes) is not dict)
-        ):
-            return False
-        try:
-            cells = recorder.series.find(**attributes) if attributes else recorder.series.find()
-        except LookupError:
-            return recorder
-        except Exception:
-            return False
+    recorder = recorder_of(instrument)
+    if recorder is None or not _is_open(recorder, amount):
+        return False
+    cells = cells_of(recorder, attributes)
     if cells is None:
         return recorder
     if cells is False:
@@ -239,12 +182,7 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
     span_id = trace_id = None
     sampled = stale = False
     if recorder.samples:
-        if context is None and not COMPILED and _context_api._RUNTIME_CONTEXT is _runtime:
-            held = _variable.get().get(_SPAN_KEY)
-        elif type(context) is Context:
-            held = context.get(_SPAN_KEY)
-        else:
-            held = _outer_span(context)
+        held = span_in(context)
         span = None
         if held is not None and isinstance(held, Identity):
             span = held  # of the type that the compiled core reads without a look-up
@@ -255,8 +193,8 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
             own = span.made_context
             if own is None:
                 own = Identity.get_span_context(span)
-            span_id = c_item(own, 1) if COMPILED else own[1]
-            trace_id = c_item(own, 0) if COMPILED else own[0]
+            span_id = item(own, 1)
+            trace_id = item(own, 0)
         elif held is not None:
             found = _span_context(held, context)
             if found is not None:
@@ -292,15 +230,9 @@ def _add(cell: Any, amount: Any) -> int:
     index = 0
     made = None
     if cell.kind == _HISTOGRAM:
-        if COMPILED and cell.bounds and (type(amount) is float or amount < _EXACT):
-            index = c_bisect(cell.bounds, amount)
-        else:
-            index = bisect_left(cell.boundaries, amount)
+        index = bisect_left(cell.boundaries, amount)
         if state["_value"] is None:
             made = [0] * (len(cell.boundaries) + 1)
-    if COMPILED and cell.home is None and c_is_alone(cell.is_locked):
-        _put(cell, amount, index, made)
-        return index
     with cell.lock:
         value = state["_value"]
         if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
@@ -324,29 +256,6 @@ def _add(cell: Any, amount: Any) -> int:
                     state["_max"] = amount
             value[index] += 1
     return _add(cell, amount) if index < -1 else index
-
-
-def _put(cell: Any, amount: Any, index: Any, made: Any) -> None:
-    """The same without the lock, which is free, and which nobody can take meanwhile."""
-    state = cell.state
-    value = state["_value"]
-    if cell.kind == _SUM:
-        state["_value"] = (0 if value is None else value) + amount
-        return
-    if cell.kind == _LAST:
-        state["_value"] = amount
-        return
-    if value is None:
-        value = state["_value"] = made
-    counts = value
-    state["_sum"] += amount
-    if cell.keeps_extremes:
-        # min() and max() would be calls.
-        if amount < state["_min"]:  # noqa: PLR1730
-            state["_min"] = amount
-        if amount > state["_max"]:  # noqa: PLR1730
-            state["_max"] = amount
-    counts[index] += 1
 
 
 def _add_apart(

@@ -1,34 +1,19 @@
 # C types for the compiled twin of recording.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport (
-    COMPILED,
-    c_attribute_key,
-    c_bisect,
-    c_is_alone,
-    c_is_amount,
-    c_item,
-)
 from otel_fastpath.trace.identity_c cimport Identity
 from otel_fastpath.metrics.series_c cimport Cell, Recorder, Series
 
-cdef object _context_api
-cdef object _runtime
-cdef object _variable
 cdef object bisect_left
-cdef object Context
 cdef object get_current
 cdef object Measurement
-cdef object _SPAN_KEY
 cdef object faults
-cdef object Known
 cdef object hold_locks
 cdef dict inside
 cdef object is_inside
 cdef object record_upstream
 cdef object _new
 cdef object _MOST
-cdef object _EXACT
 cdef object _make_recorder
 
 cdef int _SUM
@@ -62,11 +47,8 @@ cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
-@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
+@cython.locals(made=list, state=dict, value=object, index=Py_ssize_t)
 cdef Py_ssize_t _add(Cell cell, object amount) except -2
-
-@cython.locals(counts=list, state=dict)
-cdef _put(Cell cell, object amount, Py_ssize_t index, list made)
 
 @cython.locals(index=Py_ssize_t)
 cdef bint _add_apart(

@@ -11,11 +11,11 @@ class Cell:
     Attributes:
         aggregation: Upstream's; `state` is its attributes.
         kind: One of `recording.KINDS`.
-        lock: The aggregation's; `is_locked` is its method.
-        boundaries: Those of a histogram; `bounds` has them as C doubles, and is empty where they are none.
+        lock: The aggregation's.
+        boundaries: Those of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `recording.OFFERS`.
-        reservoir_lock: The reservoir's; `is_reservoir_locked` is its method.
+        reservoir_lock: The reservoir's.
         buckets: The reservoir's buckets of ours, or None where there is none yet.
         attributes: What the aggregation's points have.
         is_filtered: Whether the view takes attributes away.
@@ -29,13 +29,10 @@ class Cell:
         "aggregation",
         "attributes",
         "boundaries",
-        "bounds",
         "buckets",
         "home",
         "is_filtered",
-        "is_locked",
         "is_plain",
-        "is_reservoir_locked",
         "keeps_extremes",
         "kind",
         "lock",
@@ -62,7 +59,7 @@ class Recorder:
         homes: For each view a list of one: what upstream's match had its aggregations in when `series` was learnt, or
             None where it has forgotten them since. Every cell of the view has this list, so that none keeps alive what
             upstream let go of.
-        series: What was learnt: `Known`, or in the compiled core a dict of keys and their cells.
+        series: What was learnt: the cells of each attribute set, by its `attribute_key`.
         bytes: What the attribute sets in `series` take, roughly.
         learn: Makes the cells of attributes that upstream recorded.
         is_refused: Whether upstream must record everything.

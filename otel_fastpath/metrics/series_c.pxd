@@ -3,13 +3,10 @@ cdef class Cell:
     cdef public object aggregation
     cdef public object attributes
     cdef public tuple boundaries
-    cdef public bytes bounds
     cdef public list buckets
     cdef public list home
     cdef public bint is_filtered
-    cdef public object is_locked
     cdef public bint is_plain
-    cdef public object is_reservoir_locked
     cdef public bint keeps_extremes
     cdef public int kind
     cdef public object lock

@@ -9,29 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sys import maxsize
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry.attributes import BoundedAttributes
 
+from otel_fastpath.compiled.helpers import plain_copy
 from otel_fastpath.lazy import DROPPED, FAILED, Lazy
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 # Types whose values are kept as they are.
 PLAIN = frozenset({str, int, float, bool})
-_NO_TEXT = PLAIN - {str}
 # Returned in the place of a value or mapping that only upstream's own code can clean.
 LEAVE = object()
 
 
 def frozen(key: Any, value: Any, longest: Any, clean: Any) -> Any:
     """The value as it is kept under this key, or `LEAVE`. Sequences of one primitive type are the common case."""
-    if type(value) is str and len(value) <= longest:
+    kind = type(value)
+    if kind is str and len(value) <= longest:
         return value
-    if type(value) is list or type(value) is tuple:
+    if kind is int or kind is bool or kind is float:
+        return value
+    if kind is list or kind is tuple:
         if not value:
             return ()
         kind = type(value[0])
@@ -93,37 +91,17 @@ def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
         except Exception:
             # There are proxies of what is no mapping.
             return LEAVE
-    if COMPILED:
-        if c_is_plain(attributes, longest):
-            return c_copy(attributes)
-    elif longest == maxsize and "" not in attributes:
-        # What is all plain, as nearly everything is, in as few steps as possible.
-        text, types = str, PLAIN
-        for key, value in attributes.items():
-            if type(key) is not text or (type(value) is not text and type(value) not in types):
-                break
-        else:
-            return attributes.copy()
-    if "" in attributes:
-        return LEAVE
-    plain = True
-    as_is = PLAIN if longest == maxsize else _NO_TEXT
-    for key in attributes:
-        if type(key) is not str:
-            return LEAVE
-        value = attributes[key]
-        if type(value) not in as_is:
-            if type(value) is not str:
-                plain = False
-            elif len(value) > longest:
-                return LEAVE
-    if plain:
-        return attributes.copy()
+    kept = plain_copy(attributes, longest)
+    if kept is not None:
+        return kept
     if len(attributes) > room:
         return LEAVE
+    for key in attributes:
+        if type(key) is not str or not key:
+            return LEAVE
     kept = {}
     for key, value in attributes.items():
-        cleaned = value if type(value) in PLAIN else frozen(key, value, longest, clean)
+        cleaned = frozen(key, value, longest, clean)
         if cleaned is LEAVE:
             return LEAVE
         kept[key] = cleaned

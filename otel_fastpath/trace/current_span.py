@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opentelemetry import context as _context_api
 from opentelemetry import trace as _trace_api
-from opentelemetry.context.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.trace import SpanKind
-from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.scope import (
-    Manner,
-    Scope,
-    Switch,
-    add_frames,
-    attach,
-    decorate,
-    detach,
-    filled,
-    is_inert,
-    patching,
-)
+from otel_fastpath.trace.current_context import attach, detach, span_in
+from otel_fastpath.trace.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
-
-_context_globals = vars(_context_api)
 _trace_globals = vars(_trace_api)
-# The current context's variable, read directly where the runtime context is upstream's own.
-_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 _INTERNAL = SpanKind.INTERNAL
-_OF_NO_SPAN = Context({_SPAN_KEY: INVALID_SPAN})
 # What `NoOpTracer.start_as_current_span` takes, and does not look at unless something is raised.
 _WITHOUT_EFFECT = frozenset(
     {
@@ -139,23 +113,16 @@ class ProxyScope:
 
     def _enter_no_op(self) -> Any:
         """What `NoOpTracer` does with no recording span around and no provider set, or None."""
-        provider = c_value(_trace_globals, "_TRACER_PROVIDER") if COMPILED else _trace_api._TRACER_PROVIDER
+        provider = _trace_globals["_TRACER_PROVIDER"]
         if (
             provider is not None
             or len(self._args) != 1
             or (self._kwargs and not self._kwargs.keys() <= _WITHOUT_EFFECT)
         ):
             return None
-        runtime = c_value(_context_globals, "_RUNTIME_CONTEXT") if COMPILED else _context_api._RUNTIME_CONTEXT
-        real = self._tracer._real_tracer
-        if runtime is not _runtime or real is not None:
+        if self._tracer._real_tracer is not None:
             return None
-        current = c_get(_variable) if COMPILED else _variable.get()
-        if not current:
-            # Nothing can be changed in a context: one for all.
-            self._token = c_set(_variable, _OF_NO_SPAN) if COMPILED else _variable.set(_OF_NO_SPAN)
-            return INVALID_SPAN
-        span = current.get(_SPAN_KEY)
+        span = span_in(None)
         if span is None:
             span = INVALID_SPAN
         elif type(span) is not NonRecordingSpan:

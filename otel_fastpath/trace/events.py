@@ -7,34 +7,21 @@ from __future__ import annotations
 
 import traceback
 from sys import maxsize, version_info
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
 
+from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.identity import Identity
 from otel_fastpath.trace.stack_traces import is_standard, snapshot, under
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
-
 _LEN_IS_A_CALL = version_info < (3, 11)
 _sdk_globals = vars(_sdk_trace)
-_now = _sdk_trace.time_ns
 _stock_add_event: Any = _StockSpan.add_event
 _stock_record_exception: Any = _StockSpan.record_exception
-
-
-def _time() -> Any:
-    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
-    if COMPILED and c_is_global(_sdk_globals, "time_ns", _now):
-        return c_now()
-    return _sdk_trace.time_ns()
 
 
 class EventState:
@@ -76,9 +63,9 @@ class EventsState(Identity):
     def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
         """Add an event with these attributes, unless a limit or the end of the span stands against it."""
         plan = self.plan
-        event = c_new_instance(plan.event_class) if COMPILED else EventState.__new__(plan.event_class)
+        event = new_instance(plan.event_class)
         event._name = name
-        event._timestamp = _time() if timestamp is None else timestamp
+        event._timestamp = read_clock(_sdk_globals) if timestamp is None else timestamp
         event.attribute_store = kept
         event.bounded_attributes = None
         event.limits = plan.limits
@@ -88,7 +75,7 @@ class EventsState(Identity):
         room = len(events) < plan.max_events and len(kept) <= plan.max_event_attributes
         if room and self._end_time is None and self.bounded_events is None:
             events.append(event)
-            if not COMPILED and _LEN_IS_A_CALL:
+            if _LEN_IS_A_CALL:
                 try:
                     if len(events) > plan.max_events:
                         self.drop_surplus()

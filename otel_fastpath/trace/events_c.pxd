@@ -1,20 +1,17 @@
 # C types for the compiled twin of events.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED, c_is_global, c_new_instance, c_now
 from otel_fastpath.trace.identity_c cimport Identity
 from otel_fastpath.trace.plan_c cimport Plan
 
 cdef object _sdk_trace
-cdef object _now
 cdef dict _sdk_globals
 cdef object _stock_add_event
 cdef object _stock_record_exception
 cdef object faults
+cdef bint _LEN_IS_A_CALL
 cdef object snapshot
 cdef Py_ssize_t maxsize
-
-cdef _time()
 
 cdef class EventState:
     cdef public object _name

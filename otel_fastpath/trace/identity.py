@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from random import getrandbits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry.trace.span import SpanContext, TraceFlags
 
 from otel_fastpath.patching import faults
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 
 _tuple_new = tuple.__new__
 _128_BITS = (1 << 128) - 1
@@ -47,12 +41,9 @@ class Identity:
                 if trace_id is None:
                     trace_id = span_id & _128_BITS or _drawn_again(128)
                     span_id = span_id >> 128 or _drawn_again(64)
-                if COMPILED:
-                    context = c_span_context(SpanContext, trace_id, span_id, FLAGS[self.trace_flags], self.trace_state)
-                else:
-                    context = _tuple_new(
-                        SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
-                    )
+                context = _tuple_new(
+                    SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
+                )
             except Exception as error:
                 faults.report("Span.get_span_context", error)
                 context = self._made_plainly()
@@ -98,12 +89,6 @@ class Identity:
         except Exception as error:
             faults.report("Span.get_span_context", error)
             return self._made_plainly()[1]
-
-
-if not COMPILED:
-    # Made by a call of the class: the constructors of upstream's, which `span_classes` adds, set what is not of these.
-    Identity.__new__ = object.__new__  # type: ignore[method-assign]
-    Identity.__init__ = object.__init__  # type: ignore[method-assign]
 
 
 class Dropped(Identity):

@@ -1,8 +1,8 @@
 # C types for the compiled twin of identity.py.
-from otel_fastpath.compiled.capi cimport COMPILED, c_span_context
 
 cdef object SpanContext
 cdef object getrandbits
+cdef object _tuple_new
 cdef object _128_BITS
 cdef object faults
 cdef tuple FLAGS

@@ -68,7 +68,6 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
     hot, plans = compiled.hot("trace.span", implementation), compiled.hot("trace.plan", implementation)
     starting = compiled.hot("trace.start", implementation)
     span_class = span_classes.make_span_class(hot.SpanState)
-    compiled.hot("trace.propagation", implementation).OWN_SPANS.add(span_class)
     planner = planning.Planner(
         plans.Plan,
         plans.Batch,

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from os import getpid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from otel_fastpath.compiled.helpers import process_id
 from otel_fastpath.patching import faults
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 
 
 class Plan:
@@ -97,11 +91,7 @@ class Batch:
 def enqueue(batch: Any, span: Any) -> None:
     """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
     length = len(batch.queue) + 1
-    if COMPILED:
-        in_the_way = batch.pid != c_getpid() or batch.state["_shutdown"]
-    else:
-        in_the_way = batch.pid != getpid() or batch.state["_shutdown"]
-    if in_the_way or length > batch.max_queue:
+    if length > batch.max_queue or batch.pid != process_id() or batch.state["_shutdown"]:
         batch.processor.emit(span)
         batch.pid = batch.processor._pid
         return

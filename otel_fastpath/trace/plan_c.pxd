@@ -1,10 +1,8 @@
 # C types for the compiled twin of plan.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED, c_getpid
 
 cdef object faults
-cdef object getpid
 
 cdef class Batch
 
@@ -60,5 +58,5 @@ cdef class Batch:
     cdef public Py_ssize_t room
     cdef public dict state
 
-@cython.locals(length=Py_ssize_t, in_the_way=cython.bint)
+@cython.locals(length=Py_ssize_t)
 cdef enqueue(Batch batch, object span)

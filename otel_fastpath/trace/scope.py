@@ -10,102 +10,23 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry import context as _context_api
-from opentelemetry.context.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import NonRecordingSpan, Span
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.trace.current_context import attach, attach_upstreams_way, detach
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.attach import *
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of the .pxd, which also defines the c_ functions: the C API for what is
-# a chain of calls in Python.
-globals().setdefault("COMPILED", False)
-# The current context's variable, used directly where the runtime context is upstream's own: two Python calls fewer.
-_context_globals = vars(_context_api)
-_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
 # Upstream's own, so that stack traces show the same frames.
 _stock_decorate = ContextDecorator.__call__
 _stock_decorate_async = _AgnosticContextManager.__call__
-_RESTORING = "restoring the context"
 # Where `otel_fastpath.patching.swap` finds the switch of a compiled function.
 SWITCH = "_otel_fastpath_switch"
-
-
-def attach(span: Any) -> Any:
-    """Make the span current; returns the token for `detach`, in a tuple where it is not of `_variable`."""
-    try:
-        if COMPILED:
-            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-                return c_attach(_variable, Context, _SPAN_KEY, span)
-        elif _context_api._RUNTIME_CONTEXT is _runtime:
-            return _variable.set(Context({**_variable.get(), _SPAN_KEY: span}))
-    except Exception as error:
-        faults.absorb("making a span current", error)
-    return attach_upstreams_way(span)
-
-
-def attach_upstreams_way(span: Any) -> Any:
-    """The same by the API."""
-    return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
-
-
-def detach(token: Any) -> None:
-    """Undo what `attach` did, as upstream's `detach` does."""
-    try:
-        if type(token) is not tuple:
-            if COMPILED:
-                c_detach(_variable, token)
-            else:
-                _variable.reset(token)
-            return
-    except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
-        pass
-    try:
-        if type(token) is tuple:
-            _context_api._RUNTIME_CONTEXT.detach(token[0])
-        else:
-            _runtime.detach(token)
-    except Exception:
-        _context_api.logger.exception("Failed to detach context")
-
-
-def restore(token: Any) -> None:
-    """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
-
-    A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
-    nothing to undo.
-    """
-    try:
-        if type(token) is tuple:
-            _context_api._RUNTIME_CONTEXT.detach(token[0])
-        elif COMPILED:
-            c_detach(_variable, token)
-        else:
-            _variable.reset(token)
-    except ValueError:
-        pass
-    except Exception as error:
-        faults.report(_RESTORING, error)
-        guarded(_RESTORING, _restore_upstreams_way, token)
-
-
-def _restore_upstreams_way(token: Any) -> None:
-    """The same by the runtime context's own method."""
-    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
 
 
 def decorate(scope: Any, func: Any) -> Any:
@@ -119,7 +40,7 @@ def decorate(scope: Any, func: Any) -> Any:
 
 
 class Switch:
-    """What makes a compiled function inert: its code cannot be exchanged (see `otel_fastpath.patching.swap`).
+    """What makes a function inert whose code cannot be exchanged (see `otel_fastpath.patching.swap`).
 
     Attributes:
         inert: Whether the function hands every call on to the original.
@@ -138,8 +59,7 @@ def is_inert(switch: Any) -> Any:
 def patching(original: Any, function: Any, switch: Any) -> Any:
     """The function, looking like the original that it replaces, with its switch."""
     function = wraps(original)(function)
-    if COMPILED:
-        function.__dict__[SWITCH] = switch
+    function.__dict__[SWITCH] = switch
     return function
 
 

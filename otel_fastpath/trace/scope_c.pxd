@@ -1,26 +1,14 @@
 # C types for the compiled twin of scope.py.
 import cython
-from otel_fastpath.compiled.attach cimport c_attach, c_detach
-from otel_fastpath.compiled.capi cimport COMPILED, c_is_global
-
 cdef object _context_api
-cdef object Context
 cdef object NonRecordingSpan
-cdef object _SPAN_KEY
 cdef object wraps
 cdef str SWITCH
 cdef object Span
 cdef object Status
 cdef object StatusCode
-cdef object _runtime
-cdef dict _context_globals
-cdef object _variable
 cdef object faults
 
-cdef attach(object span)
-cdef attach_upstreams_way(object span)
-cdef detach(object token)
-cpdef restore(object token)
 cdef decorate(object scope, object func)
 
 cdef class Switch:

@@ -14,26 +14,20 @@ warm. 3.10 switches there, too, and at any jump that is taken: it looks afterwar
 
 from __future__ import annotations
 
-from os import getpid
-from sys import maxsize, version_info
-from typing import TYPE_CHECKING, Any
+from sys import version_info
+from typing import Any
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.compiled.helpers import read_clock
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, frozen, made
 from otel_fastpath.trace.events import EventsState
 from otel_fastpath.trace.identity import REPLACED
 from otel_fastpath.trace.plan import enqueue
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
 
 _LEN_IS_A_CALL = version_info < (3, 11)
 # How far the end of a span has come, each said before what can fail.
@@ -44,7 +38,6 @@ _ANNOUNCED = 2
 _QUEUEING = 3
 _SENT = 4
 _sdk_globals = vars(_sdk_trace)
-_now = _sdk_trace.time_ns
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
 _stock_set_attribute: Any = _StockSpan.set_attribute
@@ -85,30 +78,19 @@ class SpanState(EventsState):
     def set_attribute(self, key: Any, value: Any) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
         try:
-            if COMPILED and type(key) is str and self.bounded_attributes is None and self._end_time is None:
-                plan = self.plan
-                if c_put_plain(self.attribute_store, key, value, plan.max_value, plan.max_attributes):
-                    return
             if type(key) is str and key and self.bounded_attributes is None:
                 plan = self.plan
                 kept = value if type(value) in plan.as_is else self._cleaned(key, value)
-                if COMPILED:
-                    if (
-                        kept is not LEAVE
-                        and self._end_time is None
-                        and c_put(self.attribute_store, key, kept, plan.max_attributes)
-                    ):
-                        return
-                elif kept is not LEAVE:
-                    room = len(self.attribute_store) < plan.max_attributes
+                if kept is not LEAVE:
+                    size = len(self.attribute_store)
                     store = self.attribute_store
-                    if key in store:
+                    if size > 1 and key in store:
                         if self._end_time is None:
                             # An overwritten attribute moves to the end.
                             del store[key]
                             store[key] = kept
                             return
-                    elif room and self._end_time is None:
+                    elif size < plan.max_attributes and self._end_time is None:
                         store[key] = kept
                         if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
                             self.drop_surplus()
@@ -144,49 +126,8 @@ class SpanState(EventsState):
                 kept = clean_mapping(
                     attributes, plan.max_value, plan.clean, plan.max_attributes - len(self.attribute_store)
                 )
-                store = self.attribute_store
-                if kept is LEAVE:
-                    pass
-                elif COMPILED:
-                    room = len(store) + len(kept) <= plan.max_attributes
-                    if room and self.bounded_attributes is None and self._end_time is None:
-                        # Nothing of this is interrupted by other threads.
-                        if c_covers(kept, store):
-                            self.attribute_store = kept
-                        else:
-                            for key, value in kept.items():
-                                c_put(store, key, value, maxsize)
-                        return
-                else:
-                    present, given = store.keys(), kept.keys()
-                    # The order of what is all overwritten does not matter. A comparison is no call.
-                    if (
-                        len(kept) <= plan.max_attributes
-                        and present <= given
-                        and store is self.attribute_store
-                        and self.bounded_attributes is None
-                        and self._end_time is None
-                    ):
-                        self.attribute_store = kept
-                        return
-                    at_once = present.isdisjoint(given)
-                    most = plan.max_attributes - len(kept)
-                    # Other threads may have filled it: between looking for room and taking it nothing is called.
-                    if len(store) <= most and store is self.attribute_store and self._end_time is None:
-                        if at_once:
-                            store.update(kept)
-                            kept = {}
-                        for key, value in kept.items():
-                            store = self.attribute_store
-                            # An overwritten attribute moves to the end.
-                            if key in store and self._end_time is None:
-                                del store[key]
-                                store[key] = value
-                            elif self._end_time is None:
-                                store[key] = value
-                        if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
-                            self.drop_surplus()
-                        return
+                if kept is not LEAVE and self._put_all(kept):
+                    return
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
         try:
@@ -195,6 +136,27 @@ class SpanState(EventsState):
         except Exception as error:
             faults.absorb("Span.set_attributes", error)
         _stock_set_attributes(self, attributes)
+
+    def _put_all(self, kept: Any) -> Any:
+        """Set attributes that are as they are kept; False where there may be no room for all of them."""
+        most = self.plan.max_attributes
+        if len(self.attribute_store) > most - len(kept) or self.bounded_attributes is not None:
+            return False
+        # The order of what is all overwritten does not matter.
+        if self.attribute_store.keys() <= kept.keys() and self._end_time is None:
+            self.attribute_store = kept
+            return True
+        for key, value in kept.items():
+            store = self.attribute_store
+            if self._end_time is None:
+                if key in store:
+                    # An overwritten attribute moves to the end.
+                    del store[key]
+                store[key] = value
+        if len(self.attribute_store) > most:
+            # Other threads have filled it meanwhile.
+            self.drop_surplus()
+        return True
 
     def update_name(self, name: Any) -> None:
         """Rename the span, as `opentelemetry.sdk.trace.Span.update_name` does."""
@@ -236,10 +198,7 @@ class SpanState(EventsState):
         now = end_time
         try:
             if now is None:
-                if COMPILED:
-                    now = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
-                else:
-                    now = _sdk_trace.time_ns()
+                now = read_clock(_sdk_globals)
             if (
                 self.bounded_attributes is None
                 and self.lock is None
@@ -274,11 +233,7 @@ class SpanState(EventsState):
                 done = _QUEUEING
                 batch = plan.first_batch
                 while batch is not None:
-                    # What `enqueue` does, without the call.
-                    if COMPILED or len(batch.queue) >= batch.room or batch.pid != getpid() or batch.state["_shutdown"]:
-                        enqueue(batch, self)
-                    else:
-                        batch.append(self)
+                    enqueue(batch, self)
                     batch = batch.after
             else:
                 done = _SENT

@@ -1,12 +1,10 @@
 # C types for the compiled twin of span.py.
 import cython
 
-from otel_fastpath.compiled.capi cimport COMPILED, c_covers, c_is_global, c_now, c_put, c_put_plain
 from otel_fastpath.trace.events_c cimport EventsState
 from otel_fastpath.trace.plan_c cimport Batch, Plan
 
 cdef object _sdk_trace
-cdef object _now
 cdef dict _sdk_globals
 cdef object Status
 cdef object StatusCode
@@ -19,7 +17,7 @@ cdef object _stock_update_name
 cdef object _stock_set_status
 cdef object faults
 cdef object _stock_end
-cdef Py_ssize_t maxsize
+cdef bint _LEN_IS_A_CALL
 cdef int _BEGUN
 cdef int _ENDED
 cdef int _MEASURED
@@ -45,6 +43,7 @@ cdef class SpanState(EventsState):
     @cython.locals(plan=Plan)
     cdef _cleaned(self, object key, object value)
     cdef _make_room(self)
+    cdef bint _put_all(self, dict kept) except -1
     @cython.locals(batch=Batch, done=cython.int, plan=Plan, flags=cython.int)
     cpdef end(self, object end_time=*)
 

@@ -6,42 +6,25 @@ allows to leave out was worked out before, as its `Plan`.
 
 from __future__ import annotations
 
-import contextvars
 from random import getrandbits
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opentelemetry import context as _context_api
-from opentelemetry.context.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace.sampling import Decision, SamplingResult
 from opentelemetry.trace import NonRecordingSpan, SpanKind
-from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
+from opentelemetry.trace.propagation import get_current_span
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
+from otel_fastpath.trace.current_context import span_in
 from otel_fastpath.trace.identity import FLAGS, INVALID, Identity
 from otel_fastpath.trace.plan import Spans
 from otel_fastpath.trace.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
-
-# The current context's variable, read directly where the runtime context is upstream's own.
-_context_globals = vars(_context_api)
-_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
-# The context of who has made none current.
-_OUTERMOST = contextvars.Context().run(_variable.get) if _is_plain else None
 _sdk_globals = vars(_sdk_trace)
-_now = _sdk_trace.time_ns
-_get: Any = dict.get
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
@@ -49,6 +32,7 @@ _CONSUMER = SpanKind.CONSUMER
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
 # A root's two ids are drawn at once. Zero is invalid; the generator itself knows what to do then.
 _BOTH_IDS = 192
+_64_BITS = (1 << 64) - 1
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
 # What `start_span` returns for a span that would be dropped whatever it is, to who has no use for it.
@@ -63,172 +47,101 @@ def configure(make_plan: Any) -> None:
     _make_plan = make_plan
 
 
-def start_span(
-    tracer: Any,
-    name: Any,
-    context: Any,
-    kind: Any,
-    attributes: Any,
-    links: Any,
-    start: Any,
-    records: Any,
-    sets: Any,
-    gives_up: Any = False,
-) -> Any:
+def start_span(given: Any, gives_up: Any = False) -> Any:
     """Start a span as upstream's `Tracer.start_span` does; None where that must.
 
-    Who gives up has no use for a span that is dropped, and gets `_GIVEN_UP` for it. One flat function, longer than all
-    others: in the pure core each call of another would be 500 instructions more, 2 % of a span.
+    Args:
+        given: The tracer, and the arguments of its method in order.
+        gives_up: Whether there is no use for a span that is dropped: `_GIVEN_UP` is given for it.
     """
-    if COMPILED:
-        plan = _plan_of(tracer)
+    tracer, _, context, _, attributes, _, _, _, _ = given
+    try:
+        plan = tracer._otel_fastpath_plan
+    except AttributeError:
+        plan = None
+    # What delegates to a tracer has found that tracer's plan.
+    if plan is None or plan.tracer_class is not type(tracer):
+        plan = _make_plan(tracer)
         if plan is None:
             return None
-        outer = _outer_span(context)
-        is_on = _is_on(plan, tracer)
-    else:
-        # The same, without the calls.
-        try:
-            plan = tracer._otel_fastpath_plan
-        except AttributeError:
-            plan = None
-        # What delegates to a tracer has found that tracer's plan.
-        if plan is None or plan.tracer_class is not type(tracer):
-            plan = _make_plan(tracer)
-            if plan is None:
-                return None
-        if context is None and _context_api._RUNTIME_CONTEXT is _runtime:
-            current = _variable.get()
-            outer = None if current is _OUTERMOST else _get(current, _SPAN_KEY)
-        else:
-            outer = _outer_span(context)
-        is_on = _is_on(plan, tracer) if plan.switch is None else plan.switch["is_enabled"]
-    parent = trace_id = own = metrics = None
+    outer = span_in(context)
+    above = outer if isinstance(outer, Identity) else None  # read without look-ups
     if outer is None:
-        flags, rule, state = plan.random_flag, plan.root, DEFAULT_TRACE_STATE
+        parent = trace_id = None
+        flags, state, rule = plan.random_flag, DEFAULT_TRACE_STATE, plan.root
+    elif gives_up and not plan.asks and _is_dropped_below(plan, outer):
+        return _GIVEN_UP
+    elif above is not None and above.trace_flags < INVALID:
+        parent = above.made_context or Identity.get_span_context(above)
+        trace_id, flags, state = item(parent, 0), above.trace_flags & ~1, above.trace_state
+        rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
     else:
-        above: Any = outer if isinstance(outer, Identity) else None  # read without look-ups
-        if above is None or above.trace_flags >= INVALID:
-            if above is None and gives_up and not plan.asks and _is_dropped_below(plan, outer):
-                return _GIVEN_UP
-            found = _foreign_parent(plan, outer)
-            if found is None:
-                return None
-            parent, trace_id, flags, state, rule = found
-        else:
-            rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
-            if rule == DROP and gives_up and not plan.asks:
-                return _GIVEN_UP
-            parent = above.made_context or Identity.get_span_context(above)
-            trace_id = c_item(parent, 0) if COMPILED else parent[0]
-            state, flags = above.trace_state, above.trace_flags & ~1  # left: whether the trace id is random
-    if not is_on:
+        found = _foreign_parent(plan, outer)
+        if found is None:
+            return None
+        parent, trace_id, flags, state, rule = found
+    if not (tracer._is_enabled() if plan.switch is None else plan.switch["is_enabled"]):
         return NonRecordingSpan(get_current_span(context).get_span_context())
+    is_asked = plan.asks or rule == ASK or (attributes is not None and type(attributes) is not dict)
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
-        span_id = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
+        is_asked = False
+    elif plan.processor_state["_span_processors"] is not plan.processors:
+        plan = _make_plan(tracer)  # processors were added
+        if plan is None:
+            return None
+    own = metrics = None
+    if is_asked:
+        asked = _asked(plan, given, parent, trace_id, flags, state, rule)
+        trace_id, drawn, flags, rule, attributes, state, own, metrics = asked
     else:
-        processors = plan.processor_state["_span_processors"]
-        if processors is not plan.processors:
-            plan = _make_plan(tracer)  # processors were added
-            if plan is None:
-                return None
-        if rule == ASK or plan.asks or (attributes is not None and type(attributes) is not dict):
-            asked = _asked(plan, name, context, kind, attributes, links, parent, trace_id, flags, state, rule)
-            trace_id, span_id, flags, rule, attributes, state, own, metrics = asked
-        else:
-            span_id = (
-                getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
-            )
-            if rule >= RATIO:
-                rule = _by_ratio(plan, rule, span_id if trace_id is None else trace_id)
-            if rule == SAMPLE:
-                flags += 1
+        drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
+        if rule >= RATIO:
+            rule = _by_ratio(plan, rule, drawn if trace_id is None else trace_id)
+        if rule == SAMPLE:
+            flags += 1
+    identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
+    identity.trace, identity.drawn, identity.made_context = trace_id, drawn, own
+    identity.trace_flags, identity.trace_state = flags, state
+    return identity if rule == DROP else _started(identity, plan, given, attributes, parent, metrics)
 
-    if rule == DROP:
-        known = c_new_instance(plan.dropped_class) if COMPILED else plan.dropped_class()
-        known.trace = trace_id
-        known.drawn = span_id
-        known.trace_flags = flags
-        known.trace_state = state
-        known.made_context = own
-        return known
 
-    if not COMPILED:
-        span = plan.span_class()
-        if start is None:
-            start = _sdk_trace.time_ns()
-    else:
-        span = c_new_instance(plan.span_class)
-        if start is None:
-            start = c_now() if c_is_global(_sdk_globals, "time_ns", _now) else _sdk_trace.time_ns()
-    span.trace = trace_id
-    span.drawn = span_id
-    span.trace_flags = flags
-    span.trace_state = state
-    span.made_context = own
-    span._name = name
-    span._parent = parent
-    span._record_exception = records
-    span._set_status_on_exception = sets
+def _started(span: Any, plan: Any, given: Any, attributes: Any, parent: Any, metrics: Any) -> Any:
+    """The span, filled and announced to the processors."""
+    _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served
-    span.plan = plan
-    span._kind = kind
-    span._record_end_metrics = metrics
-    span._resource = plan.resource
-    span._instrumentation_scope = plan.scope
-    span._status = _UNSET
-    span._end_time = None
-    span.bounded_attributes = None
-    span.bounded_events = None
-    span.bounded_links = None
-    span.event_store = None
-    span.lock = None
-    if attributes is None:
+    span.plan, span._kind, span._parent, span._record_end_metrics = plan, kind, parent, metrics
+    span._resource, span._instrumentation_scope, span._status = plan.resource, plan.scope, _UNSET
+    span.bounded_attributes = span.bounded_events = span.bounded_links = None
+    span._end_time = span.event_store = span.lock = None
+    kept = {} if attributes is None else clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
+    if kept is LEAVE or len(kept) > plan.max_attributes:
         span.attribute_store = {}
+        span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))
     else:
-        kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
-        if kept is LEAVE:
-            span.attribute_store = {}
-            span._bound_attributes(made(_proxied(attributes), recording=True))
-        elif len(kept) > plan.max_attributes:
-            span.attribute_store = {}
-            span._bound_attributes(made(kept, recording=True))
-        else:
-            span.attribute_store = kept
+        span.attribute_store = kept
     if links:
         span.bounded_links = span._new_links(links)
-    span._start_time = start
+    span._start_time = read_clock(_sdk_globals) if start is None else start
     if plan.starts:
         plan.processor.on_start(span, parent_context=context)
     return span
 
 
 def _by_ratio(plan: Any, rule: Any, trace_id: Any) -> Any:
-    return SAMPLE if _low_64_bits(trace_id) < plan.bounds[rule - RATIO] else DROP
+    return SAMPLE if trace_id & _64_BITS < plan.bounds[rule - RATIO] else DROP
 
 
-def _asked(
-    plan: Any,
-    name: Any,
-    context: Any,
-    kind: Any,
-    attributes: Any,
-    links: Any,
-    parent: Any,
-    trace_id: Any,
-    flags: Any,
-    state: Any,
-    rule: Any,
-) -> Any:
+def _asked(plan: Any, given: Any, parent: Any, trace_id: Any, flags: Any, state: Any, rule: Any) -> Any:
     """Ask a sampler or a generator of the user's own, or for attributes that upstream may refuse.
 
     Returns:
         The ids, the flags, the rule, the attributes, the trace state, the span context where the ids are the user's,
         and what is to be called when the span ends.
     """
+    _, name, context, kind, attributes, links, _, _, _ = given
     if trace_id is None:
         if plan.random_ids:
             trace_id = getrandbits(128) or plan.generator.generate_trace_id()
@@ -264,49 +177,30 @@ class KeptSpans(Spans):
 
     def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
         """See `Spans`."""
-        span = start_span(tracer, name, None, kind, attributes, (), start, True, True, True)  # noqa: FBT003  # as upstream
+        span = start_span((tracer, name, None, kind, attributes, (), start, True, True), gives_up=True)
         return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
 
 def _is_dropped_below(plan: Any, outer: Any) -> bool:
-    """Whether children of a span that is not of this core are dropped; False: not for certain."""
-    if type(outer) is not NonRecordingSpan:
-        return False
-    found = outer._context
-    if type(found) is not SpanContext or not found[5]:
-        return False
-    if found[2]:
-        return (plan.remote_sampled if found[3] & 1 else plan.remote_not_sampled) == DROP  # type: ignore[no-any-return]
-    return (plan.local_sampled if found[3] & 1 else plan.local_not_sampled) == DROP  # type: ignore[no-any-return]
+    """Whether children of this span are dropped; False: not for certain."""
+    above = outer if isinstance(outer, Identity) else None
+    if above is not None:
+        if above.trace_flags >= INVALID:
+            return False
+        rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+    else:
+        found = outer._context if type(outer) is NonRecordingSpan else None
+        if type(found) is not SpanContext or not found[5]:
+            return False
+        rule = _rule_below(plan, found[2], found[3])
+    return rule == DROP  # type: ignore[no-any-return]
 
 
-def _plan_of(tracer: Any) -> Any:
-    """The tracer's plan; None where upstream must start the span."""
-    try:
-        plan = tracer._otel_fastpath_plan
-    except AttributeError:
-        return _make_plan(tracer)
-    # What delegates to a tracer has found that tracer's plan.
-    return plan if plan.tracer_class is type(tracer) else _make_plan(tracer)
-
-
-def _is_on(plan: Any, tracer: Any) -> Any:
-    """Whether the tracer was not disabled."""
-    if plan.switch is None:
-        return tracer._is_enabled()
-    return plan.switch["is_enabled"]
-
-
-def _outer_span(context: Any) -> Any:
-    """What the context (None: the current one) has as its span, or None."""
-    if COMPILED:
-        if context is None and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-            return c_current(_variable, _SPAN_KEY)
-    elif context is None and _context_api._RUNTIME_CONTEXT is _runtime:
-        return _variable.get().get(_SPAN_KEY)
-    if type(context) is Context:
-        return context.get(_SPAN_KEY)
-    return get_current_span(context)
+def _rule_below(plan: Any, is_remote: Any, flags: Any) -> Any:
+    """The rule for children of a span that is not of this core."""
+    if is_remote:
+        return plan.remote_sampled if flags & 1 else plan.remote_not_sampled
+    return plan.local_sampled if flags & 1 else plan.local_not_sampled
 
 
 def _foreign_parent(plan: Any, outer: Any) -> Any:
@@ -324,11 +218,7 @@ def _foreign_parent(plan: Any, outer: Any) -> Any:
     trace_id, _, remote, flags, state, valid = parent
     if not valid:
         return None, None, plan.random_flag, DEFAULT_TRACE_STATE, plan.root
-    if remote:
-        rule = plan.remote_sampled if flags & 1 else plan.remote_not_sampled
-    else:
-        rule = plan.local_sampled if flags & 1 else plan.local_not_sampled
-    return parent, trace_id, flags & plan.random_flag, state, rule
+    return parent, trace_id, flags & plan.random_flag, state, _rule_below(plan, remote, flags)
 
 
 def _proxied(attributes: Any) -> Any:
@@ -336,7 +226,3 @@ def _proxied(attributes: Any) -> Any:
     if type(attributes) is MappingProxyType:
         return attributes
     return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes).attributes
-
-
-def _low_64_bits(trace_id: Any) -> Any:
-    return c_low_64_bits(trace_id) if COMPILED else trace_id & 0xFFFFFFFFFFFFFFFF

@@ -23,7 +23,7 @@ class TracerScope(Scope):
         start = self._start
         manner: Any = self._manner
         if type(start[0]) is manner.tracer_class and manner.methods["start_span"] is manner.ours:
-            span = start_span(start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7], start[8])
+            span = start_span(start)
             if span is not None:
                 return span
         return manner.instead(*start)
@@ -74,18 +74,15 @@ def bind_start_span(original: Any) -> Any:
         record_exception: Any = True,
         set_status_on_exception: Any = True,
     ) -> Any:
+        given = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
             if not is_inert(switch):
-                span = start_span(
-                    self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
-                )
+                span = start_span(given)
                 if span is not None:
                     return span
         except Exception as error:
             faults.absorb("Tracer.start_span", error)
-        return original(
-            self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
-        )
+        return original(*given)
 
     return patching(original, start, switch)
 

@@ -7,11 +7,8 @@ of content and emits events.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opentelemetry import context as _context_api
-from opentelemetry.context.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan
 from opentelemetry.trace.propagation import _SPAN_KEY
@@ -35,13 +32,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
 from otel_fastpath.metrics.bound import BoundHistogram
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.scope import restore
-
-if TYPE_CHECKING:
-    from otel_fastpath.compiled.capi import *
-
-# In the compiled twin COMPILED is a constant 1 of `compiled/capi.pxd`, which also defines the c_ functions.
-globals().setdefault("COMPILED", False)
+from otel_fastpath.trace.current_context import attach_context, current, restore, with_span
 
 _ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
 _NO_BODY: dict[str, Any] = {}
@@ -49,33 +40,7 @@ _END = "the end of an OpenAI call"
 ABANDONED = "abandoned stream"
 RAW = "X-Stainless-Raw-Response"
 
-_context_globals = vars(_context_api)
 _metrics_globals = vars(_metrics_api)
-_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None
-
-
-def attach(context: Any) -> Any:
-    """Make a context the current one; gives what `restore` takes, or None. Never raises."""
-    try:
-        if COMPILED:
-            if c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-                return c_set(_variable, context)
-        elif _context_api._RUNTIME_CONTEXT is _runtime:
-            return _variable.set(context)
-        return (_context_api.attach(context),)
-    except Exception as fault:
-        # Such as a runtime context that is not upstream's own.
-        faults.report("making a context the current one", fault)
-        return None
-
-
-def _with_span(context: Any, span: Any) -> Any:
-    """That context with this span as the current one."""
-    if COMPILED:
-        return c_context_with(Context, context, _SPAN_KEY, span)
-    return Context({**context, _SPAN_KEY: span} if context else {_SPAN_KEY: span})
 
 
 class Call:
@@ -291,10 +256,7 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
         calls = telemetry.calls
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
         listens = measures or calls.always
-        if COMPILED and c_is_global(_context_globals, "_RUNTIME_CONTEXT", _runtime):
-            context = c_get(_variable)
-        else:
-            context = _context_api.get_current()
+        context = current()
         body = _body(options)
         target = _target(calls, client, options, body)
         outer = context.get(target.nests) if context and target.nests else None
@@ -324,12 +286,8 @@ def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
     model = body.get("model")
     if model is not None and not isinstance(model, str):
         model = None
-    if COMPILED:
-        url = client._base_url
-        key = (options.method, options.url, id(url), type(client), model)
-    else:
-        url = client._base_url
-        key = (options.method, options.url, id(url), type(client), model)
+    url = client._base_url
+    key = (options.method, options.url, id(url), type(client), model)
     found = calls.targets.get(key)
     return calls.telemetry.target(key, url) if found is None else found
 
@@ -349,14 +307,14 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
     try:
         if outer is None:
             call._recording = type(span) is not NonRecordingSpan and span.is_recording()
-            call.context = _with_span(context, span)
+            call.context = with_span(context, span)
         else:
             call.span = context.get(_SPAN_KEY, INVALID_SPAN)
             call.attributes.update(target.start)
         call.is_quiet = not (call._recording or listens)
         call.started = perf_counter()
         if outer is None:
-            call._token = attach(call.context)
+            call._token = attach_context(call.context)
     except BaseException:
         # The host's call is not looked at, and nobody else will end the span.
         call.is_quiet = True

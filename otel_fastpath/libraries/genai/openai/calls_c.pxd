@@ -2,12 +2,9 @@
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.compiled.capi cimport COMPILED, c_context_with, c_get, c_is_global, c_set
 from otel_fastpath.libraries.genai.openai.prepared_calls_c cimport Calls, Series, Target
 
 cdef object perf_counter
-cdef object _context_api
-cdef object Context
 cdef object NonRecordingSpan
 cdef object _SPAN_KEY
 cdef object INVALID_SPAN
@@ -30,13 +27,8 @@ cdef dict _NO_BODY
 cdef object OTHER_ERROR
 cdef object ABANDONED
 cdef object RAW
-cdef dict _context_globals
 cdef dict _metrics_globals
-cdef object _runtime
-cdef object _variable
 
-cpdef attach(object context)
-cdef _with_span(object context, object span)
 
 cdef class Call:
     cdef public Calls _calls

@@ -8,11 +8,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-from otel_fastpath.libraries.genai.openai.calls import attach
 from otel_fastpath.libraries.genai.openai.reading_models import is_text
 from otel_fastpath.libraries.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.scope import restore
+from otel_fastpath.trace.current_context import attach_context, restore
 
 _PLACE = "a chunk of an OpenAI stream"
 
@@ -87,7 +86,7 @@ class Reads(Reading):
         call = self._call
         if call.is_over:
             return next(self._inner)
-        token = attach(call.context)
+        token = attach_context(call.context)
         self.is_reading = True
         try:
             chunk = next(self._inner)
@@ -117,7 +116,7 @@ class AsyncReads(Reading):
         call = self._call
         if call.is_over:
             return await self._inner.__anext__()
-        token = attach(call.context)
+        token = attach_context(call.context)
         self.is_reading = True
         try:
             chunk = await self._inner.__anext__()

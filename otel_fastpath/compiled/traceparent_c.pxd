@@ -1,0 +1,84 @@
+# The C forms of traceparent.py.
+
+cdef extern from *:
+    """
+    /* One more than the value of a lower-case hexadecimal digit; 0 for what is none. */
+    static const unsigned char otel_fastpath_digits[256] = {
+        ['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
+        ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    };
+    /* Read a number of so many digits; 0 where one of them is not written as it must be. */
+    static int otel_fastpath_read(const Py_UCS1 *text, int digits, unsigned long long *number) {
+        *number = 0;
+        for (int i = 0; i < digits; i++) {
+            int digit = otel_fastpath_digits[text[i]];
+            if (!digit) return 0;
+            *number = *number << 4 | (unsigned)(digit - 1);
+        }
+        return 1;
+    }
+    static void otel_fastpath_write(Py_UCS1 *text, int digits, unsigned long long number) {
+        while (digits--) {
+            text[digits] = "0123456789abcdef"[number & 15];
+            number >>= 4;
+        }
+    }
+    static PyObject *otel_fastpath_read_traceparent(PyObject *header) {
+        unsigned long long high, low, span, flags;
+        if (!PyUnicode_IS_ASCII(header) || PyUnicode_GET_LENGTH(header) != 55) Py_RETURN_NONE;
+        const Py_UCS1 *text = PyUnicode_1BYTE_DATA(header);
+        if (text[0] != '0' || text[1] != '0' || text[2] != '-' || text[35] != '-' || text[52] != '-'
+            || !otel_fastpath_read(text + 3, 16, &high) || !otel_fastpath_read(text + 19, 16, &low)
+            || !otel_fastpath_read(text + 36, 16, &span) || !otel_fastpath_read(text + 53, 2, &flags)
+            || !(high || low) || !span) Py_RETURN_NONE;
+        PyObject *upper = PyLong_FromUnsignedLongLong(high), *lower = PyLong_FromUnsignedLongLong(low);
+        PyObject *places = PyLong_FromLong(64), *shifted = NULL, *trace_id = NULL, *read = NULL;
+        if (upper != NULL && lower != NULL && places != NULL) shifted = PyNumber_Lshift(upper, places);
+        if (shifted != NULL) trace_id = PyNumber_Or(shifted, lower);
+        if (trace_id != NULL) read = Py_BuildValue("OKK", trace_id, span, flags);
+        Py_XDECREF(upper);
+        Py_XDECREF(lower);
+        Py_XDECREF(places);
+        Py_XDECREF(shifted);
+        Py_XDECREF(trace_id);
+        return read;
+    }
+    /* Whether it is a number of 64 bits. */
+    static int otel_fastpath_as_64_bits(PyObject *value, unsigned long long *number) {
+        *number = PyLong_AsUnsignedLongLong(value);
+        return *number != (unsigned long long)-1 || !PyErr_Occurred();
+    }
+    /* Whether it is a number of 128 bits, and its two halves. */
+    static int otel_fastpath_as_128_bits(PyObject *value, unsigned long long *high, unsigned long long *low) {
+        PyObject *places = PyLong_FromLong(64), *upper = NULL;
+        int done = 0;
+        if (places != NULL && PyLong_Check(value)) upper = PyNumber_Rshift(value, places);
+        if (upper != NULL) {
+            *low = PyLong_AsUnsignedLongLongMask(value);
+            done = otel_fastpath_as_64_bits(upper, high);
+        }
+        Py_XDECREF(places);
+        Py_XDECREF(upper);
+        return done;
+    }
+    static PyObject *otel_fastpath_write_traceparent(PyObject *trace_id, PyObject *span_id, PyObject *flags) {
+        unsigned long long high, low, span, bits;
+        if (!PyLong_Check(span_id) || !PyLong_Check(flags) || !otel_fastpath_as_128_bits(trace_id, &high, &low)
+            || !otel_fastpath_as_64_bits(span_id, &span) || !otel_fastpath_as_64_bits(flags, &bits) || bits > 255) {
+            PyErr_Clear();
+            Py_RETURN_NONE;
+        }
+        PyObject *header = PyUnicode_New(55, 127);
+        if (header == NULL) return NULL;
+        Py_UCS1 *text = PyUnicode_1BYTE_DATA(header);
+        text[0] = text[1] = '0';
+        text[2] = text[35] = text[52] = '-';
+        otel_fastpath_write(text + 3, 16, high);
+        otel_fastpath_write(text + 19, 16, low);
+        otel_fastpath_write(text + 36, 16, span);
+        otel_fastpath_write(text + 53, 2, bits);
+        return header;
+    }
+    """
+    object read_traceparent "otel_fastpath_read_traceparent"(str header)
+    object write_traceparent "otel_fastpath_write_traceparent"(object trace_id, object span_id, object flags)

@@ -1,0 +1,119 @@
+"""The current context and the span in it, without a way through the API. Compiled as `current_context_c`.
+
+The context variable of upstream's own runtime context is read and set directly: `opentelemetry.context` takes three
+Python calls for that. Where the runtime context is another, the API is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
+
+from otel_fastpath.compiled.helpers import (
+    current_value,
+    get_value,
+    reset_value,
+    set_value,
+    set_with_value,
+    with_value,
+)
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
+
+_globals = vars(_context_api)
+_is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[attr-defined]
+_RESTORING = "restoring the context"
+
+
+def current() -> Any:
+    """The current context, as `opentelemetry.context.get_current` gives it."""
+    if _globals["_RUNTIME_CONTEXT"] is _runtime:
+        return get_value(_variable)
+    return _context_api.get_current()
+
+
+def span_in(context: Any) -> Any:
+    """The span in a context (None: the current one), or None where there is none."""
+    if context is None and _globals["_RUNTIME_CONTEXT"] is _runtime:
+        return current_value(_variable, _SPAN_KEY)
+    if type(context) is Context:
+        return context.get(_SPAN_KEY)
+    return get_current_span(context)
+
+
+def with_span(context: Any, span: Any) -> Any:
+    """The context (None: an empty one) with this span as the current one."""
+    return with_value(Context, context, _SPAN_KEY, span)
+
+
+def attach(span: Any) -> Any:
+    """Make a span the current one; returns the token for `detach`, in a tuple where it is not of `_variable`.
+
+    Whoever calls it has `attach_upstreams_way` for what it raises.
+    """
+    if _globals["_RUNTIME_CONTEXT"] is _runtime:
+        return set_with_value(_variable, Context, _SPAN_KEY, span)
+    return attach_upstreams_way(span)
+
+
+def attach_upstreams_way(span: Any) -> Any:
+    """The same by the API."""
+    return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
+
+
+def attach_context(context: Any) -> Any:
+    """Make a context the current one; gives what `restore` takes, or None. Never raises."""
+    try:
+        if _globals["_RUNTIME_CONTEXT"] is _runtime:
+            return set_value(_variable, context)
+        return (_context_api.attach(context),)
+    except Exception as fault:
+        # Such as a runtime context that is not upstream's own.
+        faults.report("making a context the current one", fault)
+        return None
+
+
+def detach(token: Any) -> None:
+    """Undo what `attach` did, as upstream's `detach` does."""
+    try:
+        if type(token) is not tuple:
+            reset_value(_variable, token)
+            return
+    except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
+        pass
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        else:
+            _runtime.detach(token)
+    except Exception:
+        _context_api.logger.exception("Failed to detach context")
+
+
+def restore(token: Any) -> None:
+    """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
+
+    A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
+    nothing to undo.
+    """
+    try:
+        if type(token) is tuple:
+            _context_api._RUNTIME_CONTEXT.detach(token[0])
+        else:
+            reset_value(_variable, token)
+    except ValueError:
+        pass
+    except Exception as error:
+        faults.report(_RESTORING, error)
+        guarded(_RESTORING, _restore_upstreams_way, token)
+
+
+def _restore_upstreams_way(token: Any) -> None:
+    """The same by the runtime context's own method."""
+    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
