@@ -161,7 +161,7 @@ bench-peers: peers
 # A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours.
 .PHONY: bench-openai
 bench-openai: peers
-	$(PEERS)/bin/python benchmarks/bench_openai.py $(ARGS)
+	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
 # A query of asyncpg on a PostgreSQL of its own, or DATABASE_URL's: bare, with the official instrumentation and with ours.
 .PHONY: bench-asyncpg

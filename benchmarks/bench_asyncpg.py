@@ -9,7 +9,6 @@ A stub is a function in the place of asyncpg's, so that what is counted is the h
 from __future__ import annotations
 
 import contextlib
-import sys
 from asyncio import LifoQueue
 from types import SimpleNamespace
 from typing import Any
@@ -359,9 +358,3 @@ def scan(given: Given) -> None:  # noqa: ARG001  # as the others
     from otel_fastpath import compiled as core  # noqa: PLC0415  # only where it is measured
 
     core.hot("libraries.db.sql").scan(LITERALS)
-
-
-if __name__ == "__main__":
-    from asyncpg_table import main
-
-    sys.exit(main())

@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import sys
 from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -287,9 +286,3 @@ def responses_stream_empty(given: Given) -> None:
 def embeddings(given: Given) -> None:
     """A vector."""
     given.client.embeddings.create(model="text-embedding-3-small", input=WORDS)
-
-
-if __name__ == "__main__":
-    from openai_table import main
-
-    sys.exit(main())

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import bench_openai as bench
 
 from otel_fastpath.budget import declare, native
-from otel_fastpath.budget.cli import add_outputs, write
 from otel_fastpath.budget.environment import facts
+from otel_fastpath.budget.outputs import add_outputs, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.render.document import MUTE, Cell, Document, Table, figure
 from otel_fastpath.budget.render.report import facts as fact_lines
@@ -227,3 +227,7 @@ def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
         lines.append((Cell(row), *cells, Cell(f"{ratio:.1%}" if ratio is not None else "-", MUTE)))
     columns = (unit, *(f">{title if title == 'bare' else f'+ {title}'}" for title in titles), ">otel-fastpath/official")
     return Table(columns, tuple(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.budget import declare, measuring, processes
 from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
-from otel_fastpath.budget.cli import add_outputs, write
 from otel_fastpath.budget.declare import Declaration, Scenario
 from otel_fastpath.budget.environment import facts
+from otel_fastpath.budget.outputs import add_outputs, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.render.document import MUTE, Cell, Document, Table, figure
 from otel_fastpath.budget.render.report import facts as fact_lines

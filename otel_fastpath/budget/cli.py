@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.budget.outputs import UsageError, add_outputs, write
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.budget.declare import Declaration
-    from otel_fastpath.budget.render.document import Document
     from otel_fastpath.budget.results import Report
 
 _EXIT_CODES = (
@@ -107,22 +108,11 @@ def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
     add_outputs(parser)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add the options for files."""
-    group = parser.add_argument_group("output", "a file name, or - for standard output")
-    for name in ("json", "markdown", "svg", "html"):
-        group.add_argument(f"--{name}", metavar="FILE")
-
-
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 upwards")
     return number
-
-
-class UsageError(Exception):
-    """What was asked for cannot be done; the message is one line."""
 
 
 def declaration_of(options: argparse.Namespace) -> Declaration:
@@ -204,33 +194,6 @@ def write_report(options: argparse.Namespace, report: Report) -> None:
     from otel_fastpath.budget.render import report as rendering  # noqa: PLC0415  # see the module's docstring
 
     write(options, rendering.document(report), report.as_json())
-
-
-def write(options: argparse.Namespace, document: Document, machine: dict[str, Any]) -> None:
-    """The same for any document, with its form for machines."""
-    import json  # noqa: PLC0415  # see the module's docstring
-
-    from otel_fastpath.budget.render import chart, markdown, page, terminal  # noqa: PLC0415  # likewise
-
-    texts: dict[str, Callable[[], str]] = {
-        "json": lambda: json.dumps(machine, indent=1) + "\n",
-        "markdown": lambda: markdown.render(document),
-        "svg": lambda: chart.render(document),
-        "html": lambda: page.render(document),
-    }
-    # One output may be piped on; the table then goes where it does not disturb.
-    piped = any(getattr(options, name) == "-" for name in texts)
-    screen = sys.stderr if piped else sys.stdout
-    screen.write(terminal.render(document, colour=screen.isatty(), facts=False) + "\n")
-    for name, make in texts.items():
-        target = getattr(options, name)
-        if target == "-":
-            sys.stdout.write(make())
-        elif target is not None:
-            try:
-                Path(target).write_text(make(), encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"--{name} {target}: {error.strerror}") from None
 
 
 def _calibrate(options: argparse.Namespace) -> int:

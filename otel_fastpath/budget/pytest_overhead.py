@@ -11,7 +11,7 @@ import pytest
 from otel_fastpath.budget import blocks, calibration, checks, declare, limits, pytest_child
 from otel_fastpath.budget.callables import Running, ScenarioError
 from otel_fastpath.budget.declare import Declaration, DeclarationError, Scenario
-from otel_fastpath.budget.pytest_plugin import PREFIX
+from otel_fastpath.budget.pytest_properties import PREFIX, encoded
 from otel_fastpath.budget.render import report as rendering
 from otel_fastpath.budget.render import terminal
 from otel_fastpath.budget.render.document import Document
@@ -24,19 +24,6 @@ _UNDER_XDIST: Final = "pytest-xdist runs other tests meanwhile: times would mean
 _DISABLED: Final = "--benchmark-disable"
 # Of a test without limits: its callables are timed for the table.
 _SHOWN: Final = limits.Limit(limits.OVERHEAD, "none", float("inf"), unit="us", gates=False)
-_FIELDS: Final = (
-    "scenario",
-    "limit",
-    "verdict",
-    "value",
-    "unit",
-    "most",
-    "low",
-    "high",
-    "reason",
-    "bare_us",
-    "instrumented_us",
-)
 
 
 class Overhead:
@@ -191,38 +178,8 @@ def _line(result: Result) -> str:
     return f"{result.scenario}: {result.metric}{value}, limit {result.limit}: {result.verdict.value}{reason}"
 
 
-def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
-    """Results as properties of a test."""
-    found: list[tuple[str, Any]] = []
-    used: dict[str, int] = {}
-    for result in results:
-        used[result.metric] = used.get(result.metric, 0) + 1
-        key = result.metric if used[result.metric] == 1 else f"{result.metric}#{used[result.metric]}"
-        for field in _FIELDS:
-            value = result.details.get(field) if field.endswith("_us") else getattr(result, field)
-            if value not in (None, ""):
-                found.append((f"{PREFIX}{key}.{field}", value.value if isinstance(value, Verdict) else value))
-    return found
-
-
-def decoded(properties: Iterable[tuple[str, Any]]) -> list[Result]:
-    """Results from the properties of a test."""
-    fields: dict[str, dict[str, Any]] = {}
-    for name, value in properties:
-        if name.startswith(PREFIX):
-            key, _, field = name[len(PREFIX) :].rpartition(".")
-            fields.setdefault(key, {})[field] = value
-    results = []
-    for key, found in fields.items():
-        details = {field: found.pop(field) for field in tuple(found) if field.endswith("_us")}
-        found["verdict"] = Verdict(found["verdict"])
-        results.append(Result(metric=key.partition("#")[0], details=details, **found))
-    return results
-
-
-def summarise(reporter: Any, properties: list[list[tuple[str, Any]]]) -> None:
+def summarise(reporter: Any, results: list[Result]) -> None:
     """The table at the end of a run."""
-    results = [result for each in properties for result in decoded(each)]
     reporter.write_sep("-", "overhead budgets")
     document = Document("", rendering.summary(results), (rendering.table(results),), notes=rendering.notes(results))
     reporter.write_line(terminal.render(document, colour=reporter.hasmarkup, facts=False).strip("\n"))

@@ -17,8 +17,6 @@ _MARKER = (
     "overhead_budget(scenario=None, **limits): what the `overhead` fixture of this test may find, e.g. "
     'overhead="0.35 ref", calls="<= 40", bytecodes="+2%"'
 )
-# What JUnit's properties of a test with results begin with.
-PREFIX = "overhead."
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,9 +67,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         report.user_properties
         for reports in terminalreporter.stats.values()
         for report in reports
-        if getattr(report, "when", "") == "call" and any(name.startswith(PREFIX) for name, _ in report.user_properties)
+        if getattr(report, "when", "") == "call" and report.user_properties
     ]
-    if properties:
-        from otel_fastpath.budget.pytest_overhead import summarise  # noqa: PLC0415  # see the module's docstring
+    if not properties:
+        return
+    from otel_fastpath.budget.pytest_properties import decoded  # noqa: PLC0415  # see the module's docstring
 
-        summarise(terminalreporter, properties)
+    if results := [result for each in properties for result in decoded(each)]:
+        from otel_fastpath.budget.pytest_overhead import summarise  # noqa: PLC0415  # likewise
+
+        summarise(terminalreporter, results)

@@ -5,55 +5,23 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.budget import declare, environment
 from otel_fastpath.budget.bench import report
-from otel_fastpath.budget.bench.leg import BARE, FASTPATH, LEGS, STOCK
+from otel_fastpath.budget.bench.leg import FASTPATH, LEGS, STOCK
 from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
+from otel_fastpath.budget.bench.operation import Operation
 from otel_fastpath.budget.bench.probes import PROBES
-from otel_fastpath.budget.cli import UsageError, write
+from otel_fastpath.budget.outputs import UsageError, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.results import Exit
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-
-
-@dataclass
-class Operation:
-    """What is measured in all legs.
-
-    Attributes:
-        name: For tables.
-        command: What a leg is told to prepare it.
-        rounds: Per round, per leg: nanoseconds per call, one for each cycle.
-        skipped: Why it is not measured.
-    """
-
-    name: str
-    command: tuple[Any, ...]
-    rounds: list[dict[str, list[float]]] = field(default_factory=list)
-    skipped: str = ""
-
-    def cost(self, leg: str) -> list[float]:
-        """What the leg's telemetry adds in microseconds: the median of paired differences, one for each round."""
-        return [
-            median(it - bare for it, bare in zip(each[leg], each[BARE], strict=True)) / 1000 for each in self.rounds
-        ]
-
-    def bare(self) -> float:
-        """The operation alone, in microseconds."""
-        return median(median(each[BARE]) for each in self.rounds) / 1000
-
-    def shares(self) -> list[float]:
-        """Fastpath's cost as a share of stock's, one for each round."""
-        return [fast / stock for fast, stock in zip(self.cost(FASTPATH), self.cost(STOCK), strict=True)]
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from otel_fastpath.budget.results import SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otel_fastpath.budget.bench.command import Operation
+    from otel_fastpath.budget.bench.operation import Operation
     from otel_fastpath.budget.estimate import Interval
 
 _COLUMNS: Final = (
