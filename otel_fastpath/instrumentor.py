@@ -11,8 +11,8 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type:
 
 from otel_fastpath import compiled, exceptions, libraries, wrong_settings
 from otel_fastpath import settings as config
+from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
-from otel_fastpath.patching.locks import Lock
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.rooms import all_patches

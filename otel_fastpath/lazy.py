@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.locks import Tally
+from otel_fastpath.locks import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable

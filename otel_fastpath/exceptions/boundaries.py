@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.exceptions import metrics
 from otel_fastpath.exceptions.settings import LIMIT, LONGEST_NAME, SKIPPED, Settings
+from otel_fastpath.locks import Lock
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.locks import Lock
 from otel_fastpath.patching.patch import Patch, Patcher
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.failure import Failure, describe, error_type
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.outcome import absorbed
+from otel_fastpath.trace import kept_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -239,3 +240,12 @@ async def call_async(
         made.fail(error)
         raise
     return finish(made, result, done)
+
+
+def _watch_tracer(starter: kept_spans.Starter) -> None:
+    if starter.core:
+        hot = compiled.hot("libraries.call_span", starter.core)
+        hot.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)
+
+
+kept_spans.listen(_watch_tracer)

@@ -11,9 +11,9 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.guard import Distributions, UnmetError
-from otel_fastpath.patching.locks import Agenda, Lock
 from otel_fastpath.patching.patch import Patch, Patcher
 from otel_fastpath.patching.quiet import Quiet
 

@@ -6,7 +6,7 @@ import logging
 import sys
 from typing import Final
 
-from otel_fastpath.patching.locks import Tally
+from otel_fastpath.locks import Tally
 
 _OWN: Final = "otel_fastpath"
 _UPSTREAM: Final = "opentelemetry"

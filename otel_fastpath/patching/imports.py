@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.locks import Lock
+from otel_fastpath.locks import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.locks import Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
 from otel_fastpath.patching.guard import Distributions, SkipError, UnmetError, check_sources, fingerprint, owner_of
-from otel_fastpath.patching.locks import Lock
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled, lazy
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace import kept_spans
 from otel_fastpath.trace.upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
 
 def _forget_plans() -> None:
     lazy.defer(on=False)
-    compiled.hot("libraries.call_span").watch_tracer(None, None, None)
-    _, forget = _ready(compiled.implementation()[0])
+    core = compiled.implementation()[0]
+    kept_spans.put(kept_spans.Starter(core))
+    _, forget = _ready(core)
     forget()
 
 
@@ -102,12 +104,13 @@ def _make_setattr(original: Any) -> Any:
 def _make_start_span(original: Any) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
 
-    methods, _ = _ready(compiled.implementation()[0])
+    core = compiled.implementation()[0]
+    methods, _ = _ready(core)
     lazy.defer(on=True)
     start_span = methods.bind_start_span(original)
     _starters.add(start_span)
     # What wraps a library starts its spans by this, and makes none that would be dropped.
-    compiled.hot("libraries.call_span").watch_tracer(Tracer, start_span, compiled.hot("trace.start").KeptSpans())
+    kept_spans.put(kept_spans.Starter(core, Tracer, start_span, compiled.hot("trace.start", core).KeptSpans()))
     return start_span
 
 

@@ -1,0 +1,42 @@
+"""What starts spans is told to those who listen, whoever comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from otel_fastpath.trace import kept_spans
+from otel_fastpath.trace.kept_spans import Starter
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """No starter and no listener of this process's own."""
+    monkeypatch.setattr(kept_spans, "_starter", Starter())
+    monkeypatch.setattr(kept_spans, "_listeners", [])
+
+
+def test_a_listener_hears_what_is_there_and_what_comes():
+    """A library may be wrapped before the SDK is imported or after."""
+    early, late = [], []
+    kept_spans.listen(early.append)
+    kept_spans.put(Starter("py", "Tracer"))
+    kept_spans.listen(late.append)
+    kept_spans.put(Starter("py"))
+
+    assert early == [Starter(), Starter("py", "Tracer"), Starter("py")]
+    assert late == [Starter("py", "Tracer"), Starter("py")]
+
+
+def test_a_listener_hears_the_newest_last():
+    """Also where another thread puts one while it is told of the one before."""
+    heard = []
+
+    def listener(starter):
+        if starter.tracer_class == "first" and len(heard) == 1:
+            kept_spans.put(Starter("py", "second"))
+        heard.append(starter.tracer_class)
+
+    kept_spans.listen(listener)
+    kept_spans.put(Starter("py", "first"))
+
+    assert heard == [None, "second", "first", "second"]
