@@ -99,7 +99,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             patcher = self._patches()
             settings = settings.check_names(row.name for row in self.status())
             off = self._switch(settings)
-            patcher.install(off)
+            patcher.install(off, settings)
             if not settings.stock and find_spec("opentelemetry.sdk") is None:
                 _logger.warning("OpenTelemetry's SDK is not installed: only what patches its API is in place.")
         except Exception:

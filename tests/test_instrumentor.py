@@ -14,7 +14,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from otel_fastpath import compiled as cores
 from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.metrics import set_up as metrics
 from otel_fastpath.patching import interpreter
+from otel_fastpath.trace import set_up as spans
 
 PATCHED = ("trace.use_span", "tracer.start_span", "tracer.start_as_current_span")
 
@@ -272,6 +274,19 @@ def test_without_the_gil_the_core_stays_off(instrumentor, environ, logged, provi
     assert logged() == ["Most of otel-fastpath is left off: no GIL."]
     assert states(instrumentor)["tracer.start_span"] == ("off", "no GIL")
     assert is_stock(provider.get_tracer("test").start_span("span"))
+
+
+@pytest.mark.usefixtures("provider")
+def test_the_settings_reach_the_hot_code(instrumentor):
+    """What makes the plans, and the recorders, has those of the last `instrument()`."""
+    importlib.import_module("opentelemetry.sdk.metrics")
+    for disabled in ("exceptions", "otlp.*"):
+        instrumentor.instrument(disabled=disabled)
+        core, _ = cores.implementation()
+
+        assert spans._ready(core).planner.settings.disabled == {disabled}
+        assert metrics.ready(core).settings.disabled == {disabled}
+        instrumentor.uninstrument()
 
 
 def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):

@@ -72,7 +72,7 @@ def start(
     if monitor.counts_handled():
         metrics.install(metrics.HANDLED_NAME, _handled, meter_provider)
     if settings.operations:
-        operations.install(monitor.state.engine.Operation, tracer_provider)
+        operations.install(settings, monitor.state.engine.Operation, tracer_provider)
         monitor.state.engine.watch(operations.current)
     # Last, so that none of our own exceptions is counted.
     monitor.run()

@@ -53,7 +53,7 @@ def start(settings: Settings, meter_provider: Any = None) -> None:
     """Count what nothing catches from now on."""
     global _settings, _is_on
     _settings, _is_on = settings, True
-    _patcher.install()
+    _patcher.install(settings=settings)
     metrics.install(metrics.UNCAUGHT_NAME, _streams, meter_provider)
 
 
@@ -110,7 +110,7 @@ def _count(kind: Any, boundary: str) -> None:
             _counts[key] = 1
 
 
-def _make_excepthook(original: Any) -> Any:
+def _make_excepthook(original: Any, _settings: Settings) -> Any:
     @functools.wraps(original)
     def excepthook(*args: Any, **kwargs: Any) -> Any:
         _count(args[0] if args else None, MAIN)
@@ -119,7 +119,7 @@ def _make_excepthook(original: Any) -> Any:
     return excepthook
 
 
-def _make_thread_excepthook(original: Any) -> Any:
+def _make_thread_excepthook(original: Any, _settings: Settings) -> Any:
     @functools.wraps(original)
     def excepthook(args: Any, /) -> Any:
         _count(getattr(args, "exc_type", None), THREAD)
@@ -128,7 +128,7 @@ def _make_thread_excepthook(original: Any) -> Any:
     return excepthook
 
 
-def _make_call_exception_handler(original: Any) -> Any:
+def _make_call_exception_handler(original: Any, _settings: Settings) -> Any:
     @functools.wraps(original)
     def call_exception_handler(self: Any, context: Any) -> Any:
         exception = context.get("exception") if isinstance(context, dict) else None

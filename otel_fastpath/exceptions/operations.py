@@ -21,6 +21,7 @@ from otel_fastpath.patching.patch import Patch, Patcher
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.exceptions.settings import Settings
     from otel_fastpath.patching.patch import Row
 
 _logger = logging.getLogger(__name__)
@@ -90,12 +91,12 @@ _new_operation: Callable[[Any], Any] | None = None
 _processor: Final = ExceptionCountProcessor()
 
 
-def install(operation_class: Callable[[Any], Any], tracer_provider: Any = None) -> None:
+def install(settings: Settings, operation_class: Callable[[Any], Any], tracer_provider: Any = None) -> None:
     """Open an operation with each server span from now on."""
     global _new_operation
     _new_operation = operation_class
     _attach(tracer_provider or trace.get_tracer_provider())
-    _patcher.install()
+    _patcher.install(settings=settings)
 
 
 def uninstall() -> None:
@@ -139,7 +140,7 @@ def _attach(provider: Any) -> None:
     add(_processor)
 
 
-def _make_set_tracer_provider(original: Any) -> Any:
+def _make_set_tracer_provider(original: Any, _settings: Settings) -> Any:
     @functools.wraps(original)
     def _set_tracer_provider(*args: Any, **kwargs: Any) -> None:
         original(*args, **kwargs)
@@ -163,7 +164,7 @@ def _run_within(thread: Any, run: Any, operation: Any) -> None:
     run()
 
 
-def _make_start(original: Any) -> Any:
+def _make_start(original: Any, _settings: Settings) -> Any:
     from concurrent.futures import thread as pool  # noqa: PLC0415  # only where threads are being patched
 
     worker = pool._worker
@@ -198,7 +199,7 @@ def _call_within(operation: Any, function: Any, /, *args: Any, **kwargs: Any) ->
             faults.report(_PLACE, error)
 
 
-def _make_submit(original: Any) -> Any:
+def _make_submit(original: Any, _settings: Settings) -> Any:
     @functools.wraps(original)
     def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         operation = None

@@ -117,6 +117,7 @@ class Wrapper:
         )
         self._off: Callable[[str], str | None] = lambda _name: "not instrumented"
         self._mode = ""
+        self._settings: Config | None = None
         self._setup = Setup()
         self._taken: list[_Taken] = []
         self._ahead: dict[str, Rival] = {}
@@ -129,6 +130,7 @@ class Wrapper:
         self._agenda.do(functools.partial(self._install, settings, off, providers))
 
     def _install(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        self._settings = settings
         self._mode = settings.mode(self.library.name)
         self._setup = Setup(
             {name: providers[name] for name in PROVIDERS if providers.get(name) is not None},
@@ -138,7 +140,7 @@ class Wrapper:
         why_off = self._why_off(settings)
         self._off = off if why_off is None else lambda _name: why_off
         # First, so that what ours is put around is the library itself.
-        self._rivals.install(self._off)
+        self._rivals.install(self._off, settings)
         for rival in self.library.rivals:
             self._meet(rival)
         self._settle()
@@ -176,7 +178,7 @@ class Wrapper:
         if self._ahead:
             self._guarded(self.library.read, self._setup)
             reason = f"it stands back for {', '.join(tuple(self._ahead))}"
-            self._patcher.install(lambda name: self._off(name) or reason)
+            self._patcher.install(lambda name: self._off(name) or reason, self._settings)
             return
         setup = self._setup
         for each in tuple(self._taken):
@@ -193,7 +195,7 @@ class Wrapper:
                     was_instrumented=each.state is not None,
                 )
         self._guarded(self.library.configure, setup)
-        self._patcher.install(self._off)
+        self._patcher.install(self._off, self._settings)
 
     def _emulates(self, rival: Rival) -> bool:
         if not rival.emulated:
@@ -253,7 +255,7 @@ class Wrapper:
             for method, make in (("_instrument", self._make_instrument), ("_uninstrument", self._make_uninstrument))
         )
 
-    def _make_instrument(self, rival: Rival, original: Any) -> Any:
+    def _make_instrument(self, rival: Rival, original: Any, _settings: Config) -> Any:
         @functools.wraps(original)
         def _instrument(self_: Any, **kwargs: Any) -> Any:
             if self._begins(rival, self_, kwargs):
@@ -262,7 +264,7 @@ class Wrapper:
 
         return _instrument
 
-    def _make_uninstrument(self, rival: Rival, original: Any) -> Any:
+    def _make_uninstrument(self, rival: Rival, original: Any, _settings: Config) -> Any:
         @functools.wraps(original)
         def _uninstrument(self_: Any, **kwargs: Any) -> Any:
             if self._ends(rival, self_):

@@ -19,6 +19,8 @@ from otel_fastpath.trace.upstream import SDK, sources, stand_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from otel_fastpath.settings import Config
+
 _SDK: Final = "opentelemetry.sdk._logs._internal"
 _RECORD: Final = f"{_SDK}._exceptions:_get_exception_attributes"
 _HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
@@ -26,7 +28,7 @@ _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
 _WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
 
 
-def _make(original: Any) -> Any:
+def _make(original: Any, _settings: Config) -> Any:
     if original is not traceback:
         raise SkipError(f"it is not the module traceback: {original!r}")
     return stand_in(original, format_exception=_format_exception)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
 from otel_fastpath.metrics.reentry import hold_locks
+from otel_fastpath.metrics.set_up import set_up
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.upstream import SDK, sources
 
 if TYPE_CHECKING:
-    from otel_fastpath.metrics.collecting import Collector
+    from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 _TARGET: Final = f"{_MODULE}.metric_reader_storage:MetricReaderStorage.collect"
@@ -39,15 +39,8 @@ _RESTS_ON: Final = (
 )
 
 
-@functools.cache
-def _collector(implementation: str) -> Collector:
-    from otel_fastpath.metrics.collecting import Collector  # noqa: PLC0415  # it imports the SDK: only where it is patched
-
-    return Collector(compiled.hot("metrics.points", implementation).points_of)
-
-
-def _make(original: Any) -> Any:
-    take = _collector(compiled.implementation()[0]).collect
+def _make(original: Any, settings: Config) -> Any:
+    take = set_up(settings).collector.collect
 
     def collect_now(self: Any) -> Any:
         try:

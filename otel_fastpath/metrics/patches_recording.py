@@ -6,14 +6,16 @@ Stock: 87,000 instructions for a counter with three attributes, 142,000 for a hi
 
 from __future__ import annotations
 
-import functools
-import importlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 _RESTS_ON: Final = (
@@ -42,25 +44,9 @@ _RESTS_ON: Final = (
 )
 
 
-@functools.cache
-def _hot(implementation: str) -> tuple[Any, Any]:
-    """This core's module for recording, and what makes its recorders."""
-    # The core looks at spans. Were it the first to import this, tracers would be patched while the core is half there.
-    importlib.import_module("opentelemetry.sdk.trace")
-    from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
-
-    hot = compiled.hot("metrics.recording", implementation)
-    planner = Planner(
-        hot, compiled.hot("metrics.series", implementation), compiled.hot("metrics.exemplars", implementation)
-    )
-    hot.configure(planner.make_recorder)
-    return hot, planner
-
-
 def _forget_recorders() -> None:
     compiled.hot("metrics.bound").use(None)
-    _, planner = _hot(compiled.implementation()[0])
-    planner.forget()
+    forget_recorders()
 
 
 def _learn(recorder: Any, attributes: Any) -> None:
@@ -70,10 +56,10 @@ def _learn(recorder: Any, attributes: Any) -> None:
         faults.report("metrics", error)
 
 
-def _make(original: Any) -> Any:
-    hot, planner = _hot(compiled.implementation()[0])
-    compiled.hot("metrics.bound").use(planner.series_of)
-    return hot.bind_record(original, _learn)
+def _make(original: Any, settings: Config) -> Any:
+    ready = set_up(settings)
+    compiled.hot("metrics.bound").use(ready.planner.series_of)
+    return ready.recording.bind_record(original, _learn)
 
 
 def _patch(kind: str, verb: str, why: str) -> Patch:

@@ -16,6 +16,8 @@ from otel_fastpath.patching.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
+
 _PACKAGE: Final = "openinference.instrumentation.openai"
 _ACCUMULATOR: Final = f"{_PACKAGE}._response_accumulator"
 _IMAGES: Final = frozenset({"image_url", "input_image"})
@@ -40,7 +42,7 @@ def _may_have_images(request: Mapping[str, Any]) -> bool:
     return False
 
 
-def _make_redact(original: Any) -> Any:
+def _make_redact(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def redact_images_from_request_parameters(
         request_parameters: dict[str, Any], hide_input_images: bool, base64_image_max_length: int
@@ -53,7 +55,7 @@ def _make_redact(original: Any) -> Any:
     return redact_images_from_request_parameters
 
 
-def _make_add(original: Any) -> Any:
+def _make_add(original: Any, _settings: Config) -> Any:
     names = original.__globals__
     values_type = names["_ValuesAccumulator"]
     # How an accumulator takes a value; what has no way of its own is replaced by it.
@@ -121,7 +123,7 @@ def _add_new(held: dict[str, Any], values: Mapping[str, Any], values_type: Any) 
         held[key] = values_type(**copy) if isinstance(copy, Mapping) else copy
 
 
-def _make_process_chat_chunk(original: Any) -> Any:
+def _make_process_chat_chunk(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def process_chunk(self: Any, chunk: Any) -> None:
         self._is_null = False
@@ -135,7 +137,7 @@ def _make_process_chat_chunk(original: Any) -> Any:
     return process_chunk
 
 
-def _make_process_chunk(original: Any) -> Any:
+def _make_process_chunk(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def process_chunk(self: Any, chunk: Any) -> None:
         self._is_null = False
@@ -145,7 +147,7 @@ def _make_process_chunk(original: Any) -> Any:
     return process_chunk
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], *sources: str) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], *sources: str) -> Patch:
     return Patch(
         name=f"openinference.{name}",
         target=target,

@@ -18,6 +18,8 @@ from otel_fastpath.patching.patch import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
+
 _PACKAGE: Final = "opentelemetry.instrumentation.openai"
 _CHAT: Final = f"{_PACKAGE}.shared.chat_wrappers"
 # Its own stand-ins for an uploader of images give no awaitable, with a loop or without.
@@ -35,7 +37,7 @@ def _needs_loop(coroutine: Any, config: Any) -> bool:
     )
 
 
-def _make_run_async(original: Any) -> Any:
+def _make_run_async(original: Any, _settings: Config) -> Any:
     module = sys.modules[_CHAT]
     for name in ("_handle_request", "_set_prompts"):
         openai_sources.check_inside(module, name)
@@ -64,7 +66,7 @@ def _make_run_async(original: Any) -> Any:
     return run_async
 
 
-def _make_accumulate(original: Any) -> Any:
+def _make_accumulate(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def _accumulate_stream_items(item: Any, complete_response: Any) -> None:
         if not _add_text(item, complete_response):
@@ -126,7 +128,7 @@ def _add_text(chunk: Any, complete: dict[str, Any]) -> bool:
     return True
 
 
-def _patch(name: str, why: str, make: Callable[[Any], Any], *sources: str) -> Patch:
+def _patch(name: str, why: str, make: Callable[[Any, Config], Any], *sources: str) -> Patch:
     return Patch(
         name=f"openllmetry.{name}",
         target=f"{_CHAT}:{sources[0].partition(':')[2]}",

@@ -23,8 +23,10 @@ from otel_fastpath.trace.upstream import stand_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
 
-def _make_lookup(original: Any) -> Any:
+
+def _make_lookup(original: Any, _settings: Config) -> Any:
     """Replace `version` of importlib.metadata or of its backport, which OpenTelemetry's API used before 1.42."""
     backport: Any = sys.modules.get("importlib_metadata", metadata)
     if original is not metadata.version and original is not backport.version:
@@ -32,7 +34,7 @@ def _make_lookup(original: Any) -> Any:
     return versions.once(original)
 
 
-def _make_parser(original: Any) -> Any:
+def _make_parser(original: Any, _settings: Config) -> Any:
     """Replace the module `packaging.version` by one that remembers what it parsed; the rest is the original's."""
     if original is not packaging_version:
         raise SkipError(f"it is not the module packaging.version: {original!r}")
@@ -51,7 +53,7 @@ class Kind:
     """
 
     why: str
-    make: Callable[[Any], Any]
+    make: Callable[[Any, Config], Any]
 
 
 LOOKUP: Final = Kind("Searches sys.path and parses a metadata file at each call: 0.8 to 1.8 ms.", _make_lookup)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from otel_fastpath.settings import Config
+
 EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
 COMMON: Final = f"{EXPORTERS}.common._internal"
 COMMON_NAMES: Final = (
@@ -102,7 +104,9 @@ def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], 
     )
 
 
-def patch(transport: str, signal: str, target: str, why: str, make: Callable[[Any], Any], rests_on: Any) -> Patch:
+def patch(
+    transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any
+) -> Patch:
     """The patch of one exporter's encode function, `target` in the exporter's package, for this signal."""
     return Patch(
         name=f"otlp.{transport}_{signal}",

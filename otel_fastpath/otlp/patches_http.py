@@ -26,6 +26,8 @@ from otel_fastpath.trace.upstream import sources
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
+
 _TARGET: Final = "opentelemetry.exporter.http.transport._requests:RequestsHTTPTransport.request"
 # What preparing a request goes through: whoever replaced one of these wants it called each time.
 _OF_SESSION: Final = ("merge_environment_settings", "prepare_request", "request")
@@ -146,7 +148,7 @@ class _Requests:
         self._kept.pop(transport, None)
 
 
-def _make(original: Callable[..., Any]) -> Any:
+def _make(original: Callable[..., Any], _settings: Config) -> Any:
     result = getattr(original, "__globals__", {}).get("RequestsHTTPResult")
     if result is None:
         raise SkipError(f"RequestsHTTPTransport.request is not upstream's own, but {original!r}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.otlp.metrics_requests import MetricsEncoder
+    from otel_fastpath.settings import Config
 
 _METRICS_NAMES: Final = ("_encode_exemplars", "_encode_metric", "_encode_resource_metrics", "encode_metrics")
 _RESTS_ON: Final = (
@@ -101,21 +102,21 @@ def _make(original: Any, wrap: Callable[[bytes, int | None], Any]) -> Any:
     return encode_metrics
 
 
-def _make_http(original: Any) -> Any:
+def _make_http(original: Any, _settings: Config) -> Any:
     return _make(original, functools.partial(Request, _request_class()))
 
 
-def _make_grpc(original: Any) -> Any:
+def _make_grpc(original: Any, _settings: Config) -> Any:
     # grpc's serializer is a method of the message's class: it takes nothing else.
     parse = _request_class().FromString
     return _make(original, lambda content, _points: parse(content))
 
 
-def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
+def _patch(transport: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
     return patch(transport, "metrics", "metric_exporter:encode_metrics", why, make, _RESTS_ON)
 
 
-def _make_count(original: Any) -> Any:
+def _make_count(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def _count_data_points(export_request: Any) -> Any:
         points = export_request.points() if type(export_request) is Request else None

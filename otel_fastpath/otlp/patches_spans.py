@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.otlp.trace_requests import Encoder
     from otel_fastpath.patching.patch import Patch
+    from otel_fastpath.settings import Config
 
 _TRACE_NAMES: Final = (
     "_encode_events",
@@ -118,16 +119,16 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     return encode_spans
 
 
-def _make_http(original: Any) -> Any:
+def _make_http(original: Any, _settings: Config) -> Any:
     return _make(original, functools.partial(Request, _request_class()))
 
 
-def _make_grpc(original: Any) -> Any:
+def _make_grpc(original: Any, _settings: Config) -> Any:
     # grpc's serializer is a method of the message's class: it takes nothing else. Parsing costs a tenth of encoding.
     return _make(original, _request_class().FromString)
 
 
-def _patch(transport: str, why: str, make: Callable[[Any], Any]) -> Patch:
+def _patch(transport: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
     return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON)
 
 

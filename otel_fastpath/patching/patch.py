@@ -45,9 +45,11 @@ class Patch:
         name: What settings and `otel-fastpath status` call it, e.g. "trace.start_span".
         target: "module:attribute" or "module:Class.attribute".
         why: One sentence: what the replaced code costs and what is put there.
-        make: Given the raw original (a descriptor where the target is one), returns the replacement. May raise: the
-            patch is then skipped; `SkipError` is no fault and leaves no traceback in the log. A function that it
-            returns is this patch's alone: its code is exchanged when the patch is taken off.
+        make: Given the raw original (a descriptor where the target is one) and the settings that the `Patcher` was
+            given, returns the replacement. May raise: the patch is then skipped; `SkipError` is no fault and leaves no
+            traceback in the log. A function that it returns is this patch's alone: its code is exchanged when the patch
+            is taken off. Where somebody wrapped it meanwhile, the one that is in place is put in force again, as it was
+            made with the settings of then.
         requires: PEP 508 requirements that the installed distributions must meet, e.g. "opentelemetry-sdk>=1.40".
         sources: "module:qualified.name" -> the fingerprints (see `fingerprint`) of the sources that the replacement
             was written against; normally the target itself and what its behaviour rests on. These modules are imported
@@ -60,7 +62,7 @@ class Patch:
     name: str
     target: str
     why: str
-    make: Callable[[Any], Any]
+    make: Callable[[Any, Any], Any]
     requires: tuple[str, ...] = ()
     sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decorators: frozenset[str] = frozenset()
@@ -104,6 +106,7 @@ class Installation:
         self._is_noted = False
         self._is_worked_on = False
         self._off: str | None = self.reason
+        self._settings: Any = None
         self._is_new = False
         self._executed: set[str] = set()
         self._swap: _swap.Swap | None = None
@@ -113,10 +116,11 @@ class Installation:
         """What was exchanged, once something was."""
         return self._swap
 
-    def install(self) -> None:
+    def install(self, settings: Any = None) -> None:
         """Apply the patch now if its module is imported, else when it will be."""
         with self._note:
             self._off = None
+            self._settings = settings
             self._is_new = True
         imports.watch(self._modules, self._module_executed)
         for name in self._modules:
@@ -235,7 +239,7 @@ class Installation:
             self._take_off(old)
             old.forget()
         new = _swap.Swap(owner, name)
-        new.put(self.patch.make(new.original))
+        new.put(self.patch.make(new.original, self._settings))
         self._swap = new
 
     def _check_versions(self) -> None:
@@ -269,14 +273,19 @@ class Patcher:
         self._logged: set[str] = set()
         self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
 
-    def install(self, off: Callable[[str], str | None] = lambda _name: None) -> None:
-        """Install every patch for which `off(name)` gives no reason to leave it off."""
+    def install(self, off: Callable[[str], str | None] = lambda _name: None, settings: Any = None) -> None:
+        """Install every patch for which `off(name)` gives no reason to leave it off.
+
+        Args:
+            off: Why the patch of this name is left off; None: it is on.
+            settings: What each patch's `make` is given beside the original. Nothing here looks into it.
+        """
         self._distributions.forget()
         self._logged.clear()
         for name, installation in self.installations.items():
             reason = off(name)
             if reason is None:
-                installation.install()
+                installation.install(settings)
             else:
                 installation.uninstall(reason)
 

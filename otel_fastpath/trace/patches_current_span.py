@@ -13,27 +13,29 @@ from otel_fastpath.trace.upstream import API, CONTEXT_MANAGERS, frame_at_yield, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
+
 _MODULE: Final = "opentelemetry.trace"
 
 
-def _make_use_span(original: Any) -> Any:
+def _make_use_span(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import INVALID_SPAN  # noqa: PLC0415  # only where it is being patched
 
     return compiled.hot("trace.current_span").bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
 
 
-def _make_no_op(original: Any) -> Any:
+def _make_no_op(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import NoOpTracer  # noqa: PLC0415  # only where it is being patched
 
     return compiled.hot("trace.current_span").bind_no_op(original, NoOpTracer, start_by_keyword)
 
 
-def _make_proxy(original: Any) -> Any:
+def _make_proxy(original: Any, _settings: Config) -> Any:
     tracer = SimpleNamespace(_tracer=SimpleNamespace(start_as_current_span=nullcontext))
     return compiled.hot("trace.current_span").bind_proxy(original, (frame_at_yield(original, tracer),))
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any], Any]) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
     return Patch(
         name=name,
         target=f"{_MODULE}:{target}",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.upstream import API, sources
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.trace.propagation.tracecontext"
 _RESTS_ON: Final = (
@@ -20,7 +23,7 @@ _RESTS_ON: Final = (
 )
 
 
-def _make_extract(original: Any) -> Any:
+def _make_extract(original: Any, _settings: Config) -> Any:
     from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
 
     fast = compiled.hot("trace.propagation").make_extract(original)
@@ -31,7 +34,7 @@ def _make_extract(original: Any) -> Any:
     return functools.wraps(original)(_in_python(fast, extract))
 
 
-def _make_inject(original: Any) -> Any:
+def _make_inject(original: Any, _settings: Config) -> Any:
     from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
 
     fast = compiled.hot("trace.propagation").make_inject(original)

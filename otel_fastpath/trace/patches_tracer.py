@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled, lazy
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace import kept_spans
+from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
 from otel_fastpath.trace.upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.trace"
 _START_SPAN_RESTS_ON: Final = (
@@ -54,42 +55,17 @@ _START_SPAN_RESTS_ON: Final = (
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.detach",
     "opentelemetry.attributes:BoundedAttributes.__setitem__",
 )
-# What this process put in the place of Tracer.__setattr__ and of Tracer.start_span.
-_watchers: weakref.WeakSet[Any] = weakref.WeakSet()
+# What this process put in the place of Tracer.start_span.
 _starters: weakref.WeakSet[Any] = weakref.WeakSet()
-
-
-@functools.cache
-def _ready(implementation: str) -> tuple[Any, Callable[[], None]]:
-    """The module of what is put in place, its classes made, and what takes its plans off the tracers."""
-    # They import the SDK: only where it is being patched.
-    from otel_fastpath.trace import planner as planning  # noqa: PLC0415
-    from otel_fastpath.trace import span_classes  # noqa: PLC0415
-
-    hot, plans = compiled.hot("trace.span", implementation), compiled.hot("trace.plan", implementation)
-    starting = compiled.hot("trace.start", implementation)
-    span_class = span_classes.make_span_class(hot.SpanState)
-    planner = planning.Planner(
-        plans.Plan,
-        plans.Batch,
-        span_class,
-        span_classes.make_dropped_class(compiled.hot("trace.identity", implementation).Dropped),
-        span_classes.make_event_class(compiled.hot("trace.events", implementation).EventState),
-        lambda tracer: type(tracer).__setattr__ in _watchers,
-    )
-    starting.configure(planner.make_plan)
-    return compiled.hot("trace.tracer", implementation), planner.forget
 
 
 def _forget_plans() -> None:
     lazy.defer(on=False)
-    core = compiled.implementation()[0]
-    kept_spans.put(kept_spans.Starter(core))
-    _, forget = _ready(core)
-    forget()
+    kept_spans.put(kept_spans.Starter(compiled.implementation()[0]))
+    forget_plans()
 
 
-def _make_setattr(original: Any) -> Any:
+def _make_setattr(original: Any, _settings: Config) -> Any:
     from otel_fastpath.trace.planner import PLAN  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
     @functools.wraps(original)
@@ -97,28 +73,27 @@ def _make_setattr(original: Any) -> Any:
         original(self, name, value)
         vars(self).pop(PLAN, None)
 
-    _watchers.add(__setattr__)
+    WATCHERS.add(__setattr__)
     return __setattr__
 
 
-def _make_start_span(original: Any) -> Any:
+def _make_start_span(original: Any, settings: Config) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
 
-    core = compiled.implementation()[0]
-    methods, _ = _ready(core)
+    ready = set_up(settings)
     lazy.defer(on=True)
-    start_span = methods.bind_start_span(original)
+    start_span = ready.methods.bind_start_span(original)
     _starters.add(start_span)
     # What wraps a library starts its spans by this, and makes none that would be dropped.
-    kept_spans.put(kept_spans.Starter(core, Tracer, start_span, compiled.hot("trace.start", core).KeptSpans()))
+    kept_spans.put(kept_spans.Starter(ready.core, Tracer, start_span, ready.start.KeptSpans()))
     return start_span
 
 
-def _make_start_as_current_span(original: Any) -> Any:
+def _make_start_as_current_span(original: Any, settings: Config) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.trace import INVALID_SPAN, use_span  # noqa: PLC0415
 
-    methods, _ = _ready(compiled.implementation()[0])
+    methods = set_up(settings).methods
     tracer = SimpleNamespace(start_span=lambda **_: INVALID_SPAN)
     frames = (
         frame_at_yield(_stock_manager(use_span), INVALID_SPAN),

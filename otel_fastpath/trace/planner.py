@@ -32,6 +32,8 @@ from otel_fastpath.trace.span_classes import unlimited
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.settings import Config
+
 _logger = logging.getLogger(__name__)
 
 PLAN: Final = "_otel_fastpath_plan"
@@ -113,6 +115,9 @@ class Planner:
         dropped_class: The class of those that are not recorded.
         event_class: The class of their events.
         is_watched: Whether a plan of this tracer will be dropped when one of the tracer's attributes is set.
+
+    Attributes:
+        settings: Those of this process: what the hot code is to know of them belongs into the plans.
     """
 
     def __init__(
@@ -124,6 +129,7 @@ class Planner:
         event_class: type,
         is_watched: Callable[[Any], bool],
     ) -> None:
+        self.settings: Config | None = None
         self._plan = plan
         self._batch = batch
         self._is_watched = is_watched

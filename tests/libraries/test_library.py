@@ -59,7 +59,9 @@ class World:
     def _configure(self, setup):
         self.setup = setup
 
-    def _make(self, original):
+    def _make(self, original, settings):
+        self.made_with = settings
+
         @functools.wraps(original)
         def call():
             return ["ours", *original()]
@@ -91,11 +93,12 @@ def world(modules, request):
 
 def test_alone_ours_is_installed(world):
     """With what `instrument()` was given."""
-    world.ours()
+    world.ours(semconv=frozenset({"database"}))
 
     assert world.call() == ["ours", "host"]
     assert world.setup.providers == {"tracer_provider": "our provider"}
     assert (world.setup.rival, world.setup.instrumentor) == ("", None)
+    assert world.made_with.semconv == {"database"}
 
 
 @pytest.mark.parametrize("mode", ["", "on", "defer", "off"])

@@ -12,7 +12,7 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from opentelemetry.sdk.metrics.view import View
 
 from otel_fastpath.metrics import collecting as core_collection
-from otel_fastpath.metrics import patches_collecting
+from otel_fastpath.metrics import set_up
 
 SERIES = 100
 
@@ -169,7 +169,7 @@ def test_a_fault_of_ours_leaves_it_to_upstream(instrumented, core, no_faults, mo
     reader = InMemoryMetricReader()
     meter = MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("collection")
     meter.create_counter("counter").add(1)
-    monkeypatch.setattr(patches_collecting._collector(core), "_points_of", made["fail"])
+    monkeypatch.setattr(set_up.ready(core).collector, "_points_of", made["fail"])
 
     assert [values(reader), values(reader)] == [{"counter": [1]}] * 2
     assert no_faults.counts() == {"metrics collection": 2}

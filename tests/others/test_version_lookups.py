@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from otel_fastpath.others import patches_version_lookups
 from otel_fastpath.others.patches_version_lookups import LOOKUP, LOOKUPS, PARSER, PATCHES
 from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.settings import Config
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -151,9 +152,9 @@ def test_the_table_has_no_two_rows_of_a_name():
 def test_another_function_in_its_place_is_left_alone():
     """A name that somebody bound to something else is not replaced."""
     with pytest.raises(SkipError, match=r"not importlib\.metadata\.version"):
-        LOOKUP.make(lambda name: name)
+        LOOKUP.make(lambda name: name, Config())
     with pytest.raises(SkipError, match=r"not the module packaging\.version"):
-        PARSER.make(metadata)
+        PARSER.make(metadata, Config())
 
 
 def test_the_backport_is_recognised(monkeypatch):
@@ -166,12 +167,12 @@ def test_the_backport_is_recognised(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "importlib_metadata", Backport)
 
-    assert LOOKUP.make(Backport.version)("a") == "a 1.0"
+    assert LOOKUP.make(Backport.version, Config())("a") == "a 1.0"
 
 
 def test_the_parser_is_the_module_but_remembers():
     """Versions that were parsed are given again, what is no version raises each time, the rest is the original's."""
-    module = PARSER.make(packaging_version)
+    module = PARSER.make(packaging_version, Config())
 
     assert module.parse("1.0") is module.parse("1.0")
     assert module.Version("1.0") is module.Version("1.0")

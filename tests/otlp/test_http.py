@@ -13,6 +13,7 @@ from requests.adapters import HTTPAdapter
 
 from otel_fastpath.otlp import patches_http
 from otel_fastpath.patching import faults
+from otel_fastpath.settings import Config
 
 # What is patched came with 1.45.
 RequestsHTTPTransport = pytest.importorskip(
@@ -65,7 +66,7 @@ def fast(monkeypatch):
     """With our patch; it must not fail silently."""
     before = faults.counts()
     [patch] = patches_http.PATCHES
-    monkeypatch.setattr(RequestsHTTPTransport, "request", patch.make(STOCK))
+    monkeypatch.setattr(RequestsHTTPTransport, "request", patch.make(STOCK, Config()))
     yield
     assert faults.counts() == before
 
@@ -142,7 +143,7 @@ def test_settings_of_the_session_that_are_changed_later(receiver, monkeypatch):
             return response
 
     [patch] = patches_http.PATCHES
-    for request in (STOCK, patch.make(STOCK)):
+    for request in (STOCK, patch.make(STOCK, Config())):
         transport = RequestsHTTPTransport()
         session = transport._session
         session.mount("http://", Watched())

@@ -13,8 +13,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_fastpath import compiled as cores
 from otel_fastpath.patching import faults
-from otel_fastpath.trace import patches_tracer as tracer_patches
-from otel_fastpath.trace import planner
+from otel_fastpath.trace import planner, set_up
 
 
 def fault():
@@ -81,7 +80,7 @@ def test_nothing_is_broken(serve, no_faults, logged):
 
 def test_making_a_patch(instrumentor, core, environ, serve, logged):
     """The patches that cannot be made are skipped with a traceback each; the rest and the host go on."""
-    tracer_patches._ready.cache_clear()
+    set_up._ready.cache_clear()
     environ.setattr(cores, "hot", fault())
     instrumentor.instrument(core=core)
 

@@ -22,7 +22,7 @@ SUBJECT = """
 INSTALLED = {"subject": [("1.5", "/here")]}
 
 
-def louder(original):
+def louder(original, _settings=None):
     """A replacement that adds an exclamation mark."""
     return functools.wraps(original)(lambda *args: original(*args) + "!")
 
@@ -255,7 +255,7 @@ def test_an_unmet_requirement_is_skipped_quietly(patcher, logged):
 def test_a_make_that_raises_is_skipped(patcher, logged, caplog):
     """The import goes on with the original; the line has the traceback, once."""
 
-    def make(_original):
+    def make(_original, _settings):
         raise ZeroDivisionError("made badly")
 
     one = patcher(make=make)
@@ -271,9 +271,9 @@ def test_a_make_that_raised_for_an_inherited_attribute_is_tried_again(modules, p
     """What was not made is not taken for one that is in place."""
     modules("patched", "class Base:\n    def method(self): return 'plain'\nclass Class(Base): pass")
     patched = importlib.import_module("patched")
-    makers = iter([lambda _: 1 / 0, louder])
+    makers = iter([lambda *_: 1 / 0, louder])
 
-    def make(original):
+    def make(original, _settings):
         return next(makers)(original)
 
     one = patcher("patched:Class.method", make=make)
@@ -286,10 +286,28 @@ def test_a_make_that_raised_for_an_inherited_attribute_is_tried_again(modules, p
     assert patched.Class().method() == "plain!"
 
 
+def test_a_make_is_given_the_settings_of_its_installation(modules, patcher):
+    """Also where the target is imported later, and anew each time that it is put in place."""
+    seen = []
+
+    def make(original, settings):
+        seen.append(settings)
+        return louder(original)
+
+    one = patcher(make=make)
+    one.install(settings="first")
+    modules("patched", "def function(): return 'plain'")
+    importlib.import_module("patched")
+    one.uninstall()
+    one.install(settings="second")
+
+    assert seen == ["first", "second"]
+
+
 def test_a_make_can_refuse(patcher, caplog):
     """SkipError is a reason and no fault: a line without a traceback."""
 
-    def make(_original):
+    def make(_original, _settings):
         raise SkipError("not today")
 
     one = patcher(make=make)
@@ -332,7 +350,7 @@ def test_a_handler_of_the_log_that_raises_is_not_for_the_host(patcher, monkeypat
 
     importlib.import_module("patched")
     monkeypatch.setattr(logging.getLogger(), "handlers", [Raises()])
-    one = patcher(target, make=lambda _original: 1 // 0)
+    one = patcher(target, make=lambda _original, _settings: 1 // 0)
     one.install()
 
     assert state(one)[0] is State.SKIPPED
@@ -393,7 +411,7 @@ def test_undo_is_called_when_a_patch_came_off(patcher, logged):
 def test_a_replacement_that_cannot_come_off_says_so(patcher, logged):
     """Wrapped and no function: the status and one line tell that it stays."""
     patched = importlib.import_module("patched")
-    one = patcher(make=lambda original: functools.partial(louder(original)))
+    one = patcher(make=lambda original, _settings: functools.partial(louder(original)))
     one.install()
     ours = patched.function
     patched.function = lambda: f"{ours()}?"

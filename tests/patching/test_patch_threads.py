@@ -36,7 +36,7 @@ def run(*calls):
     return results
 
 
-def louder(original):
+def louder(original, _settings):
     """A replacement that adds an exclamation mark."""
     return functools.wraps(original)(lambda *args: original(*args) + "!")
 
@@ -107,7 +107,7 @@ def test_on_and_off_by_turns_while_others_call(modules):
     subject = importlib.import_module("subject")
     original = subject.function
 
-    def make(function):
+    def make(function, _settings):
         mark = "!"
 
         def replacement(one, *, two=2):
@@ -213,7 +213,7 @@ def test_a_patch_imports_what_it_looks_at_where_there_is_one_thread(modules):
         import second
         known = {"second:function": frozenset({fingerprint(second.function)})}
         del sys.modules["second"]
-        patcher = Patcher([Patch("one", "first:function", "", lambda o: lambda: o() + "!", sources=known)], None)
+        patcher = Patcher([Patch("one", "first:function", "", lambda o, _: lambda: o() + "!", sources=known)], None)
         patcher.install()
         import first
         print(first.function())

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db.asyncpg.hooks import around, link_of
+from otel_fastpath.libraries.db.asyncpg.hooks import link_of
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.asyncpg.hooks import Opening
-
-__all__ = ["around", "copied_in", "copied_out", "of_query", "of_table"]
 
 ROWS: Final = "asyncpg.copy.rows"
 

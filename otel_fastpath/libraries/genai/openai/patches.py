@@ -17,6 +17,7 @@ from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.settings import Config
 
 RAW: Final = "X-Stainless-Raw-Response"
 REQUIRES: Final = ("openai>=1.40,<4",)
@@ -30,7 +31,7 @@ def use(telemetry: Telemetry | None) -> None:
     _telemetry = telemetry
 
 
-def _make_request(original: Any) -> Any:
+def _make_request(original: Any, _settings: Config) -> Any:
     begin = compiled.hot("libraries.genai.openai.calls").begin
 
     @functools.wraps(original)
@@ -49,7 +50,7 @@ def _make_request(original: Any) -> Any:
     return request
 
 
-def _make_async_request(original: Any) -> Any:
+def _make_async_request(original: Any, _settings: Config) -> Any:
     begin = compiled.hot("libraries.genai.openai.calls").begin
 
     @functools.wraps(original)
@@ -141,7 +142,7 @@ def _raw_answer(call: Any, raw: Any) -> None:
     hear(response, told)
 
 
-def _make_stream_init(original: Any) -> Any:
+def _make_stream_init(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
         original(self, *args, **kwargs)
@@ -165,7 +166,7 @@ def _left(error: Any) -> Any:
     return leaving.set(error)
 
 
-def make_exit(original: Any) -> Any:
+def make_exit(original: Any, _settings: Config) -> Any:
     """Have it known, while this `__exit__` runs, what its `with` was left with."""
 
     @functools.wraps(original)
@@ -180,7 +181,7 @@ def make_exit(original: Any) -> Any:
     return __exit__
 
 
-def make_async_exit(original: Any) -> Any:
+def make_async_exit(original: Any, _settings: Config) -> Any:
     """Likewise, for `__aexit__`."""
 
     @functools.wraps(original)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.settings import Config
 
 _PLACE: Final = "the end of an OpenAI websocket"
 
@@ -30,7 +31,7 @@ def use(telemetry: Telemetry | None) -> None:
     _telemetry = telemetry
 
 
-def _make_enter(operation: str, owner: str, original: Any) -> Any:
+def _make_enter(operation: str, owner: str, original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def __enter__(self: Any) -> Any:  # noqa: N807  # the name of what it replaces
         session = begin(_telemetry, operation, self, owner)
@@ -47,7 +48,7 @@ def _make_enter(operation: str, owner: str, original: Any) -> Any:
     return __enter__
 
 
-def _make_async_enter(operation: str, owner: str, original: Any) -> Any:
+def _make_async_enter(operation: str, owner: str, original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     async def __aenter__(self: Any) -> Any:  # noqa: N807  # likewise
         session = begin(_telemetry, operation, self, owner)
@@ -228,7 +229,7 @@ def _patches_of(operation: str, module: str, kind: str) -> Iterator[Patch]:
         yield _patch(f"{name}.exit{more}", f"{target}.{before}exit__", _WHY_EXIT, make_exit, since)
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], since: tuple[str, ...]) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], since: tuple[str, ...]) -> Patch:
     return Patch(f"openai.socket.{name}", target, why, make, (*patches.REQUIRES, *since), needs_gil=False)
 
 

@@ -21,6 +21,7 @@ from otel_fastpath.libraries.genai.openai import LIBRARY, patches
 from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.patch import Patcher
+from otel_fastpath.settings import Config
 
 # What is shared by tests is no part of the installed package.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,7 +33,7 @@ from madeup import answer, http  # found only from here on
 def patched():
     """The wrapper's patches alone; other folders' tests go without."""
     patcher = Patcher(LIBRARY.patches, interpreter.installed)
-    patcher.install()
+    patcher.install(settings=Config())
     yield
     patcher.uninstall()
 

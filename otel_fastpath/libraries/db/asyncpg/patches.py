@@ -1,0 +1,134 @@
+"""What of asyncpg is patched, and by which of the hooks of this folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db.asyncpg import connecting, copying, hooks, pools
+from otel_fastpath.patching.patch import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.settings import Config
+
+    Make = Callable[[Any, Config], Any]
+
+_REQUIRES: Final = ("asyncpg>=0.29,<1",)
+# What `fetchmany` came with.
+_FETCHMANY: Final = ("asyncpg>=0.30,<1",)
+
+
+def _hook(make: Callable[..., Any], *first: Any) -> Make:
+    """What gives a patch's replacement: `make(*first, original)`. What was set is in `plans.active` at each call."""
+    return lambda original, _settings: make(*first, original)
+
+
+def _patch(name: str, target: str, why: str, hook: Make) -> Patch:
+    # Below "asyncpg", so that it is applied when the whole package is there: while it is being imported it hands its
+    # functions from module to module.
+    requires = _FETCHMANY if name.endswith("fetchmany") else _REQUIRES
+    return Patch(name=f"asyncpg.{name}", target=f"asyncpg:{target}", why=why, make=hook, requires=requires)
+
+
+_QUERY: Final = "A query is a span."
+_BATCH: Final = "A query with many sets of parameters is one span."
+_COPY: Final = "A COPY is a span."
+_TRIP: Final = "A cursor's round trip to the server is a span; the rows that it brought cost nothing."
+
+PATCHES: Final = (
+    *(
+        _patch(name, f"Connection.{name}", _QUERY, _hook(hooks.on_query, rows))
+        for name, rows in (
+            ("execute", "NO_ROWS"),
+            ("fetch", "ALL_ROWS"),
+            ("fetchval", "ONE_VALUE"),
+            ("fetchrow", "ONE_ROW"),
+        )
+    ),
+    *(
+        _patch(name, f"Connection.{name}", _BATCH, _hook(hooks.around, hooks.of_batch, rows))
+        for name, rows in (("executemany", hooks.no_rows), ("fetchmany", hooks.all_rows))
+    ),
+    _patch(
+        "prepare",
+        "Connection.prepare",
+        "Preparing a statement is a span.",
+        _hook(hooks.around, hooks.preparing, hooks.no_rows),
+    ),
+    *(
+        _patch(name, f"Connection.{name}", _COPY, _hook(hooks.around, opener, rows))
+        for name, opener, rows in (
+            ("copy_from_table", copying.of_table, copying.copied_out),
+            ("copy_from_query", copying.of_query, copying.copied_out),
+            ("copy_to_table", copying.of_table, copying.copied_in),
+            ("copy_records_to_table", copying.of_table, copying.copied_in),
+        )
+    ),
+    *(
+        _patch(
+            f"statement.{name}",
+            f"prepared_stmt.PreparedStatement.{name}",
+            why,
+            _hook(hooks.around, opener, rows),
+        )
+        for name, why, opener, rows in (
+            ("fetch", _QUERY, hooks.of_statement, hooks.all_rows),
+            ("fetchval", _QUERY, hooks.of_statement, hooks.one_value),
+            ("fetchrow", _QUERY, hooks.of_statement, hooks.one_row),
+            ("executemany", _BATCH, hooks.of_statement_batch, hooks.no_rows),
+            ("fetchmany", _BATCH, hooks.of_statement_batch, hooks.all_rows),
+            ("explain", _QUERY, hooks.explaining, hooks.no_rows),
+        )
+    ),
+    *(
+        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _hook(hooks.around, hooks.of_cursor, rows))
+        for name, target, rows in (
+            ("open", "Cursor._init", hooks.no_rows),
+            ("begin", "BaseCursor._bind_exec", hooks.cursor_rows),
+            ("fetch", "BaseCursor._exec", hooks.cursor_rows),
+            ("forward", "Cursor.forward", hooks.no_rows),
+        )
+    ),
+    _patch(
+        "cursor.prepare",
+        "protocol.Protocol.prepare",
+        "Preparing a cursor's statement belongs to its first round trip, and is a span if it fails.",
+        _hook(hooks.on_prepare),
+    ),
+    *(
+        _patch(name, target, "Each connect is a span.", _hook(connecting.make_connect))
+        for name, target in (
+            ("connect.own", "connect_utils._connect"),
+            ("connect.pooled", "connection.connect"),
+            ("connect", "connect"),
+        )
+    ),
+    _patch(
+        "connect.arguments",
+        "connect_utils._parse_connect_arguments",
+        "Says where a connect goes, for its span.",
+        _hook(connecting.make_parse),
+    ),
+    _patch(
+        "pool.initialize", "pool.Pool._initialize", "A pool's connections are metrics.", _hook(pools.make_initialise)
+    ),
+    _patch(
+        "pool.acquire",
+        "pool.Pool._acquire",
+        "Waiting for a connection is a metric, and a span for who asked for it.",
+        _hook(pools.make_acquire),
+    ),
+    _patch(
+        "pool.release",
+        "pool.PoolConnectionHolder._release",
+        "How long a connection was borrowed is a metric.",
+        _hook(pools.make_release),
+    ),
+    _patch(
+        "pool.connect",
+        "pool.Pool._get_new_connection",
+        "How long it took to make a pool's connection is a metric.",
+        _hook(pools.make_new_connection),
+    ),
+)
