@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import compiled, exceptions, libraries, wrong_settings
+from otel_fastpath import compiled, wrong_settings
 from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
-from otel_fastpath.rooms import all_patches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from otel_fastpath.patching.patch import Row
+    from otel_fastpath.patching.room import Room
 
 _logger = Quiet(__name__)
 _lock = Lock()
@@ -77,14 +77,17 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def status(self) -> list[Row]:
         """What became of every patch, in the order of `otel-fastpath status`."""
-        return self._patches().status() + libraries.status() + exceptions.status()
+        return self._patches().status() + [row for room in _rooms() for row in room.status()]
 
     def _patches(self) -> Patcher:
         if self._patcher is None:
             # Imports modules: no lock is held meanwhile.
-            patches = all_patches()
-            patcher = Patcher(patches, interpreter.installed)
-            need_gil = frozenset(patch.name for patch in patches if patch.needs_gil) | libraries.need_gil()
+            rooms = _rooms()
+            patcher = Patcher([patch for room in rooms for patch in room.patches], interpreter.installed)
+            wrappers = [wrapper for room in rooms for wrapper in room.wrappers]
+            need_gil = frozenset(
+                patch.name for each in (*rooms, *wrappers) for patch in each.patches if patch.needs_gil
+            )
             with _lock:
                 # On the class: the instrumentor is a singleton, and so is what it did to this process.
                 if self._patcher is None:
@@ -105,26 +108,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         except Exception:
             _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
             return
-        try:
-            libraries.install(settings, off, kwargs)
-        except Exception:
-            _logger.exception("Libraries are not wrapped.")
-        try:
-            self._count_exceptions(settings, off(exceptions.NAME), kwargs)
-        except Exception:
-            _logger.exception("Exceptions are not counted.")
-
-    @staticmethod
-    def _count_exceptions(settings: config.Config, off: str | None, providers: dict[str, Any]) -> None:
-        if off is not None:
-            exceptions.stop(off)
-            return
-        exceptions.start(
-            exceptions.Settings.parse(*settings.exceptions),
-            settings.core,
-            meter_provider=providers.get("meter_provider"),
-            tracer_provider=providers.get("tracer_provider"),
-        )
+        for room in _rooms():
+            _start(room, settings, off, kwargs)
 
     def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
         """What says of each patch why it is left off."""
@@ -144,8 +129,22 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
         try:
-            exceptions.stop("uninstrumented")
-            libraries.uninstall()
+            for room in reversed(_rooms()):
+                room.stop()
             self._patches().uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be taken off completely.")
+
+
+def _start(room: Room, settings: config.Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+    try:
+        room.start(settings, off, providers)
+    except Exception:
+        _logger.exception(room.without)
+
+
+def _rooms() -> tuple[Room, ...]:
+    # Loaded when instrumenting, not before.
+    from otel_fastpath.rooms import ROOMS  # noqa: PLC0415
+
+    return ROOMS

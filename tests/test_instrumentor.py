@@ -295,7 +295,7 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
     def broken():
         raise ZeroDivisionError
 
-    environ.setattr("otel_fastpath.instrumentor.all_patches", broken)
+    environ.setattr("otel_fastpath.instrumentor._rooms", broken)
     instrumentor.instrument()
 
     (line,) = logged(logging.ERROR)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import otel_fastpath
+from otel_fastpath.rooms import ROOMS
 
 ROOT = Path(otel_fastpath.__file__).parent
 NAME = "otel_fastpath"
@@ -35,10 +36,10 @@ MAY_IMPORT = {
     **{name: BOTTOM | {"trace"} for name in SIGNALS},
     "libraries": BELOW_3,
     "others": BELOW_3,
-    # The patches of every room.
-    "rooms": BELOW_3 | {"others"},
+    # The table of what can be deleted.
+    "rooms": BELOW_3 | {"others", "libraries"},
     "status": BOTTOM,
-    "instrumentor": BELOW_3 | {"libraries", "others", "rooms"},
+    "instrumentor": BOTTOM | {"rooms"},
     "__init__": {"instrumentor", "metrics"},
     "budget": {""},
     # The command loads the sub-command that it was asked for.
@@ -178,6 +179,15 @@ def test_no_two_files_of_a_room_differ_by_an_underscore():
     assert [name for name, number in names.items() if number > 1] == []
 
 
+def test_the_table_of_rooms_is_complete():
+    """Each folder that declares something is in it, once, and nobody else knows of the declarations."""
+    registers = {name for name in MODULES if name.rpartition(".")[2] == "register"}
+
+    assert [each.name for each in ROOMS] == list(dict.fromkeys(each.name for each in ROOMS))
+    assert {f"{NAME}.{each.name}.register" for each in ROOMS} == registers
+    assert {each.importer for each in IMPORTS if each.target in registers} == {f"{NAME}.rooms"}
+
+
 def closest(module):
     """The folders that a module of `libraries` is in, below it."""
     path = MODULES[module].relative_to(ROOT / "libraries")
@@ -185,26 +195,26 @@ def closest(module):
 
 
 def test_patches_do_not_know_each_other():
-    """What is to be put in place is asked for by the list of all patches only."""
+    """What is to be put in place is asked for by what the room declares only."""
     wrong = [
         each
         for each in IMPORTS
         if is_ours(each.target)
         and each.target.rpartition(".")[2].startswith("patches_")
-        and unit(each.importer) != "rooms"
+        and each.importer != f"{each.target.rpartition('.')[0]}.register"
     ]
 
     assert wrong == []
 
 
 def test_libraries_do_not_know_each_other():
-    """A wrapper takes from its own folder and from those above; `libraries` itself names the wrappers."""
+    """A wrapper takes from its own folder and from those above; the room's `register` names the wrappers."""
     wrong = [
         each
         for each in IMPORTS
         if each.target in MODULES
         and unit(each.importer) == unit(each.target) == "libraries"
-        and each.importer != f"{NAME}.libraries"
+        and each.importer != f"{NAME}.libraries.register"
         and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
     ]
 

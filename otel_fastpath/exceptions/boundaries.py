@@ -139,26 +139,24 @@ def _make_call_exception_handler(original: Any, _settings: Settings) -> Any:
     return call_exception_handler
 
 
-_patcher: Final = Patcher(
-    (
-        Patch(
-            name="exceptions.main",
-            target="sys:excepthook",
-            why="Counts the exception that ends the program.",
-            make=_make_excepthook,
-        ),
-        Patch(
-            name="exceptions.thread",
-            target="threading:excepthook",
-            why="Counts the exceptions that end threads.",
-            make=_make_thread_excepthook,
-        ),
-        Patch(
-            name="exceptions.event_loop",
-            target="asyncio.base_events:BaseEventLoop.call_exception_handler",
-            why="Counts the exceptions of callbacks, and of tasks that nobody awaited.",
-            make=_make_call_exception_handler,
-        ),
+PATCHES: Final = (
+    Patch(
+        name="exceptions.main",
+        target="sys:excepthook",
+        why="Counts the exception that ends the program.",
+        make=_make_excepthook,
     ),
-    interpreter.installed,
+    Patch(
+        name="exceptions.thread",
+        target="threading:excepthook",
+        why="Counts the exceptions that end threads.",
+        make=_make_thread_excepthook,
+    ),
+    Patch(
+        name="exceptions.event_loop",
+        target="asyncio.base_events:BaseEventLoop.call_exception_handler",
+        why="Counts the exceptions of callbacks, and of tasks that nobody awaited.",
+        make=_make_call_exception_handler,
+    ),
 )
+_patcher: Final = Patcher(PATCHES, interpreter.installed)

@@ -214,26 +214,24 @@ def _make_submit(original: Any, _settings: Settings) -> Any:
     return submit
 
 
-_patcher: Final = Patcher(
-    (
-        Patch(
-            name="exceptions.tracer_provider",
-            target="opentelemetry.trace:_set_tracer_provider",
-            why="A tracer provider that is set later gets the processor that counts exceptions, too.",
-            make=_make_set_tracer_provider,
-        ),
-        Patch(
-            name="exceptions.threads",
-            target="threading:Thread.start",
-            why="Exceptions in a thread count for the operation that started it.",
-            make=_make_start,
-        ),
-        Patch(
-            name="exceptions.thread_pool",
-            target="concurrent.futures.thread:ThreadPoolExecutor.submit",
-            why="Exceptions in a thread pool count for the operation that submitted the call.",
-            make=_make_submit,
-        ),
+PATCHES: Final = (
+    Patch(
+        name="exceptions.tracer_provider",
+        target="opentelemetry.trace:_set_tracer_provider",
+        why="A tracer provider that is set later gets the processor that counts exceptions, too.",
+        make=_make_set_tracer_provider,
     ),
-    interpreter.installed,
+    Patch(
+        name="exceptions.threads",
+        target="threading:Thread.start",
+        why="Exceptions in a thread count for the operation that started it.",
+        make=_make_start,
+    ),
+    Patch(
+        name="exceptions.thread_pool",
+        target="concurrent.futures.thread:ThreadPoolExecutor.submit",
+        why="Exceptions in a thread pool count for the operation that submitted the call.",
+        make=_make_submit,
+    ),
 )
+_patcher: Final = Patcher(PATCHES, interpreter.installed)

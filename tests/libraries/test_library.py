@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from otel_fastpath import libraries, wrong_settings
+from otel_fastpath import wrong_settings
 from otel_fastpath.libraries import library as _library
+from otel_fastpath.libraries import register
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.settings import Config
 
@@ -204,7 +205,7 @@ def test_settings_are_read_where_ours_stands_back(world, ours_first):
 @pytest.mark.parametrize("name", ["asyncpg", "openai"])
 def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
     """Each wrapper names it."""
-    library = next(each.library for each in libraries.wrappers() if each.library.name == name)
+    library = next(each.library for each in register.wrappers() if each.library.name == name)
     wrong_settings.forget()
     library.read(_library.Setup(options="no-such-option"))
 
@@ -240,7 +241,7 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
         def status(self):
             return []
 
-    monkeypatch.setattr(libraries, "wrappers", lambda: (Wrapper(),))
+    monkeypatch.setattr(register, "wrappers", lambda: (Wrapper(),))
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
     instrumentor.instrument(tracer_provider="provider")
     instrumentor.uninstrument()

@@ -1,0 +1,48 @@
+"""The libraries that are wrapped: a line for each."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+from otel_fastpath.libraries.db import asyncpg
+from otel_fastpath.libraries.genai import openai
+from otel_fastpath.libraries.library import Wrapper
+from otel_fastpath.patching.room import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from otel_fastpath.patching.patch import Row
+    from otel_fastpath.settings import Config
+
+
+class _Libraries(Room):
+    def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        for wrapper in wrappers():
+            wrapper.install(settings, off, providers)
+
+    def stop(self) -> None:
+        for wrapper in reversed(wrappers()):
+            wrapper.uninstall()
+
+    def status(self) -> list[Row]:
+        return [row for wrapper in wrappers() for row in wrapper.status()]
+
+
+# In the order of the status.
+ROOM: Final = _Libraries(
+    "libraries",
+    wrappers=(
+        asyncpg.LIBRARY,
+        openai.LIBRARY,
+    ),
+    without="Libraries are not wrapped.",
+)
+
+
+@functools.cache
+def wrappers() -> tuple[Wrapper, ...]:
+    """The wrappers of this process."""
+    return tuple(Wrapper(library) for library in ROOM.wrappers)

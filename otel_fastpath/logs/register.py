@@ -1,0 +1,13 @@
+"""What is patched of log records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from otel_fastpath.logs import patches_stack_traces
+from otel_fastpath.patching.room import Room
+
+ROOM: Final = Room(
+    "logs",
+    patches=(*patches_stack_traces.PATCHES,),
+)
