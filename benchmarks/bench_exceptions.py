@@ -10,19 +10,27 @@ of the same code a moment apart: the least CPU time of many short rounds.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath import exceptions
+from otel_fastpath.exceptions import boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FRAMES = 10
+PROVIDER = TracerProvider(shutdown_on_exit=False)
+POOL = ThreadPoolExecutor(1)
 # Nanoseconds that may be added to one exception, and to one that goes through ten frames.
 GOALS = {"one_frame": 60.0, "ten_frames": 600.0}
 OPERATION_GOAL = 35.0
@@ -118,6 +126,66 @@ def no_exception(_given: object = None) -> int:
     finally:
         total += 1
     return total
+
+
+class Ended:
+    """What nothing catches, with hooks around that say nothing of it."""
+
+    def __init__(self) -> None:
+        self.error = ValueError("no such item")
+        self.loop = asyncio.new_event_loop()
+        self.loop.set_exception_handler(lambda _loop, _context: None)
+        self.of_thread = SimpleNamespace(exc_type=ValueError, exc_value=self.error, exc_traceback=None, thread=None)
+
+
+def silent() -> Iterator[Ended]:
+    """Stock: hooks that say nothing."""
+    given = Ended()
+    sys.excepthook = threading.excepthook = lambda *_: None
+    yield given
+    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    given.loop.close()
+
+
+def uncaught() -> Iterator[Ended]:
+    """What Python 3.10 and 3.11 count, and newer ones where `sys.monitoring` is refused."""
+    for given in silent():
+        boundaries.start(exceptions.Settings())
+        yield given
+        boundaries.stop()
+
+
+def end_program(given: Ended) -> None:
+    """The exception that ends the program."""
+    sys.excepthook(ValueError, given.error, None)
+
+
+def end_thread(given: Ended) -> None:
+    """One that ends a thread."""
+    threading.excepthook(given.of_thread)
+
+
+def end_callback(given: Ended) -> None:
+    """One of a callback of an event loop."""
+    given.loop.call_exception_handler({"exception": given.error})
+
+
+def set_provider(_given: object = None) -> None:
+    """The process's tracer provider, given again: OpenTelemetry keeps the first."""
+    # Upstream's own function, which warns where there is one: nobody has set any here.
+    trace._set_tracer_provider(PROVIDER, log=False)
+
+
+def thread(_given: object = None) -> None:
+    """A thread is started, and waited for."""
+    started = threading.Thread(target=nothing)
+    started.start()
+    started.join()
+
+
+def pool(_given: object = None) -> None:
+    """A call in a thread pool."""
+    POOL.submit(nothing).result()
 
 
 CASES: tuple[Callable[[], Any], ...] = (one_frame, ten_frames, no_exception)

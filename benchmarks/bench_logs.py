@@ -9,8 +9,10 @@ same record without an exception.
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
+import warnings
 from typing import Any
 
 from bench_span import fallen
@@ -40,6 +42,7 @@ class Given:
 
     Attributes:
         logger: Of a provider with one processor.
+        handler: For the standard library's `logging`, of the same provider.
         shallow: An exception that went through 5 frames.
         deep: One that went through 30.
     """
@@ -48,6 +51,10 @@ class Given:
         provider = _logs.LoggerProvider(shutdown_on_exit=False)
         provider.add_log_record_processor(Forget())
         self.logger = provider.get_logger("bench")
+        with warnings.catch_warnings():
+            # Deprecated for the logging instrumentation's, which is the same code in an environment of its own.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.handler = _logs.LoggingHandler(logger_provider=provider)
         self.shallow = fallen(SHALLOW)
         self.deep = fallen(DEEP)
 
@@ -89,10 +96,23 @@ def _emit(given: Given, error: BaseException | None) -> None:
     )
 
 
+def handle(given: Given) -> None:
+    """A record of the standard library's `logging`, without an exception."""
+    given.handler.emit(logging.LogRecord("bench", logging.ERROR, __file__, 12, "it failed", (), None))
+
+
+def handle_shallow(given: Given) -> None:
+    """The same with an exception of 5 frames."""
+    error = given.shallow
+    exc_info = (type(error), error, error.__traceback__)
+    given.handler.emit(logging.LogRecord("bench", logging.ERROR, __file__, 12, "it failed", (), exc_info))
+
+
 # Row of the table -> bare and instrumented.
 ROWS = {
     "log record, exception of 5 frames": (record, record_shallow),
     "log record, exception of 30 frames": (record, record_deep),
+    "logging, exception of 5 frames": (handle, handle_shallow),
 }
 
 if __name__ == "__main__":

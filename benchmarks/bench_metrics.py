@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.grpc import metric_exporter as grpc_exporter
 from opentelemetry.exporter.otlp.proto.http import metric_exporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -171,6 +172,18 @@ def collect_and_encode(given: Given) -> None:
 def encode(given: Given) -> None:
     """The request's bytes for a collection of all points."""
     metric_exporter.encode_metrics(given.data).SerializeToString()
+
+
+def encode_for_grpc(given: Given) -> None:
+    """The same, as the message that grpc sends."""
+    grpc_exporter.encode_metrics(given.data).SerializeToString()
+
+
+def count(given: Given) -> None:
+    """The request's bytes, and how many points are in it, which the HTTP exporter asks."""
+    request = metric_exporter.encode_metrics(given.data)
+    metric_exporter._count_data_points(request)
+    request.SerializeToString()
 
 
 # Row of the table -> bare and instrumented.

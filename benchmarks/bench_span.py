@@ -126,6 +126,12 @@ def start_and_end(given: Given) -> None:
     given.tracer.start_span("GET /items/{item_id}").end()
 
 
+def reconfigured(given: Given) -> None:
+    """The same after the tracer's configuration was set: what is known of it is worked out anew."""
+    given.tracer.resource = given.tracer.resource
+    given.tracer.start_span("GET /items/{item_id}").end()
+
+
 def parent(given: Given) -> None:
     """What is around a child."""
     with trace.use_span(given.span, end_on_exit=False):

@@ -145,18 +145,21 @@ PATCHES: Final = (
         target="sys:excepthook",
         why="Counts the exception that ends the program.",
         make=_make_excepthook,
+        budgets=("an exception ends the program",),
     ),
     Patch(
         name="exceptions.thread",
         target="threading:excepthook",
         why="Counts the exceptions that end threads.",
         make=_make_thread_excepthook,
+        budgets=("an exception ends a thread",),
     ),
     Patch(
         name="exceptions.event_loop",
         target="asyncio.base_events:BaseEventLoop.call_exception_handler",
         why="Counts the exceptions of callbacks, and of tasks that nobody awaited.",
         make=_make_call_exception_handler,
+        budgets=("an exception of an event loop's callback",),
     ),
 )
 _patcher: Final = Patcher(PATCHES, interpreter.installed)

@@ -220,18 +220,21 @@ PATCHES: Final = (
         target="opentelemetry.trace:_set_tracer_provider",
         why="A tracer provider that is set later gets the processor that counts exceptions, too.",
         make=_make_set_tracer_provider,
+        budgets=("the tracer provider is set",),
     ),
     Patch(
         name="exceptions.threads",
         target="threading:Thread.start",
         why="Exceptions in a thread count for the operation that started it.",
         make=_make_start,
+        budgets=("a thread is started",),
     ),
     Patch(
         name="exceptions.thread_pool",
         target="concurrent.futures.thread:ThreadPoolExecutor.submit",
         why="Exceptions in a thread pool count for the operation that submitted the call.",
         make=_make_submit,
+        budgets=("a call in a thread pool",),
     ),
 )
 _patcher: Final = Patcher(PATCHES, interpreter.installed)

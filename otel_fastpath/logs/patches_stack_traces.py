@@ -27,6 +27,9 @@ _HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
 _WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
 
+# Of a handler of the standard library's `logging`.
+_LOGGING: Final = "logging, exception of 5 frames"
+
 
 def _make(original: Any, _settings: Config) -> Any:
     if original is not traceback:
@@ -46,14 +49,28 @@ def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str
     return original(exc, value, tb, **more)
 
 
-def _patch(name: str, module: str, requires: tuple[str, ...], known: Mapping[str, frozenset[str]]) -> Patch:
+def _patch(
+    name: str, module: str, requires: tuple[str, ...], known: Mapping[str, frozenset[str]], budget: str = _LOGGING
+) -> Patch:
     return Patch(
-        name=f"logs.{name}", target=f"{module}:traceback", why=_WHY, make=_make, requires=requires, sources=known
+        name=f"logs.{name}",
+        target=f"{module}:traceback",
+        why=_WHY,
+        make=_make,
+        requires=requires,
+        sources=known,
+        budgets=(budget,),
     )
 
 
 PATCHES: Final = (
-    _patch("exception", f"{_SDK}._exceptions", (SDK[0], "opentelemetry-sdk>=1.42,<2"), sources(_RECORD)),
+    _patch(
+        "exception",
+        f"{_SDK}._exceptions",
+        (SDK[0], "opentelemetry-sdk>=1.42,<2"),
+        sources(_RECORD),
+        "log record, exception of 5 frames",
+    ),
     _patch("handler", _SDK, SDK, sources(_HANDLER)),
     _patch(
         "instrumentation_handler",

@@ -65,5 +65,6 @@ PATCHES: Final = (
         make=_make,
         requires=SDK,
         sources=sources(_TARGET, *_RESTS_ON),
+        budgets=("collect 128 histogram points",),
     ),
 )

@@ -62,7 +62,7 @@ def _make(original: Any, settings: Config) -> Any:
     return ready.recording.bind_record(original, _learn)
 
 
-def _patch(kind: str, verb: str, why: str) -> Patch:
+def _patch(kind: str, verb: str, budget: str, why: str) -> Patch:
     return Patch(
         name=f"metrics.{kind.lower()}",
         target=f"{_MODULE}.instrument:{kind}.{verb}",
@@ -71,12 +71,23 @@ def _patch(kind: str, verb: str, why: str) -> Patch:
         requires=SDK,
         sources=sources(f"{_MODULE}.instrument:{kind}.{verb}", *_RESTS_ON),
         undo=_forget_recorders,
+        budgets=(budget,),
     )
 
 
 PATCHES: Final = (
-    _patch("Counter", "add", "Adding with three attributes takes 87,000 instructions; here a look-up and an addition."),
-    _patch("UpDownCounter", "add", "The same, for what goes down as well."),
-    _patch("Histogram", "record", "Recording with three attributes takes 90,000 instructions, with eight 142,000."),
-    _patch("Gauge", "set", "The same as for counters."),
+    _patch(
+        "Counter",
+        "add",
+        "counter.add, 3 attributes",
+        "Adding with three attributes takes 87,000 instructions; here a look-up and an addition.",
+    ),
+    _patch("UpDownCounter", "add", "up_down_counter.add, 3 attributes", "The same, for what goes down as well."),
+    _patch(
+        "Histogram",
+        "record",
+        "histogram.record, 3 attributes",
+        "Recording with three attributes takes 90,000 instructions, with eight 142,000.",
+    ),
+    _patch("Gauge", "set", "gauge.set, 3 attributes", "The same as for counters."),
 )

@@ -147,7 +147,7 @@ def _make_process_chunk(original: Any, _settings: Config) -> Any:
     return process_chunk
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], *sources: str) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], budget: str, *sources: str) -> Patch:
     return Patch(
         name=f"openinference.{name}",
         target=target,
@@ -156,6 +156,7 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any],
         requires=("openinference-instrumentation-openai>=0.1.60,<0.2", "pydantic>=2"),
         sources=openai_sources.sources(*sources),
         needs_gil=False,
+        budgets=(budget,),
     )
 
 
@@ -167,6 +168,7 @@ PATCHES: Final = (
         f"{_PACKAGE}._request:redact_images_from_request_parameters",
         "Copies the whole request for each call, in case it has images; now where it has one.",
         _make_redact,
+        "openinference, request of a chat",
         f"{_PACKAGE}._image_utils:redact_images_from_request_parameters",
         f"{_PACKAGE}._image_utils:_redact_images_from_message_content",
         f"{_PACKAGE}._image_utils:_redact_images_from_input_content",
@@ -177,6 +179,7 @@ PATCHES: Final = (
         f"{_ACCUMULATOR}:_ValuesAccumulator.__iadd__",
         "Asks 58 times for each streamed chunk what type something is, 9 of them of typing; now of exact types first.",
         _make_add,
+        "openinference, stream of 20 chunks",
         f"{_ACCUMULATOR}:_ValuesAccumulator",
         f"{_ACCUMULATOR}:_StringAccumulator",
         f"{_ACCUMULATOR}:_IndexedAccumulator",
@@ -186,6 +189,7 @@ PATCHES: Final = (
         f"{_ACCUMULATOR}:_ChatCompletionAccumulator.process_chunk",
         _WARNINGS,
         _make_process_chat_chunk,
+        "openinference, stream of 20 chunks",
         f"{_ACCUMULATOR}:_ChatCompletionAccumulator.process_chunk",
     ),
     _patch(
@@ -193,6 +197,7 @@ PATCHES: Final = (
         f"{_ACCUMULATOR}:_CompletionAccumulator.process_chunk",
         _WARNINGS,
         _make_process_chunk,
+        "openinference, legacy stream of 20 chunks",
         f"{_ACCUMULATOR}:_CompletionAccumulator.process_chunk",
     ),
 )

@@ -128,7 +128,7 @@ def _add_text(chunk: Any, complete: dict[str, Any]) -> bool:
     return True
 
 
-def _patch(name: str, why: str, make: Callable[[Any, Config], Any], *sources: str) -> Patch:
+def _patch(name: str, why: str, make: Callable[[Any, Config], Any], budget: str, *sources: str) -> Patch:
     return Patch(
         name=f"openllmetry.{name}",
         target=f"{_CHAT}:{sources[0].partition(':')[2]}",
@@ -137,6 +137,7 @@ def _patch(name: str, why: str, make: Callable[[Any, Config], Any], *sources: st
         requires=("opentelemetry-instrumentation-openai>=0.55,<0.63", "openai>=1", "pydantic>=2"),
         sources=openai_sources.sources(*sources),
         needs_gil=False,
+        budgets=(budget,),
     )
 
 
@@ -149,6 +150,7 @@ PATCHES: Final = (
         "Starts an event loop for each synchronous call, in a loop a thread as well: 100 to 300 us. Nothing is awaited "
         "but an image's upload; where there is none the coroutine is run as the function that it is.",
         _make_run_async,
+        "openllmetry, request of a chat",
         f"{_PACKAGE}.utils:run_async",
         f"{_CHAT}:_preprocess_base64_images",
         f"{_CHAT}:_process_image_item",
@@ -158,6 +160,7 @@ PATCHES: Final = (
         "accumulate",
         "Dumps the whole of each streamed chunk to read five fields of it; of a chunk of text they are read directly.",
         _make_accumulate,
+        "openllmetry, stream of 20 chunks",
         f"{_CHAT}:_accumulate_stream_items",
         f"{_PACKAGE}.shared:model_as_dict",
     ),

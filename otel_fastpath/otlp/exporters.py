@@ -105,7 +105,7 @@ def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], 
 
 
 def patch(
-    transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any
+    transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any, budget: str
 ) -> Patch:
     """The patch of one exporter's encode function, `target` in the exporter's package, for this signal."""
     return Patch(
@@ -115,4 +115,5 @@ def patch(
         make=make,
         requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
         sources=sources(*rests_on),
+        budgets=(budget,),
     )

@@ -194,5 +194,6 @@ PATCHES: Final = (
         make=_make,
         requires=("opentelemetry-exporter-http-transport>=0.66b0,<1", "requests>=2.31,<3"),
         sources=sources(_TARGET),
+        budgets=("otlp, sending a batch over HTTP",),
     ),
 )

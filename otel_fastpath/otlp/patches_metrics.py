@@ -112,8 +112,8 @@ def _make_grpc(original: Any, _settings: Config) -> Any:
     return _make(original, lambda content, _points: parse(content))
 
 
-def _patch(transport: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
-    return patch(transport, "metrics", "metric_exporter:encode_metrics", why, make, _RESTS_ON)
+def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:
+    return patch(transport, "metrics", "metric_exporter:encode_metrics", why, make, _RESTS_ON, budget)
 
 
 def _make_count(original: Any, _settings: Config) -> Any:
@@ -127,7 +127,10 @@ def _make_count(original: Any, _settings: Config) -> Any:
 
 PATCHES: Final = (
     _patch(
-        "http", "Encoding a histogram's point takes 124,000 instructions; here its bytes are written once.", _make_http
+        "http",
+        "Encoding a histogram's point takes 124,000 instructions; here its bytes are written once.",
+        _make_http,
+        "OTLP, 128 histogram points",
     ),
     Patch(
         name="otlp.http_metrics_count",
@@ -136,8 +139,12 @@ PATCHES: Final = (
         make=_make_count,
         requires=(*SDK, "opentelemetry-exporter-otlp-proto-http>=1.44,<2"),
         sources=sources(_COUNT),
+        budgets=("OTLP, 128 histogram points, counted",),
     ),
     _patch(
-        "grpc", "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.", _make_grpc
+        "grpc",
+        "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.",
+        _make_grpc,
+        "OTLP over grpc, 128 histogram points",
     ),
 )

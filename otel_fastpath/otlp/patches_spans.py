@@ -128,8 +128,8 @@ def _make_grpc(original: Any, _settings: Config) -> Any:
     return _make(original, _request_class().FromString)
 
 
-def _patch(transport: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
-    return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON)
+def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:
+    return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON, budget)
 
 
 PATCHES: Final = (
@@ -137,10 +137,12 @@ PATCHES: Final = (
         "http",
         "Encoding a span takes 302,000 instructions, which the application waits for; here its bytes are written once.",
         _make_http,
+        "otlp, one more span, 7 attributes",
     ),
     _patch(
         "grpc",
         "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.",
         _make_grpc,
+        "otlp over grpc, one more span, 7 attributes",
     ),
 )

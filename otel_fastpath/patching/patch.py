@@ -57,6 +57,7 @@ class Patch:
         decorators: Modules whose decorators may legitimately stand around the sources.
         undo: Called after the patch was taken off: removes what the replacement left elsewhere.
         needs_gil: False where the replacement is right without the global interpreter lock, too.
+        budgets: The scenarios of this project's benchmarks that hold what the replacement costs, by name.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Patch:
     decorators: frozenset[str] = frozenset()
     undo: Callable[[], object] | None = None
     needs_gil: bool = True
+    budgets: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:

@@ -35,7 +35,7 @@ def _make_proxy(original: Any, _settings: Config) -> Any:
     return compiled.hot("trace.current_span").bind_proxy(original, (frame_at_yield(original, tracer),))
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:
     return Patch(
         name=name,
         target=f"{_MODULE}:{target}",
@@ -44,6 +44,7 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any])
         requires=API,
         sources=sources(f"{_MODULE}:{target}"),
         decorators=CONTEXT_MANAGERS,
+        budgets=(budget,),
     )
 
 
@@ -53,17 +54,20 @@ PATCHES: Final = (
         "use_span",
         "A generator context manager that copies the context twice: 20,000 instructions; here one class.",
         _make_use_span,
+        "use_span",
     ),
     _patch(
         "trace.no_op_tracer",
         "NoOpTracer.start_as_current_span",
         "Without an SDK a span that records nothing costs 40,000 instructions in generators.",
         _make_no_op,
+        "no SDK configured",
     ),
     _patch(
         "trace.proxy_tracer",
         "ProxyTracer.start_as_current_span",
         "The tracer of code that asked for one before there was a provider puts a third generator around each span.",
         _make_proxy,
+        "no SDK configured",
     ),
 )

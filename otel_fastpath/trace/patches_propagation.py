@@ -58,6 +58,7 @@ PATCHES: Final = (
         make=_make_extract,
         requires=API,
         sources=sources(*_RESTS_ON),
+        budgets=("TraceContext extract",),
     ),
     Patch(
         name="propagation.inject",
@@ -66,5 +67,6 @@ PATCHES: Final = (
         make=_make_inject,
         requires=API,
         sources=sources(*_RESTS_ON),
+        budgets=("TraceContext inject",),
     ),
 )

@@ -118,6 +118,7 @@ PATCHES: Final = (
         make=_make_setattr,
         requires=SDK,
         sources=sources(f"{_MODULE}:Tracer.__init__"),
+        budgets=("start_span, after the tracer's configuration was set",),
     ),
     Patch(
         name="tracer.start_span",
@@ -127,6 +128,7 @@ PATCHES: Final = (
         requires=SDK,
         sources=sources(*_START_SPAN_RESTS_ON),
         undo=_forget_plans,
+        budgets=("start_span",),
     ),
     Patch(
         name="tracer.start_as_current_span",
@@ -136,5 +138,6 @@ PATCHES: Final = (
         requires=SDK,
         sources=sources(f"{_MODULE}:Tracer.start_as_current_span", "opentelemetry.trace:use_span"),
         decorators=CONTEXT_MANAGERS,
+        budgets=("start_as_current_span",),
     ),
 )

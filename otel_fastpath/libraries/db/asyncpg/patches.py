@@ -24,30 +24,39 @@ def _hook(make: Callable[..., Any], *first: Any) -> Make:
     return lambda original, _settings: make(*first, original)
 
 
-def _patch(name: str, target: str, why: str, hook: Make) -> Patch:
+def _patch(name: str, target: str, why: str, hook: Make, budget: str) -> Patch:
     # Below "asyncpg", so that it is applied when the whole package is there: while it is being imported it hands its
     # functions from module to module.
     requires = _FETCHMANY if name.endswith("fetchmany") else _REQUIRES
-    return Patch(name=f"asyncpg.{name}", target=f"asyncpg:{target}", why=why, make=hook, requires=requires)
+    return Patch(
+        name=f"asyncpg.{name}",
+        target=f"asyncpg:{target}",
+        why=why,
+        make=hook,
+        requires=requires,
+        budgets=(f"asyncpg, {budget}",),
+    )
 
 
 _QUERY: Final = "A query is a span."
 _BATCH: Final = "A query with many sets of parameters is one span."
 _COPY: Final = "A COPY is a span."
 _TRIP: Final = "A cursor's round trip to the server is a span; the rows that it brought cost nothing."
+_CURSOR: Final = "cursor of 50 rows in a round trip"
+_POOL: Final = "pool, acquire and release"
 
 PATCHES: Final = (
     *(
-        _patch(name, f"Connection.{name}", _QUERY, _hook(hooks.on_query, rows))
-        for name, rows in (
-            ("execute", "NO_ROWS"),
-            ("fetch", "ALL_ROWS"),
-            ("fetchval", "ONE_VALUE"),
-            ("fetchrow", "ONE_ROW"),
+        _patch(name, f"Connection.{name}", _QUERY, _hook(hooks.on_query, rows), budget)
+        for name, rows, budget in (
+            ("execute", "NO_ROWS", "transaction"),
+            ("fetch", "ALL_ROWS", "fetch of 50 rows"),
+            ("fetchval", "ONE_VALUE", "fetchrow"),
+            ("fetchrow", "ONE_ROW", "fetchrow"),
         )
     ),
     *(
-        _patch(name, f"Connection.{name}", _BATCH, _hook(hooks.around, hooks.of_batch, rows))
+        _patch(name, f"Connection.{name}", _BATCH, _hook(hooks.around, hooks.of_batch, rows), "executemany")
         for name, rows in (("executemany", hooks.no_rows), ("fetchmany", hooks.all_rows))
     ),
     _patch(
@@ -55,9 +64,10 @@ PATCHES: Final = (
         "Connection.prepare",
         "Preparing a statement is a span.",
         _hook(hooks.around, hooks.preparing, hooks.no_rows),
+        "prepare",
     ),
     *(
-        _patch(name, f"Connection.{name}", _COPY, _hook(hooks.around, opener, rows))
+        _patch(name, f"Connection.{name}", _COPY, _hook(hooks.around, opener, rows), "copy_from_table")
         for name, opener, rows in (
             ("copy_from_table", copying.of_table, copying.copied_out),
             ("copy_from_query", copying.of_query, copying.copied_out),
@@ -71,6 +81,7 @@ PATCHES: Final = (
             f"prepared_stmt.PreparedStatement.{name}",
             why,
             _hook(hooks.around, opener, rows),
+            "statement.fetch",
         )
         for name, why, opener, rows in (
             ("fetch", _QUERY, hooks.of_statement, hooks.all_rows),
@@ -82,7 +93,7 @@ PATCHES: Final = (
         )
     ),
     *(
-        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _hook(hooks.around, hooks.of_cursor, rows))
+        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _hook(hooks.around, hooks.of_cursor, rows), _CURSOR)
         for name, target, rows in (
             ("open", "Cursor._init", hooks.no_rows),
             ("begin", "BaseCursor._bind_exec", hooks.cursor_rows),
@@ -95,9 +106,10 @@ PATCHES: Final = (
         "protocol.Protocol.prepare",
         "Preparing a cursor's statement belongs to its first round trip, and is a span if it fails.",
         _hook(hooks.on_prepare),
+        _CURSOR,
     ),
     *(
-        _patch(name, target, "Each connect is a span.", _hook(connecting.make_connect))
+        _patch(name, target, "Each connect is a span.", _hook(connecting.make_connect), "connect")
         for name, target in (
             ("connect.own", "connect_utils._connect"),
             ("connect.pooled", "connection.connect"),
@@ -109,26 +121,34 @@ PATCHES: Final = (
         "connect_utils._parse_connect_arguments",
         "Says where a connect goes, for its span.",
         _hook(connecting.make_parse),
+        "connect",
     ),
     _patch(
-        "pool.initialize", "pool.Pool._initialize", "A pool's connections are metrics.", _hook(pools.make_initialise)
+        "pool.initialize",
+        "pool.Pool._initialize",
+        "A pool's connections are metrics.",
+        _hook(pools.make_initialise),
+        "pool, made",
     ),
     _patch(
         "pool.acquire",
         "pool.Pool._acquire",
         "Waiting for a connection is a metric, and a span for who asked for it.",
         _hook(pools.make_acquire),
+        _POOL,
     ),
     _patch(
         "pool.release",
         "pool.PoolConnectionHolder._release",
         "How long a connection was borrowed is a metric.",
         _hook(pools.make_release),
+        _POOL,
     ),
     _patch(
         "pool.connect",
         "pool.Pool._get_new_connection",
         "How long it took to make a pool's connection is a metric.",
         _hook(pools.make_new_connection),
+        "pool, a new connection",
     ),
 )

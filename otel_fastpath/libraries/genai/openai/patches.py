@@ -16,6 +16,8 @@ from otel_fastpath.patching.outcome import guarded, never_raises, reset
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
     from otel_fastpath.settings import Config
 
@@ -209,45 +211,37 @@ _EXITS: Final = (
 )
 
 
+# What is around a call, and around what is read of a stream, is the same for both kinds of client.
+_CALLS: Final = ("openai, chat call", "openai, responses call")
+_STREAMS: Final = ("openai, chat stream of 22 chunks", "openai, responses stream of 22 events")
+
+
+def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], budgets: tuple[str, ...]) -> Patch:
+    return Patch(name, target, why, make, REQUIRES, needs_gil=False, budgets=budgets)
+
+
 def _exits() -> tuple[Patch, ...]:
     made = []
     for name, target in _EXITS:
         module, _, kind = target.partition(":")
-        made.append(Patch(name, f"{target}.__exit__", _WHY_EXIT, make_exit, REQUIRES, needs_gil=False))
+        made.append(_patch(name, f"{target}.__exit__", _WHY_EXIT, make_exit, _STREAMS))
         target = f"{module}:Async{kind}.__aexit__"  # noqa: PLW2901  # the same, for the other kind of client
-        made.append(Patch(f"{name}.async", target, _WHY_EXIT, make_async_exit, REQUIRES, needs_gil=False))
+        made.append(_patch(f"{name}.async", target, _WHY_EXIT, make_async_exit, _STREAMS))
     return tuple(made)
 
 
 _WHY_REQUEST: Final = "Every request passes here: one span, its metrics and its event for each."
 _WHY_INIT: Final = "The stream that a raw response is parsed into is followed as any other."
 PATCHES: Final = (
-    Patch(
-        "openai.request",
-        "openai._base_client:SyncAPIClient.request",
-        _WHY_REQUEST,
-        _make_request,
-        REQUIRES,
-        needs_gil=False,
-    ),
-    Patch(
+    _patch("openai.request", "openai._base_client:SyncAPIClient.request", _WHY_REQUEST, _make_request, _CALLS),
+    _patch(
         "openai.request.async",
         "openai._base_client:AsyncAPIClient.request",
         _WHY_REQUEST,
         _make_async_request,
-        REQUIRES,
-        needs_gil=False,
+        _CALLS,
     ),
-    Patch(
-        "openai.stream", "openai._streaming:Stream.__init__", _WHY_INIT, _make_stream_init, REQUIRES, needs_gil=False
-    ),
-    Patch(
-        "openai.stream.async",
-        "openai._streaming:AsyncStream.__init__",
-        _WHY_INIT,
-        _make_stream_init,
-        REQUIRES,
-        needs_gil=False,
-    ),
+    _patch("openai.stream", "openai._streaming:Stream.__init__", _WHY_INIT, _make_stream_init, _STREAMS),
+    _patch("openai.stream.async", "openai._streaming:AsyncStream.__init__", _WHY_INIT, _make_stream_init, _STREAMS),
     *_exits(),
 )

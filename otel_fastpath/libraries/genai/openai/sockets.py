@@ -214,6 +214,8 @@ _SINCE: Final = {"responses.responses": ("openai>=2.22",)}
 _WHY_ENTER: Final = "A session is one span, from before it connects until it is closed, with the sum of its tokens."
 _WHY_EXIT: Final = "A session that is left with an exception fails, one that is left without does not."
 
+_BUDGETS: Final = ("openai, websocket session", "openai, websocket event")
+
 
 def _patches_of(operation: str, module: str, kind: str) -> Iterator[Patch]:
     name = f"{'beta.' if module.startswith('beta.') else ''}{kind.lower()}"
@@ -230,7 +232,8 @@ def _patches_of(operation: str, module: str, kind: str) -> Iterator[Patch]:
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], since: tuple[str, ...]) -> Patch:
-    return Patch(f"openai.socket.{name}", target, why, make, (*patches.REQUIRES, *since), needs_gil=False)
+    requires = (*patches.REQUIRES, *since)
+    return Patch(f"openai.socket.{name}", target, why, make, requires, needs_gil=False, budgets=_BUDGETS)
 
 
 PATCHES: Final = tuple(patch for each in SESSIONS for patch in _patches_of(*each))
