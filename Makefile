@@ -66,6 +66,11 @@ lint: setup
 types: setup
 	$(PY) -m mypy
 
+# The pages that are made of the source: docs/patches.md. `make test` holds them to it.
+.PHONY: docs-tables
+docs-tables: setup
+	$(PY) docs/tables.py
+
 .PHONY: demo
 demo: setup
 	$(PY) -m examples.demo $(ARGS)

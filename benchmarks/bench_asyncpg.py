@@ -55,6 +55,14 @@ def _release(_holder: Any) -> None:
     pass
 
 
+async def _initialize(_pool: Any) -> None:
+    pass
+
+
+async def _new_connection(pool: Any) -> Any:
+    return pool._holders[0]._con
+
+
 def _parse() -> Any:
     return [ADDRESS], PARAMS, None
 
@@ -76,6 +84,7 @@ def _stub() -> None:
     cursor.BaseCursor._exec = _round_trip
     pool.Pool._acquire = _acquire
     pool.PoolConnectionHolder._release = _release
+    pool.Pool._initialize, pool.Pool._get_new_connection = _initialize, _new_connection
     connect_utils._parse_connect_arguments = _parse
     asyncpg.connect = _connect
 
@@ -337,6 +346,28 @@ def pool(given: Given) -> None:
     """The hooks around them."""
     _finish(given.pool._acquire(None))
     given.holder._release()
+
+
+def pool_made_bare(given: Given) -> None:
+    """The stub of making a pool, with the queue that a pool has of its own."""
+    given.pool._queue = LifoQueue()
+    _finish(_initialize(given.pool))
+
+
+def pool_made(given: Given) -> None:
+    """The hook around it."""
+    given.pool._queue = LifoQueue()
+    _finish(given.pool._initialize())
+
+
+def pool_connection_bare(given: Given) -> None:
+    """The stub of making a pool's connection."""
+    _finish(_new_connection(given.pool))
+
+
+def pool_connection(given: Given) -> None:
+    """The hook around it."""
+    _finish(given.pool._get_new_connection())
 
 
 def connect_bare(given: Given) -> None:  # noqa: ARG001  # as the others

@@ -41,6 +41,7 @@ def same(fast):
 HOW = pytest.mark.parametrize("how", ["start_as_current_span", "use_span"])
 
 
+@pytest.mark.proves("trace.use_span")
 @HOW
 def test_left_in_another_context(same, how):
     """Leaving a scope in a context other than the one it was entered in is logged, and the span ends."""

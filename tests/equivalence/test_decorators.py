@@ -67,6 +67,7 @@ def test_each_call_has_a_span_of_its_own(fast):
     assert _seen_spans(assert_same(scenario)) == 10
 
 
+@pytest.mark.proves("tracer.start_as_current_span")
 @pytest.mark.parametrize("how", ["start_as_current_span", "use_span"])
 def test_exceptions_of_decorated_functions(fast, how):
     """What a decorated function raises is recorded and raised with the text that stock gives."""

@@ -61,6 +61,7 @@ def attributes_of(way, error, handlers):
     return dict(record.log_record.attributes)
 
 
+@pytest.mark.proves("logs.exception", "logs.handler", "logs.instrumentation_handler")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", errors.RAISERS)
 def test_a_record_of_an_exception_is_as_stock_writes_it(way, what, handlers, instrumentor):

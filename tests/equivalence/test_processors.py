@@ -158,6 +158,7 @@ def test_processor_that_starts_spans(fast):
     assert_same(scenario, Setup(processors=("light", "batch")))
 
 
+@pytest.mark.proves("tracer.configuration")
 def test_configuration_changed_at_run_time(fast):
     """What somebody sets on the tracer or its provider counts from the next span on."""
     del fast

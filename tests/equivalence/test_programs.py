@@ -59,6 +59,7 @@ def examples(share: float) -> settings:
     )
 
 
+@pytest.mark.proves("tracer.start_span", "tracer.start_as_current_span")
 @examples(1)
 @given(setup=setups, program=programs)
 def test_any_program_leaves_the_same_telemetry(fast, setup, program):

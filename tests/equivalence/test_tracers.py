@@ -50,6 +50,7 @@ def _use(world, tracer):
     world.told(trace.get_current_span())
 
 
+@pytest.mark.proves("trace.no_op_tracer")
 def test_no_op_tracer(fast):
     """A tracer of the API alone passes the current context on, whatever it is."""
     del fast
@@ -67,6 +68,7 @@ def test_no_op_tracer(fast):
     assert_same(scenario)
 
 
+@pytest.mark.proves("trace.proxy_tracer")
 def test_proxy_tracer(fast):
     """A tracer asked for before there was a provider works without one, and uses it once it is there."""
     del fast

@@ -79,6 +79,7 @@ def examples(share):
     )
 
 
+@pytest.mark.proves("metrics.counter", "metrics.updowncounter", "metrics.histogram", "metrics.gauge", "metrics.collect")
 @examples(1)
 @given(setup=setups, program=programs)
 def test_any_program_leaves_the_same_metrics(fast, setup, program):
@@ -94,6 +95,7 @@ def test_any_program_leaves_the_same_metrics(fast, setup, program):
         assert collected_here == collected
 
 
+@pytest.mark.proves("otlp.http_metrics")
 @examples(0.5)
 @given(setup=setups, program=programs)
 def test_any_collection_is_encoded_alike(fast, setup, program):

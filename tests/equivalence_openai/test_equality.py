@@ -63,6 +63,16 @@ def unlike(wanted, found, path=""):
         yield f"{path}: {found!r} instead of {wanted!r}"
 
 
+@pytest.mark.proves(
+    "openai.request",
+    "openai.request.async",
+    "openai.stream",
+    "openai.stream.async",
+    "openai.stream.exit*",
+    "openai.stream.raw.exit*",
+    "openai.stream.chat.*",
+    "openai.stream.responses.*",
+)
 @pytest.mark.parametrize(("mode", "kind"), CASES)
 @pytest.mark.filterwarnings("ignore:coroutine 'AsyncAPIResponse.parse' was never awaited:RuntimeWarning")
 @pytest.mark.usefixtures("no_faults")

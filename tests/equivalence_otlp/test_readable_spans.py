@@ -25,6 +25,7 @@ def encoder(core):
     return patches_spans._encoder(core)
 
 
+@pytest.mark.proves("otlp.http_spans", "otlp.grpc_spans")
 @pytest.mark.parametrize("core", ["c", "py"])
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS, max_size=6))

@@ -46,6 +46,7 @@ def in_thread(kind=ValueError):
     thread.join()
 
 
+@pytest.mark.proves("exceptions.main", "exceptions.thread", "exceptions.event_loop")
 def test_each_boundary_is_counted_and_called_as_before(begin):
     """What comes out of the main thread, a thread or an event loop is counted, and goes where it went."""
     seen = begin()

@@ -142,6 +142,7 @@ def test_tasks_count_for_the_operation_that_started_them(begin, counts):
     assert counts() == {f"request {times}": times * times + 2 for times in range(5)}
 
 
+@pytest.mark.proves("exceptions.threads")
 def test_threads_count_for_the_operation_that_started_them(begin, counts):
     """Threads, of subclasses too, and what they start, bring their exceptions home."""
 
@@ -180,6 +181,7 @@ def test_a_pool_serves_operations_one_by_one(begin, counts):
     assert counts() == {"one": 4, "two": 4, "three": 0}
 
 
+@pytest.mark.proves("exceptions.thread_pool")
 def test_a_call_in_a_pool_gets_what_it_was_given(begin):
     """Arguments, keyword arguments and result of a submitted call are its own."""
     tracer = begin()
@@ -251,6 +253,7 @@ def test_a_provider_that_starts_spans_on_other_threads_is_reported(start, logged
     provider.shutdown()
 
 
+@pytest.mark.proves("exceptions.tracer_provider")
 def test_a_tracer_provider_that_is_set_later_gets_it(run_python):
     """Counting may start before the application sets its tracer provider."""
     found = run_python("""

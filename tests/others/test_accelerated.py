@@ -77,6 +77,14 @@ def test_the_patches_are_applied(peer, ours):
     assert ours["faults"] == {}
 
 
+@pytest.mark.proves(
+    "openllmetry.run_async",
+    "openllmetry.accumulate",
+    "openinference.redact",
+    "openinference.accumulate",
+    "openinference.chat_chunk",
+    "openinference.chunk",
+)
 def test_its_data_are_unchanged(stock, ours):
     """Every span, attribute, event and series of metrics is as without us, whatever the call."""
     assert len(stock["spans"]) > 30
@@ -85,6 +93,7 @@ def test_its_data_are_unchanged(stock, ours):
     assert ours["series"] == stock["series"]
 
 
+@pytest.mark.proves("openllmetry.accumulate", "openinference.accumulate")
 def test_random_streams_add_up_to_the_same(stock, ours):
     """What its accumulator makes of any chunks, and what it raises about them, is what it made and raised."""
     for seed, (before, after) in enumerate(zip(stock["accumulated"], ours["accumulated"], strict=True)):

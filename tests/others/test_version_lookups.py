@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 import subprocess
@@ -12,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from opentelemetry.instrumentation import _semconv
+from opentelemetry.instrumentation._semconv import _OpenTelemetryStabilitySignalType as Signal
 from packaging import version as packaging_version
 from packaging.requirements import Requirement
 
@@ -27,6 +30,7 @@ from examples.demo.services import start_server
 from examples.founding_case.environment import provide
 
 PROBES = Path(__file__).with_name("version_lookups")
+RELEASE = metadata.version("opentelemetry-instrumentation")
 # What the model's server makes up anew for each answer.
 _IDS = re.compile(r"(call_|chatcmpl-)[0-9a-f]+")
 ENVIRONMENTS = {
@@ -101,6 +105,7 @@ def test_the_right_patches_are_applied(environment, ours):
     assert {state for name, state in states.items() if name not in wanted} == {"skipped"}
 
 
+@pytest.mark.proves("versions.openai", "versions.openai.pydantic", "versions.openai.parse")
 def test_spans_and_metrics_are_those_of_stock(stock, ours):
     """Every span with its attributes and events, and every series of metrics, is as without us."""
     assert stock["spans"]
@@ -121,6 +126,7 @@ def test_uninstrument_restores_the_very_objects(stock, ours):
     assert ours["calls_after"] == stock["calls"]
 
 
+@pytest.mark.proves("versions.groq.pydantic", "versions.dbapi")
 def test_neighbours():
     """Other instrumentations of the table get the same answers with no lookup per call."""
     stock, ours = (run("neighbours", "neighbours.py", mode) for mode in ("stock", "fastpath"))
@@ -129,6 +135,27 @@ def test_neighbours():
     assert stock["groq_calls"]["importlib.metadata.version"] == NEIGHBOURS_CALLS
     assert (ours["dbapi_calls"], ours["groq_calls"]) == ({}, {})
     assert (ours["dbapi"], ours["groq"]) == (stock["dbapi"], stock["groq"])
+
+
+@pytest.mark.proves("versions.schema_url")
+@pytest.mark.parametrize("mode", list(_semconv._StabilityMode))
+def test_schema_urls_are_those_of_stock(instrumentor, monkeypatch, mode):
+    """Of any signals, in any order, whatever was opted into."""
+    modes = dict.fromkeys(Signal, mode)
+    monkeypatch.setattr(
+        _semconv._OpenTelemetrySemanticConventionStability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", modes
+    )
+    every = [list(signals) for number in range(len(Signal) + 1) for signals in itertools.permutations(Signal, number)]
+    stock = [_semconv._get_schema_url_for_signal_types(signals) for signals in every]
+    instrumentor.instrument()
+
+    (row,) = [row for row in instrumentor.status() if row.name == "versions.schema_url"]
+    (lookup,) = [lookup for lookup in LOOKUPS if lookup.name == row.name]
+    if not Requirement(lookup.requires).specifier.contains(RELEASE, prereleases=True):
+        pytest.skip(row.reason)
+    assert row.state.value == "applied"
+    for _ in range(2):
+        assert [_semconv._get_schema_url_for_signal_types(signals) for signals in every] == stock
 
 
 def test_every_caller_was_read():

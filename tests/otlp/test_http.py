@@ -88,6 +88,7 @@ def sent(transport, receiver, data=b"body", **options):
 BODIES = (b"first", b"a longer body" * 5000, b"", None, b"x", bytearray(b"bytearray"))
 
 
+@pytest.mark.proves("otlp.http_request")
 def test_every_byte_is_upstreams(receiver, instrumentor):
     """Bodies of all sizes, with all headers in their order."""
     for _ in range(2):

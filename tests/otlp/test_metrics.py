@@ -54,6 +54,7 @@ def data(instrumented):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     return reader.get_metrics_data()
 
 
+@pytest.mark.proves("otlp.http_metrics_count")
 @counted
 def test_the_request_knows_how_many_points_it_has(data):
     """As many as are in its message, which is not parsed for that; and the message's own where somebody has it."""
@@ -72,6 +73,19 @@ def test_a_message_is_counted_by_upstream(data):
     message = ExportMetricsServiceRequest.FromString(metric_exporter.encode_metrics(data).SerializeToString())
 
     assert metric_exporter._count_data_points(message) == 9
+
+
+@pytest.mark.proves("otlp.grpc_metrics")
+def test_grpc_gets_the_message_that_it_gets_without_us(data):
+    """Of all kinds of points, as an object of the class that grpc takes."""
+    grpc_exporter = pytest.importorskip("opentelemetry.exporter.otlp.proto.grpc.metric_exporter")
+    from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics as stock
+
+    message = grpc_exporter.encode_metrics(data)
+
+    assert grpc_exporter.encode_metrics is not stock
+    assert type(message) is ExportMetricsServiceRequest
+    assert message == stock(data)
 
 
 def test_exporting_parses_nothing(data, monkeypatch):

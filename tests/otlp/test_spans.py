@@ -61,6 +61,7 @@ def http_exporter(receiver, **options):
     return http_module.OTLPSpanExporter(f"http://127.0.0.1:{receiver.server_port}/v1/traces", **options)
 
 
+@pytest.mark.proves("otlp.http_spans")
 @pytest.mark.parametrize("compression", list(Compression))
 def test_http_sends_what_it_sends_without_us(instrumentor, core, receiver, compression):
     """The request is the same to the byte, headers included, whatever the compression."""
@@ -79,6 +80,7 @@ def test_http_sends_what_it_sends_without_us(instrumentor, core, receiver, compr
     assert headers == stock_headers
 
 
+@pytest.mark.proves("otlp.grpc_spans")
 def test_grpc_sends_what_it_sends_without_us(instrumentor, core):
     """The bytes that a server receives are those of stock, also from an exporter that was there before."""
     grpc = pytest.importorskip("grpc")

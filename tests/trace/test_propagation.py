@@ -119,6 +119,7 @@ def available():
     return ["py", "c"] if cores.implementation()[0] == "c" else ["py"]
 
 
+@pytest.mark.proves("propagation.extract")
 @pytest.mark.parametrize(
     "carrier",
     [
@@ -164,6 +165,7 @@ def test_what_a_getter_raises_reaches_the_caller(fast):
         fast.extract({}, None, Broken())
 
 
+@pytest.mark.proves("propagation.inject")
 @pytest.mark.parametrize("flags", [*map(TraceFlags, (0, 1, 2, 3, 255, 256)), -1, True], ids=repr)
 @pytest.mark.parametrize("state", [None, TraceState(), TraceState([("a", "1")])], ids=str)
 @pytest.mark.parametrize("ids", [(1, 1), (2**128 - 1, 2**64 - 1), (2**128, 1), (1, 2**64), (0, 1), (1, 0)], ids=str)

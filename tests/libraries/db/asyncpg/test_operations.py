@@ -93,6 +93,19 @@ if HAS_FETCHMANY:
     METHODS["fetchmany"] = (lambda c: c.fetchmany("SELECT * FROM t WHERE id = $1", [(1,), (2,)]), "BATCH SELECT t")
 
 
+@pytest.mark.proves(
+    "asyncpg.execute",
+    "asyncpg.fetch",
+    "asyncpg.fetchval",
+    "asyncpg.fetchrow",
+    "asyncpg.executemany",
+    "asyncpg.fetchmany",
+    "asyncpg.prepare",
+    "asyncpg.copy_from_table",
+    "asyncpg.copy_from_query",
+    "asyncpg.copy_to_table",
+    "asyncpg.copy_records_to_table",
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_is_one_span(look, method):
     """By position or keyword; what asyncpg does inside it is no span of its own."""
@@ -121,6 +134,13 @@ if HAS_FETCHMANY:
     STATEMENTS["fetchmany"] = (lambda s: s.fetchmany([(2,), (3,)]), 3)
 
 
+@pytest.mark.proves(
+    "asyncpg.statement.fetch",
+    "asyncpg.statement.fetchval",
+    "asyncpg.statement.fetchrow",
+    "asyncpg.statement.executemany",
+    "asyncpg.statement.fetchmany",
+)
 @pytest.mark.parametrize("method", STATEMENTS)
 def test_each_method_of_a_statement_is_one_span(look, method):
     """Besides that of preparing it; with the number of rows where they are returned."""
@@ -140,6 +160,7 @@ def test_each_method_of_a_statement_is_one_span(look, method):
     assert (point and point.sum) == rows
 
 
+@pytest.mark.proves("asyncpg.statement.explain")
 @pytest.mark.parametrize("analyze", [True, False])
 def test_explain_is_one_span(look, analyze):
     """Also where asyncpg begins and rolls back a transaction for it."""
@@ -154,6 +175,7 @@ def test_explain_is_one_span(look, analyze):
     assert span.attributes["db.query.text"].startswith("EXPLAIN (FORMAT JSON, VERBOSE")
 
 
+@pytest.mark.proves("asyncpg.cursor.begin", "asyncpg.cursor.fetch")
 @pytest.mark.parametrize(("prefetch", "trips"), [(None, 1), (3, 4), (10, 2), (1, 11)])
 def test_an_iterating_cursor_has_one_span_per_round_trip(look, prefetch, trips):
     """However many rows there are in each; preparing the statement is part of the first."""
@@ -180,6 +202,7 @@ def test_rows_from_a_cursors_buffer_pass_nothing_of_ours(look):
     look(main)
 
 
+@pytest.mark.proves("asyncpg.cursor.open", "asyncpg.cursor.forward")
 def test_a_cursors_methods_are_one_span_each(look):
     """Opening it is one, too."""
 
@@ -198,6 +221,7 @@ def test_a_cursors_methods_are_one_span_each(look):
     assert names == ["BEGIN", *["SELECT t"] * 4, "PREPARE SELECT t", "SELECT t", "SELECT t", "COMMIT"]
 
 
+@pytest.mark.proves("asyncpg.cursor.prepare")
 def test_a_cursor_whose_statement_is_wrong_is_a_failed_span(look):
     """It has no round trip that could be one."""
 
@@ -316,6 +340,7 @@ def test_the_duration_has_the_stated_buckets(look):
     assert 0 < point.sum < 60
 
 
+@pytest.mark.proves("asyncpg.connect", "asyncpg.connect.own", "asyncpg.connect.pooled", "asyncpg.connect.arguments")
 def test_connecting_is_a_span(wrap, run, database_url):
     """With the server's attributes from its start, by whatever name asyncpg's function is called."""
     seen = wrap()

@@ -39,6 +39,7 @@ def values(seen, name):
     }
 
 
+@pytest.mark.proves("asyncpg.pool.initialize")
 def test_a_pools_connections_are_metrics(wrap, database_url, pool_name):
     """By state, with its limits, as they are when somebody reads."""
     seen = wrap()
@@ -74,6 +75,7 @@ def test_a_pools_connections_are_metrics(wrap, database_url, pool_name):
     assert values(seen, "count") == {}
 
 
+@pytest.mark.proves("asyncpg.pool.acquire", "asyncpg.pool.release", "asyncpg.pool.connect")
 def test_times_are_measured(wrap, database_url):
     """Waiting, using, connecting, and what ran out of time."""
     seen = wrap()

@@ -114,6 +114,7 @@ def stock(official, seen, run):
     return [seen_of(span) for span in seen.spans()]
 
 
+@pytest.mark.proves("asyncpg.execute", "asyncpg.fetch", "asyncpg.fetchval", "asyncpg.fetchrow", "asyncpg.executemany")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_the_spans_are_equal(official, wrap, seen, run, opt_in, ours_first, instrumentor):
     """In names, kinds, attributes, status, scope and events, in each mode of its conventions, in either order."""

@@ -23,6 +23,7 @@ __all__ = ["server", "settings"]
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
+@pytest.mark.proves("openai.socket.*.with*", "openai.socket.*.exit*")
 @pytest.mark.parametrize("name", SESSIONS)
 def test_every_session_is_one_span(name, kind, core, server, settings, kept):
     """From each `connect` there is, and with it the caller gets what it gets without us."""
@@ -143,6 +144,24 @@ def test_enter_and_close(scenario, server, instrumented):
 
     scenario(talk)
     assert only(instrumented).attributes["gen_ai.usage.input_tokens"] == 20
+
+
+@pytest.mark.proves("openai.socket.*.enter*")
+@pytest.mark.parametrize("name", SESSIONS)
+def test_every_session_can_be_entered_without_with(name, kind, core, server, settings, kept):
+    """It is one span until it is closed, and the caller gets what it gets without us."""
+    server.scripts = [EVENTS]
+
+    async def talk(client):
+        connection = await wait(connect(client, name).enter())
+        received = [(await wait(connection.recv())).model_dump() for _ in EVENTS]
+        await wait(connection.close())
+        return type(connection), received
+
+    bare = run(kind, talk, **settings)
+    with ours(kept, core=core):
+        assert run(kind, talk, **settings) == bare
+    assert only(kept).status.status_code.name == "UNSET"
 
 
 def test_messages_that_the_caller_parses(scenario, server, instrumented):

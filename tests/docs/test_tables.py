@@ -1,0 +1,72 @@
+"""Every patch and wrapper has a budget, a test that compares what it leaves, and a row in the documentation."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath.budget import declare
+from otel_fastpath.rooms import ROOMS
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import tables  # noqa: E402  # found only from here on
+
+PATCHES = {patch.name: patch for room in ROOMS for patch in room.all_patches()}
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    """Pattern of names -> tests."""
+    return tables.proofs()
+
+
+def scenarios():
+    """The names of all that is declared, without their variants."""
+    files = [declare.read(ROOT / "benchmarks" / name) for name in ("budgets.toml", "accelerated.toml")]
+    return {name.partition("[")[0] for file in files for name in file.scenarios}
+
+
+def test_no_two_patches_have_a_name():
+    """Settings, budgets and tests go by it."""
+    assert len(PATCHES) == sum(len(room.all_patches()) for room in ROOMS)
+
+
+def test_every_wrapper_has_patches():
+    """What it costs and what it emits is held by those of its patches."""
+    wrappers = [wrapper for room in ROOMS for wrapper in room.wrappers]
+
+    assert wrappers
+    for wrapper in wrappers:
+        assert wrapper.patches, wrapper.name
+        assert all(patch.name.startswith(f"{wrapper.name}.") for patch in wrapper.patches), wrapper.name
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_every_patch_has_a_budget(name):
+    """Of `budgets`, each is a scenario that is declared."""
+    assert PATCHES[name].budgets, "declare a scenario in benchmarks/budgets.toml, and name it in the patch's `budgets`"
+    assert set(PATCHES[name].budgets) <= scenarios()
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_every_patch_is_compared_with_what_it_replaces(name, proofs):
+    """By a test that is marked with its name."""
+    assert tables.tests_of(name, proofs), f"mark a test with pytest.mark.proves({name!r})"
+
+
+def test_what_is_proved_is_there(proofs):
+    """A name in a mark is that of a patch, or a pattern of several that are made in one loop."""
+    unknown = {pattern for pattern in proofs if not any(fnmatchcase(name, pattern) for name in PATCHES)}
+
+    assert unknown == set()
+    assert [pattern for pattern in proofs if pattern.startswith("*")] == []
+
+
+def test_the_page_is_what_is_declared():
+    """`make docs-tables` writes it."""
+    assert tables.PATCHES.read_text(encoding="utf-8") == tables.patches_page()
