@@ -17,7 +17,7 @@ from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
 
     from otel_fastpath.patching.patch import Row
     from otel_fastpath.patching.room import Room
@@ -99,6 +99,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     def _instrument(self, **kwargs: Any) -> None:
         try:
             settings = config.from_env(**kwargs)
+            rooms = _rooms()
             patcher = self._patches()
             settings = settings.check_names(row.name for row in self.status())
             off = self._switch(settings)
@@ -108,8 +109,11 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         except Exception:
             _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
             return
-        for room in _rooms():
-            _start(room, settings, off, kwargs)
+        for room in rooms:
+            try:
+                room.start(settings, off, kwargs)
+            except Exception:  # noqa: PERF203  # what fails in one room is not the others'
+                _logger.exception(room.without)
 
     def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
         """What says of each patch why it is left off."""
@@ -134,13 +138,6 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             self._patches().uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be taken off completely.")
-
-
-def _start(room: Room, settings: config.Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
-    try:
-        room.start(settings, off, providers)
-    except Exception:
-        _logger.exception(room.without)
 
 
 def _rooms() -> tuple[Room, ...]:

@@ -16,6 +16,7 @@ from otel_fastpath import compiled as cores
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.metrics import set_up as metrics
 from otel_fastpath.patching import interpreter
+from otel_fastpath.rooms import ROOMS
 from otel_fastpath.trace import set_up as spans
 
 PATCHED = ("trace.use_span", "tracer.start_span", "tracer.start_as_current_span")
@@ -301,6 +302,19 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
     (line,) = logged(logging.ERROR)
     assert line == "otel-fastpath could not be put in place; OpenTelemetry runs as it is."
     instrumentor.uninstrument()
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room.without], ids=lambda room: room.name)
+def test_a_room_that_cannot_start_is_one_line(instrumentor, environ, logged, provider, room):
+    """The others are in place, and everything is taken off again."""
+    before = vars(Tracer)["start_span"]
+    environ.setattr(type(room), "start", lambda *_: 1 // 0)
+    instrumentor.instrument()
+
+    assert logged(logging.ERROR) == [room.without]
+    assert not is_stock(provider.get_tracer("test").start_span("span"))
+    instrumentor.uninstrument()
+    assert vars(Tracer)["start_span"] is before
 
 
 @pytest.fixture

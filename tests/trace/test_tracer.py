@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from otel_fastpath.trace import patches_tracer
+from otel_fastpath.trace import patches_tracer, set_up
 
 
 def test_replacements_do_not_pile_up(instrumentor, core):
@@ -12,12 +12,12 @@ def test_replacements_do_not_pile_up(instrumentor, core):
     import opentelemetry.sdk.trace  # noqa: F401  # what is patched is there
 
     gc.collect()
-    before = len(patches_tracer._watchers), len(patches_tracer._starters)
+    before = len(set_up.WATCHERS), len(patches_tracer._starters)
     for _ in range(5):
         instrumentor.instrument(core=core)
-        assert len(patches_tracer._watchers) > 0
+        assert len(set_up.WATCHERS) > 0
         instrumentor.uninstrument()
     gc.collect()
     # The last of each may be kept, to be put in place again.
-    assert len(patches_tracer._watchers) <= before[0] + 1
+    assert len(set_up.WATCHERS) <= before[0] + 1
     assert len(patches_tracer._starters) <= before[1] + 1

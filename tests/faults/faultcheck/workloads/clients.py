@@ -117,7 +117,7 @@ _CLIENT: dict[str, Any] = {"api_key": "sk-test", "base_url": "http://localhost:9
 
 
 _ABOUT = (
-    "otel_fastpath/libraries/__init__.py",
+    "otel_fastpath/libraries/register.py",
     "otel_fastpath/libraries/call.py",
     "otel_fastpath/libraries/library.py",
     "otel_fastpath/libraries/db/",
