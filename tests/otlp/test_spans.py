@@ -21,6 +21,7 @@ from opentelemetry.trace import SpanContext, SpanKind
 from otel_fastpath.otlp import patches_spans, trace_requests
 from otel_fastpath.otlp.exporters import Request
 from otel_fastpath.patching import faults, pausing
+from otel_fastpath.settings import Config
 from otel_fastpath.trace import stack_traces
 
 STOCK = http_module.encode_spans
@@ -184,7 +185,7 @@ def test_a_fault_of_ours_is_counted_and_upstream_encodes(core, monkeypatch):
     exec("def fail(*_): raise ZeroDivisionError", made)  # noqa: S102  # a function of a module of ours that is not there
     encoder = trace_requests.Encoder(patches_spans.compiled.hot("otlp.encoder", core), patches_spans._upstream())
     monkeypatch.setattr(patches_spans, "_encoder", lambda _: encoder)
-    encode_spans = patches_spans._make_http(STOCK)
+    encode_spans = patches_spans._make_http(STOCK, Config())
     before = faults.counts().get("OTLP batch encoder", 0)
     monkeypatch.setattr(trace_requests, "varint", made["fail"])
     spans = [make_span(attributes={"k": "v"})]
