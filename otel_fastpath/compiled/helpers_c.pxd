@@ -92,17 +92,12 @@ cdef extern from *:
         }
         return PyDict_Copy(attributes);
     }
-    /* The keys and values, and before each value that is no text its type. */
     static PyObject *otel_fastpath_attribute_key(PyObject *attributes) {
-        PyObject *key, *value, *made;
+        PyObject *key, *value, *made = PyTuple_New(3 * PyDict_Size(attributes));
         Py_ssize_t at = 0, size = 0;
-        while (PyDict_Next(attributes, &at, &key, &value)) size += PyUnicode_CheckExact(value) ? 2 : 3;
-        made = PyTuple_New(size);
-        if (made == NULL) return NULL;
-        at = size = 0;
-        while (PyDict_Next(attributes, &at, &key, &value)) {
+        while (made != NULL && PyDict_Next(attributes, &at, &key, &value)) {
             PyTuple_SET_ITEM(made, size++, Py_NewRef(key));
-            if (!PyUnicode_CheckExact(value)) PyTuple_SET_ITEM(made, size++, Py_NewRef((PyObject *)Py_TYPE(value)));
+            PyTuple_SET_ITEM(made, size++, Py_NewRef((PyObject *)Py_TYPE(value)));
             PyTuple_SET_ITEM(made, size++, Py_NewRef(value));
         }
         return made;

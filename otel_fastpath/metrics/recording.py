@@ -254,7 +254,8 @@ def _add(cell: Any, amount: Any) -> int:
                     state["_min"] = amount
                 if amount > state["_max"]:  # noqa: PLR1730
                     state["_max"] = amount
-            value[index] += 1
+            counts = value
+            counts[index] += 1
     return _add(cell, amount) if index < -1 else index
 
 

@@ -47,7 +47,7 @@ cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
-@cython.locals(made=list, state=dict, value=object, index=Py_ssize_t)
+@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
 cdef Py_ssize_t _add(Cell cell, object amount) except -2
 
 @cython.locals(index=Py_ssize_t)
