@@ -20,6 +20,7 @@ ROOT = Path(otel_fastpath.__file__).parent
 PROJECT = ROOT.parent
 CHANGELOG = PROJECT / "CHANGELOG.md"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
+TESTS = sorted(PROJECT.joinpath("tests").rglob("*.py"))
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 
@@ -96,6 +97,14 @@ def test_files_and_functions_can_be_held_in_the_head(path):
         and node.end_lineno - node.lineno + 1 >= MOST_LINES_OF_A_FUNCTION
     }
     assert not long
+
+
+def test_files_of_tests_are_no_longer():
+    """The limit of the package's own files."""
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in TESTS}
+
+    assert len(lines) > 100
+    assert [path for path, count in lines.items() if count >= MOST_LINES_OF_A_FILE] == []
 
 
 def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):

@@ -1,4 +1,4 @@
-"""The life of a patch: it waits for its modules, is applied once, comes off exactly, and never breaks an import."""
+"""The life of a patch: it waits for its modules, is applied once, comes off exactly."""
 
 from __future__ import annotations
 
@@ -8,51 +8,9 @@ import logging
 import sys
 
 import pytest
+from onepatch import louder, state
 
-from otel_fastpath.patching.patch import Patch, Patcher, SkipError, State, fingerprint
-
-SUBJECT = """
-    def function():
-        return "plain"
-
-    class Class:
-        def method(self):
-            return "plain"
-    """
-INSTALLED = {"subject": [("1.5", "/here")]}
-
-
-def louder(original, _settings=None):
-    """A replacement that adds an exclamation mark."""
-    return functools.wraps(original)(lambda *args: original(*args) + "!")
-
-
-@pytest.fixture
-def patcher():
-    """Makes a patcher of one patch; everything is undone at the end."""
-    made = []
-
-    def make(target="patched:function", make=louder, **fields):
-        patch = Patch(name="one", target=target, why="A test.", make=make, **fields)
-        made.append(Patcher([patch], lambda name: INSTALLED.get(name, [])))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.uninstall()
-
-
-@pytest.fixture
-def subject(modules):
-    """The module to patch, written but not imported."""
-    return modules("patched", SUBJECT)
-
-
-def state(patcher):
-    """State and reason of the one patch."""
-    (row,) = patcher.status()
-    return row.state, row.reason
-
+from otel_fastpath.patching.patch import Patch, Patcher, State, fingerprint
 
 pytestmark = pytest.mark.usefixtures("subject")
 
@@ -218,74 +176,6 @@ def test_what_others_put_in_its_place_is_told(patcher):
     assert patched.function() == "theirs"
 
 
-@pytest.mark.parametrize("target", ["patched:nothing", "patched:Class.nothing", "patched:Nothing.method"])
-def test_a_missing_target_is_skipped(patcher, logged, target):
-    """One line says so, and the import goes on."""
-    one = patcher(target)
-    one.install()
-
-    importlib.import_module("patched")
-
-    assert state(one)[0] is State.SKIPPED
-    (line,) = logged()
-    assert "Patch one is left off" in line
-    assert "does not exist" in line
-
-
-def test_another_source_is_skipped(patcher, logged):
-    """A release that was not read is left alone."""
-    one = patcher(sources={"patched:function": frozenset({"0123456789ab"})})
-    one.install()
-
-    assert importlib.import_module("patched").function() == "plain"
-    assert state(one)[0] is State.SKIPPED
-    assert len(logged()) == 1
-
-
-def test_an_unmet_requirement_is_skipped_quietly(patcher, logged):
-    """A release that needs no patch is nothing to warn of; the status says it."""
-    one = patcher(requires=("subject>=2",))
-    one.install()
-    importlib.import_module("patched")
-
-    assert state(one) == (State.SKIPPED, "subject 1.5 is installed, subject>=2 is needed")
-    assert logged() == []
-
-
-def test_a_make_that_raises_is_skipped(patcher, logged, caplog):
-    """The import goes on with the original; the line has the traceback, once."""
-
-    def make(_original, _settings):
-        raise ZeroDivisionError("made badly")
-
-    one = patcher(make=make)
-    one.install()
-
-    assert importlib.import_module("patched").function() == "plain"
-    assert state(one) == (State.SKIPPED, "ZeroDivisionError: made badly")
-    assert [record.exc_info is not None for record in caplog.records] == [True]
-    assert len(logged(logging.ERROR)) == 1
-
-
-def test_a_make_that_raised_for_an_inherited_attribute_is_tried_again(modules, patcher):
-    """What was not made is not taken for one that is in place."""
-    modules("patched", "class Base:\n    def method(self): return 'plain'\nclass Class(Base): pass")
-    patched = importlib.import_module("patched")
-    makers = iter([lambda *_: 1 / 0, louder])
-
-    def make(original, _settings):
-        return next(makers)(original)
-
-    one = patcher("patched:Class.method", make=make)
-    one.install()
-    assert state(one)[0] is State.SKIPPED
-
-    one.install()
-
-    assert state(one)[0] is State.APPLIED
-    assert patched.Class().method() == "plain!"
-
-
 def test_a_make_is_given_the_settings_of_its_installation(modules, patcher):
     """Also where the target is imported later, and anew each time that it is put in place."""
     seen = []
@@ -302,74 +192,6 @@ def test_a_make_is_given_the_settings_of_its_installation(modules, patcher):
     one.install(settings="second")
 
     assert seen == ["first", "second"]
-
-
-def test_a_make_can_refuse(patcher, caplog):
-    """SkipError is a reason and no fault: a line without a traceback."""
-
-    def make(_original, _settings):
-        raise SkipError("not today")
-
-    one = patcher(make=make)
-    one.install()
-    importlib.import_module("patched")
-
-    assert state(one) == (State.SKIPPED, "not today")
-    assert [record.exc_info for record in caplog.records] == [None]
-
-
-def test_a_target_that_cannot_be_set_is_skipped(patcher):
-    """An attribute of a built-in type stays; nothing is left half done."""
-    one = patcher("builtins:str.upper")
-    one.install()
-
-    assert state(one)[0] is State.SKIPPED
-    assert "a".upper() == "A"
-
-
-def test_a_skipped_patch_gets_another_chance(modules, patcher):
-    """When its module is imported anew, or everything is installed again."""
-    modules("patched", "")
-    one = patcher()
-    one.install()
-    importlib.import_module("patched")
-    assert state(one)[0] is State.SKIPPED
-    modules("patched", SUBJECT + "\n    # longer than before, for the cache of compiled files")
-    del sys.modules["patched"]
-
-    assert importlib.import_module("patched").function() == "plain!"
-
-
-@pytest.mark.parametrize("target", ["patched:missing", "patched:function"])
-def test_a_handler_of_the_log_that_raises_is_not_for_the_host(patcher, monkeypatch, target):
-    """Neither where a patch is skipped nor where making it fails."""
-
-    class Raises(logging.Handler):
-        def emit(self, record):  # noqa: ARG002  # its interface
-            raise RuntimeError
-
-    importlib.import_module("patched")
-    monkeypatch.setattr(logging.getLogger(), "handlers", [Raises()])
-    one = patcher(target, make=lambda _original, _settings: 1 // 0)
-    one.install()
-
-    assert state(one)[0] is State.SKIPPED
-
-
-def test_one_reason_is_logged_once(logged):
-    """A new release that concerns every patch is one line, not twenty."""
-    source = {"patched:function": frozenset({"0123456789ab"})}
-    patches = [
-        Patch(name=f"number {number}", target="patched:function", why="", make=louder, sources=source)
-        for number in range(20)
-    ]
-    patcher = Patcher(patches, lambda _: [])
-    patcher.install()
-    importlib.import_module("patched")
-
-    assert {row.state for row in patcher.status()} == {State.SKIPPED}
-    assert len(logged()) == 1
-    patcher.uninstall()
 
 
 def test_patches_see_originals_below_each_other():
