@@ -25,7 +25,7 @@ def receiver(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     made = Receiver()
     yield made
-    made.listener.close()
+    made.close()
 
 
 @pytest.fixture

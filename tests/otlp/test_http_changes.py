@@ -221,7 +221,7 @@ def test_a_proxy_that_the_environment_names_later(receiver, monkeypatch):
     monkeypatch.delenv("HTTP_PROXY")
     sent(transport, receiver)
     assert (len(receiver.got), len(proxy.got)) == (2, 1)
-    proxy.listener.close()
+    proxy.close()
 
 
 @pytest.mark.usefixtures("fast")
