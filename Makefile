@@ -18,14 +18,19 @@ $(UV):
 # With a C compiler the compiled core must build: a silent fallback to the pure one would look as green.
 # A worker for each processor, up to four; who is done takes over what another has not come to.
 WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
-.PHONY: test
-test: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
+# Two halves: at least one test of each behaviour, and the long proofs, which are marked `slow`. Without a choice, as
+# pytest itself is called or by ARGS='-m ""', both are run.
+.PHONY: test test-slow
+test test-slow: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
 test: setup lint types
-	$(PY) -m pytest $(WORKERS) $(ARGS)
+	$(PY) -m pytest $(WORKERS) -m "not slow" $(ARGS)
+
+test-slow: setup
+	$(PY) -m pytest $(WORKERS) -m slow $(ARGS)
 
 .PHONY: test-all
 test-all:
-	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test PYTHON_VERSION=$$version || exit; done
+	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test test-slow PYTHON_VERSION=$$version || exit; done
 
 # The same with the newest and the lowest releases that pyproject.toml declares, in environments of their own beside the
 # project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are those of the lock's releases: where the

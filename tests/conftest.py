@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.metadata
 import importlib.util
@@ -41,6 +42,31 @@ def pytest_report_header():
     implementation, why_not_compiled = cores.implementation()
     because = f" ({why_not_compiled})" if why_not_compiled else ""
     return f"otel-fastpath core: {implementation}{because}{', the compiled one is required' if REQUIRED else ''}"
+
+
+def pytest_collection_finish():
+    """What every test module has imported stays: a full collection, of which tests make thousands, leaves it out."""
+    _freeze()
+
+
+def _freeze():
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def frozen_afterwards():
+    """For tests of what makes the collector look at everything again."""
+    yield
+    _freeze()
+
+
+@pytest.fixture
+def unfrozen():
+    """The collector knows all objects, as in any other process."""
+    gc.unfreeze()
+    yield
+    _freeze()
 
 
 @pytest.fixture(params=["py", "c"])

@@ -107,6 +107,14 @@ def test_files_of_tests_are_no_longer():
     assert [path for path, count in lines.items() if count >= MOST_LINES_OF_A_FILE] == []
 
 
+def test_every_test_is_run_by_one_of_two_targets():
+    """What `make test` leaves out is what `make test-slow` chooses."""
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    chosen = re.findall(r"""^(test\S*):.*\n\t.*-m pytest .*-m ("not slow"|\w+) """, makefile, re.MULTILINE)
+
+    assert chosen == [("test", '"not slow"'), ("test-slow", "slow")]
+
+
 def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):
     """A wheel without the extension is pure, has all modules and data, and nothing that only the build needs."""
     uv = PROJECT / ".tools" / "bin" / "uv"

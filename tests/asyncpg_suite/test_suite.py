@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1860)
 def test_a_part_passes_as_without_us():
     """Statements, cursors and transactions."""

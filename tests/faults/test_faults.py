@@ -20,6 +20,7 @@ PARTS = 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each line fails in a forked child")
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("core", CORES)
 def test_no_fault_of_ours_reaches_the_host(core):

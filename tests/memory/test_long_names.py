@@ -32,7 +32,7 @@ PROGRAM = Path(__file__).with_name("growth.py")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
 
 
-@pytest.mark.parametrize(("length", "count"), SIZES)
+@pytest.mark.parametrize(("length", "count"), [SIZES[0], pytest.param(*SIZES[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", PATHS)
 def test_long_names_leave_nothing(core, path, length, count):
     """Spans, events, links, scopes, metrics, models, paths and exceptions with long names, encoded where they are."""

@@ -49,7 +49,8 @@ def run(base_url, peer, mode):
     return json.loads(done.stdout)
 
 
-@pytest.fixture(params=PEERS)
+# One is enough for `make test`; its environment is that of tests/others/test_version_lookups.py, too.
+@pytest.fixture(params=["traceloop", pytest.param("openinference", marks=pytest.mark.slow)])
 def peer(request):
     """Each instrumentation."""
     return request.param
@@ -117,6 +118,7 @@ def test_uninstrumented_it_is_as_before(stock, ours):
     assert ours["spent_after"] == stock["spent_after"]
 
 
+@pytest.mark.slow
 def test_it_costs_no_more_than_it_may(peer):
     """Held to exact counts, with our patches and, so that the difference stays known, without."""
     command = [str(provide(PEERS[peer][0]) / "python"), "-m", "otel_fastpath", "budget", "check", "--json=-"]

@@ -59,7 +59,7 @@ def run(environment, probe, *arguments):
     return json.loads(_IDS.sub(r"\1...", done.stdout))
 
 
-@pytest.fixture(scope="module", params=ENVIRONMENTS)
+@pytest.fixture(scope="module", params=["openai-recent", pytest.param("openai-1.60", marks=pytest.mark.slow)])
 def environment(request):
     """Each client with its instrumentation."""
     return request.param
@@ -71,7 +71,9 @@ def stock(environment, base_url):
     return run(environment, "openai_calls.py", base_url, "stock")
 
 
-@pytest.fixture(scope="module", params=["first", "last", "again"])
+@pytest.fixture(
+    scope="module", params=["first", *(pytest.param(when, marks=pytest.mark.slow) for when in ("last", "again"))]
+)
 def ours(environment, base_url, request):
     """What it does with us: instrumented before it was imported, after everything, and a second time."""
     return run(environment, "openai_calls.py", base_url, request.param)
@@ -126,6 +128,7 @@ def test_uninstrument_restores_the_very_objects(stock, ours):
     assert ours["calls_after"] == stock["calls"]
 
 
+@pytest.mark.slow
 @pytest.mark.proves("versions.groq.pydantic", "versions.dbapi")
 def test_neighbours():
     """Other instrumentations of the table get the same answers with no lookup per call."""

@@ -338,6 +338,7 @@ def test_a_tracer_is_freed():
     assert [each() for each in gone] == [None, None]
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_no_reference_to_a_type_of_cython_s_is_left_by_a_call(instrumented, core):
     """A generator in compiled code leaves one: what is done for each call has none."""
     if core == "py":

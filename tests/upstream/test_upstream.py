@@ -11,7 +11,8 @@ import pytest
 RUN = Path(__file__).with_name("run.py")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_whatever_passes_stock_passes_under_us():
     """No test of upstream's that passes stock fails, is skipped or vanishes with the patches applied."""
     done = subprocess.run([sys.executable, str(RUN)], capture_output=True, text=True, check=False)
