@@ -108,7 +108,8 @@ sources: setup
 	$(PY) tests/upstream/fingerprints.py @$(KNOWN).targets --json > $(KNOWN).new && mv $(KNOWN).new $(KNOWN)
 	rm $(KNOWN).targets
 
-# What hooks may cost (benchmarks/budgets.toml). Exact counts: `make test` holds them as well.
+# What hooks may cost (benchmarks/budgets.toml). Exact counts: `make test` holds them as well,
+# those of instructions `make test-slow`.
 COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml

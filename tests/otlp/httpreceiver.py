@@ -7,6 +7,8 @@ import socket
 import threading
 
 HEADERS = {"content-type": "application/x-protobuf", "user-agent": "test", "x-key": "secret"}
+# Seconds for what takes milliseconds.
+PATIENCE = 60
 
 
 class Receiver:
@@ -66,4 +68,4 @@ class Receiver:
 
 def sent(transport, receiver, data=b"body", **options):
     """Send, and give what came of it."""
-    return transport.request("POST", receiver.url, headers={**HEADERS, **options}, data=data, timeout=5)
+    return transport.request("POST", receiver.url, headers={**HEADERS, **options}, data=data, timeout=PATIENCE)

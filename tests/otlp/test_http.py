@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from httpreceiver import HEADERS, sent
+from httpreceiver import HEADERS, PATIENCE, sent
 
 # What is patched came with 1.45.
 RequestsHTTPTransport = pytest.importorskip(
@@ -54,7 +54,7 @@ def test_headers_that_are_changed_in_place(receiver):
     transport, headers = RequestsHTTPTransport(), dict(HEADERS)
     for value in "ab":
         headers["token"] = value
-        transport.request("POST", receiver.url, headers=headers, data=b"body", timeout=5)
+        transport.request("POST", receiver.url, headers=headers, data=b"body", timeout=PATIENCE)
     assert [b"token: a\r\n" in head for head, _ in receiver.got] == [True, False]
 
 
@@ -81,7 +81,7 @@ def test_errors_are_upstreams(receiver, instrumentor):
         sent(transport, receiver)
         yield transport.request("POST", "no address", data=b"body")
         yield transport.request("POST", receiver.url, headers={"bad": "a\nb"}, data=b"body")
-        yield transport.request("POST", closed, data=b"body", timeout=5)
+        yield transport.request("POST", closed, data=b"body", timeout=PATIENCE)
         yield sent(transport, receiver)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -7,7 +7,7 @@ import functools
 import pytest
 import requests
 import wrapt
-from httpreceiver import Receiver, sent
+from httpreceiver import PATIENCE, Receiver, sent
 from requests.adapters import HTTPAdapter
 
 from otel_fastpath.otlp import patches_http
@@ -114,7 +114,7 @@ def test_somebody_elses_send_is_called(receiver, monkeypatch, owner):
 
     monkeypatch.setattr(owner, "send", send)
     sent(transport, receiver)
-    assert calls == [(receiver.url, b"body", 5)]
+    assert calls == [(receiver.url, b"body", PATIENCE)]
 
 
 @pytest.mark.usefixtures("fast")
