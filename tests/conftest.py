@@ -44,29 +44,17 @@ def pytest_report_header():
     return f"otel-fastpath core: {implementation}{because}{', the compiled one is required' if REQUIRED else ''}"
 
 
-def pytest_collection_finish():
-    """What every test module has imported stays: a full collection, of which tests make thousands, leaves it out."""
-    _freeze()
-
-
-def _freeze():
+@pytest.fixture(scope="module", autouse=True)
+def frozen():
+    """What was imported before stays: a full collection, of which the tests make thousands, leaves it out."""
     gc.collect()
     gc.freeze()
 
 
-@pytest.fixture(scope="module")
-def frozen_afterwards():
-    """For tests of what makes the collector look at everything again."""
-    yield
-    _freeze()
-
-
 @pytest.fixture
 def unfrozen():
-    """The collector knows all objects, as in any other process."""
+    """The collector knows all objects, as in any other process, until the next test module."""
     gc.unfreeze()
-    yield
-    _freeze()
 
 
 @pytest.fixture(params=["py", "c"])

@@ -11,9 +11,6 @@ from otel_fastpath.budget import blocks
 from otel_fastpath.budget.blocks import Plan
 from otel_fastpath.budget.callables import Arm, nothing
 
-# It ends what `gc.freeze` was called for.
-pytestmark = pytest.mark.usefixtures("frozen_afterwards")
-
 
 def test_every_arm_has_a_block_in_every_cycle():
     """As many figures as cycles, in nanoseconds of a call."""

@@ -230,7 +230,12 @@ def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "log"), [(signal.SIGINT, "postgresql"), (signal.SIGTERM, "postgresql"), (signal.SIGINT, "bare")]
+    ("number", "log"),
+    [
+        (signal.SIGTERM, "postgresql"),
+        pytest.param(signal.SIGINT, "postgresql", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, "bare", marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
     """Interrupted while it starts or under load, the demo ends every process that it started and says so."""

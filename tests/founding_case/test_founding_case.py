@@ -115,6 +115,7 @@ def test_a_short_run(start, tmp_path):
     assert legs[WITH]["cpu_ms"] > 2 * legs[FASTPATH]["cpu_ms"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, "Booting worker"), (signal.SIGTERM, "complete")])
 def test_interrupted_it_leaves_nothing(start, tmp_path, number, moment):
     """Interrupted while it starts or under load, it ends every process that it started and says so."""
