@@ -1,7 +1,7 @@
 """Build hook: compile the hot modules where a C compiler is there; else leave a pure-Python package.
 
-OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. Each module is compiled by a process of
-its own, one for each processor at a time; an editable install compiles again only what has changed.
+OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. As many modules are compiled at once as
+there are processors; an editable install compiles again only what has changed.
 
 A hot module imports others as any module does. What is compiled is a copy of it, line for line, in which such an import
 takes the other's compiled twin, so that a call from one to the other is a call in C.
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
@@ -51,16 +50,25 @@ EXTENSIONS = {
     "otel_fastpath.libraries.genai.openai.prepared_calls_c": "otel_fastpath/libraries/genai/openai/prepared_calls.py",
     "otel_fastpath.trace.tracer_c": "otel_fastpath/trace/tracer.py",
 }
+# What every module needs of Cython's own code, once: it is written by Cython, and has no source.
+SHARED = "otel_fastpath.compiled.shared_c"
+EXTENSIONS[SHARED] = ""
 # They take from one another: all or none. What is named here stands alone.
 ALONE = {}
 if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
     # The callback of sys.monitoring, which it calls under the GIL.
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"
-# -O3 makes the modules a third larger, and faster only where there are loops.
-FLAGS = ["-g0", "-O2"]
-LOOPS = {"otel_fastpath.otlp.encoder_c": ["-O3"], "otel_fastpath.metrics.points_c": ["-O3"]}
-# Annotations are for mypy: as C types they would reject what the pure twin accepts.
-DIRECTIVES = {"language_level": "3", "annotation_typing": False}
+# -O3 makes the modules a third larger, and faster only where there are loops. No tables of symbols, and none of frames,
+# which exceptions of C++ need. What is linked at the start needs no table to jump by.
+FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2", "-fno-asynchronous-unwind-tables"]
+LOOPS = {} if sys.platform == "win32" else {"otel_fastpath.otlp.encoder_c": ["-O3"]}
+LINKING = []
+if sys.platform == "linux":
+    FLAGS.append("-fno-plt")
+    LINKING.append("-Wl,-s")
+# Annotations are for mypy: as C types they would reject what the pure twin accepts. Nothing compiled is pickled as it
+# is: what a user may pickle says how.
+DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": False}
 # What is inlined into the modules that import it: the C forms stand in the .pxd alone.
 HELPERS = ("otel_fastpath/compiled/helpers.py", "otel_fastpath/compiled/traceparent.py")
 # An import of one hot module by another.
@@ -135,12 +143,11 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
     folder.mkdir(parents=True, exist_ok=True)
     # Where each is or will be: its name has what it was made from.
     paths = {name: folder / f"{name}-{_digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
-    outdated = [name for name, path in paths.items() if not path.exists()]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        failures = list(pool.map(lambda name: _compile_apart(root, name, paths[name]), outdated))
-    for name, output in zip(outdated, failures, strict=True):
+    for group in (EXTENSIONS, ALONE):
+        outdated = {name: paths[name] for name in group if not paths[name].exists()}
+        output = _compile_apart(root, outdated) if outdated else ""
         if output and required:
-            raise RuntimeError(f"{name} could not be compiled:\n{output}")
+            raise RuntimeError(f"{', '.join(outdated)} could not be compiled:\n{output}")
     for path in folder.glob("*.so"):
         if path not in paths.values() and path.name.startswith("otel_fastpath."):
             path.unlink()
@@ -149,9 +156,11 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
 
 def _digest(root: Path, name: str, source: str) -> str:
     """What the compiled module is made from: the sources, the compilers and their options."""
-    digest = hashlib.sha256(f"{sys.version}{version_of('cython')}{FLAGS}{LOOPS.get(name)}{DIRECTIVES}".encode())
+    digest = hashlib.sha256(
+        f"{sys.version}{version_of('cython')}{FLAGS}{LOOPS.get(name)}{LINKING}{DIRECTIVES}".encode()
+    )
     twin = (root / Path(*name.split("."))).with_suffix(".pxd")
-    waiting, seen = [root / source, twin], set()
+    waiting, seen = [root / source, twin] if source else [], set()
     while waiting:
         path = waiting.pop()
         if path in seen or not path.exists():
@@ -168,9 +177,9 @@ def _digest(root: Path, name: str, source: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile_apart(root: Path, name: str, path: Path) -> str:
-    """Compile a module in a process of its own; what the compilers said where that failed."""
-    command = [sys.executable, __file__, name, str(path.absolute())]
+def _compile_apart(root: Path, wanted: dict[str, Path]) -> str:
+    """Compile modules in a process of their own; what the compilers said where one of them failed."""
+    command = [sys.executable, __file__, *(f"{name}={path.absolute()}" for name, path in wanted.items())]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     return "" if ran.returncode == 0 else f"{ran.stdout}{ran.stderr}" or "unknown error"
 
@@ -188,27 +197,48 @@ def write_sources(root: Path, folder: Path) -> None:
         target.write_text(text, encoding="utf-8")
 
 
-def compile_extension(name: str, path: Path) -> None:
-    """Compile one module of the project in the current directory into this file."""
-    from Cython.Build import build_ext
+def compile_here(wanted: dict[str, Path]) -> None:
+    """Compile modules of the project in the current directory, each into its file."""
+    from Cython.Build import cythonize
     from setuptools import Distribution, Extension
+    from setuptools.command.build_ext import build_ext
 
-    extension = Extension(name, [(EXTENSIONS | ALONE)[name]], extra_compile_args=FLAGS + LOOPS.get(name, []))
-    command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": [extension]}))
-    command.cython_directives = DIRECTIVES
-    command.cython_c_in_temp = True
     with tempfile.TemporaryDirectory() as scratch:
         write_sources(Path.cwd(), Path(scratch))
-        command.build_lib = command.build_temp = str(Path(scratch, "built"))
-        command.ensure_finalized()
         here = Path.cwd()
         os.chdir(scratch)
+        extensions = [
+            Extension(
+                name,
+                [(EXTENSIONS | ALONE)[name] or _write_shared()],
+                extra_compile_args=FLAGS + LOOPS.get(name, []),
+                extra_link_args=LINKING,
+            )
+            for name in wanted
+        ]
+        translated = cythonize(
+            extensions, compiler_directives=DIRECTIVES, shared_utility_qualified_name=SHARED, quiet=True
+        )
+        command = build_ext(Distribution({"name": "otel-fastpath", "ext_modules": translated}))
+        command.parallel = os.cpu_count()
+        command.build_lib = command.build_temp = str(Path(scratch, "built"))
+        command.ensure_finalized()
         command.run()
         os.chdir(here)
-        # In one step: another build may be looking for it.
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(Path(command.get_ext_fullpath(name)).read_bytes())
-        fresh.replace(path)
+        for name, path in wanted.items():
+            # In one step: another build may be looking for it.
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_bytes(Path(command.get_ext_fullpath(name)).read_bytes())
+            fresh.replace(path)
+
+
+def _write_shared() -> str:
+    """Have Cython write what the modules share; its file."""
+    path = f"{SHARED.replace('.', '/')}.c"
+    # No module has a view of memory.
+    command = [sys.executable, "-m", "cython", "generate-shared", "--exclude", "MemoryView", path]
+    subprocess.run(command, check=True)
+    return path
 
 
 def usable(compiled: dict[str, Path]) -> dict[str, Path]:
@@ -218,4 +248,4 @@ def usable(compiled: dict[str, Path]) -> dict[str, Path]:
 
 
 if __name__ == "__main__":
-    compile_extension(sys.argv[1], Path(sys.argv[2]))
+    compile_here({name: Path(path) for name, _, path in (each.partition("=") for each in sys.argv[1:])})

@@ -45,7 +45,7 @@ def test_a_module_that_does_not_compile_takes_no_other_along_that_can_do_without
 
 def test_the_twins_are_those_that_the_core_looks_for(hook):
     """The chooser of the core and the build name the same modules."""
-    assert {f"otel_fastpath.{name}" for name in cores.TWINS} == set(hook.EXTENSIONS)
+    assert {f"otel_fastpath.{name}" for name in cores.TWINS} | {hook.SHARED} == set(hook.EXTENSIONS)
 
 
 @pytest.fixture
@@ -76,10 +76,11 @@ def project(hook, monkeypatch, tmp_path):
     )
     asked = []
 
-    def compile_apart(root, name, path):
+    def compile_apart(root, wanted):
         assert root == tmp_path
-        asked.append(name.rpartition(".")[2])
-        path.write_text(name)
+        for name, path in wanted.items():
+            asked.append(name.rpartition(".")[2])
+            path.write_text(name)
         return ""
 
     monkeypatch.setattr(hook, "_compile_apart", compile_apart)
@@ -115,8 +116,8 @@ def test_only_what_has_changed_is_compiled_again(project, changed, compiled):
 
 def test_a_module_that_must_compile_and_does_not_is_an_error_that_names_it(hook, project, monkeypatch):
     """With what the compiler said."""
-    monkeypatch.setattr(hook, "_compile_apart", lambda root, name, path: "no room left")  # noqa: ARG005
-    with pytest.raises(RuntimeError, match=r"otel_fastpath\.trace\._first_c could not be compiled:\nno room left"):
+    monkeypatch.setattr(hook, "_compile_apart", lambda root, wanted: "no room left")  # noqa: ARG005
+    with pytest.raises(RuntimeError, match=r"otel_fastpath\.trace\._first_c, .* could not be compiled:\nno room left"):
         project()
 
 

@@ -34,6 +34,9 @@ def build(repository: Path, folder: Path) -> None:
     hook.write_sources(repository, folder / "sources")
     outdated = {}
     for name, source in (hook.EXTENSIONS | hook.ALONE).items():
+        if not source:
+            # What the modules share is in each of them here.
+            continue
         module = Path(folder, *name.split(".")).with_suffix("")
         stamp, made = module.with_name(f"{module.name}.made-from"), module.with_name(module.name + suffix)
         digest = _digest(folder, source)
