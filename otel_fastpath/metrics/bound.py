@@ -48,19 +48,7 @@ class BoundCounter(Bound):
 
     def add(self, amount: float, context: Context | None = None) -> None:
         """As `Counter.add` and `UpDownCounter.add`, with the attributes bound."""
-        series = self._series
-        try:
-            if series is not None and series.record(amount, context):
-                return
-        except Exception as error:
-            faults.absorb("metrics", error)
-        original = self._instrument.add
-        original(amount, self._attributes, context)
-        try:
-            _look_again(self)
-        except Exception as error:
-            # The instrument has recorded it.
-            faults.report("metrics", error)
+        _record(self, "add", amount, context)
 
 
 class BoundHistogram(Bound):
@@ -70,19 +58,7 @@ class BoundHistogram(Bound):
 
     def record(self, amount: float, context: Context | None = None) -> None:
         """As `Histogram.record`, with the attributes bound."""
-        series = self._series
-        try:
-            if series is not None and series.record(amount, context):
-                return
-        except Exception as error:
-            faults.absorb("metrics", error)
-        original = self._instrument.record
-        original(amount, self._attributes, context)
-        try:
-            _look_again(self)
-        except Exception as error:
-            # The instrument has recorded it.
-            faults.report("metrics", error)
+        _record(self, "record", amount, context)
 
 
 class BoundGauge(Bound):
@@ -92,19 +68,24 @@ class BoundGauge(Bound):
 
     def set(self, amount: float, context: Context | None = None) -> None:
         """As `Gauge.set`, with the attributes bound."""
-        series = self._series
-        try:
-            if series is not None and series.record(amount, context):
-                return
-        except Exception as error:
-            faults.absorb("metrics", error)
-        original = self._instrument.set
-        original(amount, self._attributes, context)
-        try:
-            _look_again(self)
-        except Exception as error:
-            # The instrument has recorded it.
-            faults.report("metrics", error)
+        _record(self, "set", amount, context)
+
+
+def _record(bound: Any, method: Any, amount: Any, context: Any) -> None:
+    """Record the amount; by the instrument's own method of this name where its series is not known."""
+    series = bound._series
+    try:
+        if series is not None and series.record(amount, context):
+            return
+    except Exception as error:
+        faults.absorb("metrics", error)
+    original = getattr(bound._instrument, method)
+    original(amount, bound._attributes, context)
+    try:
+        _look_again(bound)
+    except Exception as error:
+        # The instrument has recorded it.
+        faults.report("metrics", error)
 
 
 def _look_again(bound: Any) -> None:

@@ -12,15 +12,15 @@ cdef class Bound:
     cdef public Series _series
 
 cdef class BoundCounter(Bound):
-    @cython.locals(series=Series)
     cpdef add(self, object amount, object context=*)
 
 cdef class BoundHistogram(Bound):
-    @cython.locals(series=Series)
     cpdef record(self, object amount, object context=*)
 
 cdef class BoundGauge(Bound):
-    @cython.locals(series=Series)
     cpdef set(self, object amount, object context=*)
+
+@cython.locals(series=Series)
+cdef _record(Bound bound, str method, object amount, object context)
 
 cdef _look_again(Bound bound)
