@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_fastpath.libraries.db.asyncpg.conventions import read
+from otel_fastpath.libraries.db.conventions import read
 
 # "Generating a summary of the query" in OpenTelemetry's database conventions. There 'artists' is part of the summary:
 # in PostgreSQL it is a literal.

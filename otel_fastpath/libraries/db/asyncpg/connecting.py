@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db.asyncpg import plans
-from otel_fastpath.libraries.db.asyncpg.conventions import Server
+from otel_fastpath.libraries.db.conventions import Server
 from otel_fastpath.patching.outcome import never_raises, reset
 
 if TYPE_CHECKING:

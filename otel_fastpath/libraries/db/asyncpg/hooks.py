@@ -18,7 +18,7 @@ from opentelemetry import trace
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.asyncpg import plans
-from otel_fastpath.libraries.db.asyncpg.conventions import BATCH, CURSOR, PREPARE
+from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, PREPARE
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ from opentelemetry import metrics, trace
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
-from otel_fastpath.libraries.db.asyncpg import conventions
-from otel_fastpath.libraries.db.asyncpg.conventions import SCOPE, Official, Server, Stable
+from otel_fastpath.libraries.db import conventions
+from otel_fastpath.libraries.db.asyncpg.official import Official
 from otel_fastpath.libraries.db.asyncpg.options import Options
+from otel_fastpath.libraries.db.conventions import SCOPE, Server, Stable
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import Cache

@@ -16,7 +16,7 @@ from opentelemetry.metrics import Observation
 
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db.asyncpg import plans
-from otel_fastpath.libraries.db.asyncpg.conventions import Server, failure
+from otel_fastpath.libraries.db.conventions import Server, failure
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.outcome import never_raises
 

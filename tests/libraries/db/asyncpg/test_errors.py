@@ -147,7 +147,7 @@ def test_suppressed_nothing_is_seen(look):
 
 def test_a_fault_of_ours_is_not_the_applications(look, no_faults, monkeypatch, logged):
     """The query runs once and gives its result."""
-    from otel_fastpath.libraries.db.asyncpg import conventions
+    from otel_fastpath.libraries.db import conventions
 
     def broken(_text):
         raise ZeroDivisionError

@@ -15,8 +15,8 @@ from opentelemetry import context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.libraries import call as calls
-from otel_fastpath.libraries.db import comments
-from otel_fastpath.libraries.db.asyncpg import connecting, conventions, hooks, plans, pools
+from otel_fastpath.libraries.db import comments, conventions
+from otel_fastpath.libraries.db.asyncpg import connecting, hooks, plans, pools
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

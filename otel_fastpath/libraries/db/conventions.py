@@ -7,8 +7,6 @@ no comment.
 
 from __future__ import annotations
 
-import inspect
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -27,9 +25,7 @@ PREPARE: Final = "PREPARE "
 SCOPE: Final = "otel_fastpath.asyncpg"
 _LONGEST_PARAMETER: Final = 256
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
-_LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
 _DEFAULT_PORT: Final = 5432
-_OFFICIAL: Final = "opentelemetry.instrumentation.asyncpg"
 
 
 @dataclass(frozen=True)
@@ -154,66 +150,6 @@ class Stable:
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
         # The conventions have no name for them: each set has its own.
         return {}
-
-
-class Official:
-    """What the official instrumentation emits, under its own scope.
-
-    Args:
-        instrumentor: Its `AsyncPGInstrumentor`.
-        was_instrumented: Whether that has a tracer from before ours came.
-    """
-
-    def __init__(self, instrumentor: Any, *, was_instrumented: bool) -> None:
-        self._instrumentor = instrumentor
-        self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
-        self._module: Any = sys.modules[_OFFICIAL]
-        self._schema = _LEGACY_SCHEMA
-        self._keywords: dict[str, Any] = {}
-        # Since 0.65b0 it follows OTEL_SEMCONV_STABILITY_OPT_IN.
-        if "semconv_opt_in_mode" in inspect.signature(self._module._hydrate_span_from_args).parameters:
-            signal = self._module._OpenTelemetryStabilitySignalType.DATABASE
-            stability = self._module._OpenTelemetrySemanticConventionStability
-            stability._initialize()
-            self._keywords["semconv_opt_in_mode"] = stability._get_opentelemetry_stability_opt_in_mode(signal)
-            self._schema = self._module._get_schema_url_for_signal_types([signal])
-        self.captures = bool(getattr(instrumentor, "capture_parameters", False))
-
-    def tracer(self, tracer_provider: Any) -> Any:
-        if self._tracer is None:
-            self._tracer = trace.get_tracer(
-                _OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema
-            )
-            # What it would have set on itself, which others read.
-            own = {f"_{name}": value for name, value in self._keywords.items()}
-            vars(self._instrumentor).update(own, _tracer=self._tracer)
-        return self._tracer
-
-    def name(self, query: Query, server: Server, prefix: str) -> str:
-        if prefix == CURSOR:
-            return f"CURSOR: {query.first}"
-        name = query.first if prefix == BATCH else prefix.strip() or query.first
-        return name or getattr(server.params, "database", None) or ""
-
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
-        found: dict[str, Any] = self._module._hydrate_span_from_args(
-            _Looked(server.address, server.params), query.raw, None, **self._keywords
-        )
-        return found
-
-    def parameters(self, args: Any) -> Mapping[str, Any]:
-        return {"db.statement.parameters": shortened(args)} if args else {}
-
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        return self.parameters(given)
-
-
-@dataclass(frozen=True)
-class _Looked:
-    """What the official instrumentation looks at of a connection."""
-
-    _addr: Any
-    _params: Any
 
 
 def shortened(value: Any) -> str:
