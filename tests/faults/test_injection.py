@@ -144,7 +144,8 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/call.py", {"finish"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("libraries/db/asyncpg/hooks.py", {"begin", "look", "watch"}),
+        ("libraries/db/asyncpg/hooks.py", {"look"}),
+        ("libraries/db/calls.py", {"begin", "watch"}),
         ("libraries/genai/openai/patches.py", {"received"}),
     ],
 )

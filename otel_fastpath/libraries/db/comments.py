@@ -11,17 +11,26 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 
 
-def commented(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a method of `Connection` with the current trace context in its query."""
+def commented(
+    args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a method with the current trace context in its query.
+
+    Args:
+        args: The method's: `self`, then the query.
+        kwargs: The method's.
+        names: What the query's parameter is called; in it, the query may be in `kwargs`.
+    """
     if len(args) > 1:
-        return (args[0], _with_comment(args[1]), *args[2:]), kwargs
-    for name in ("query", "command"):
+        return (args[0], with_comment(args[1]), *args[2:]), kwargs
+    for name in names:
         if name in kwargs:
-            return args, {**kwargs, name: _with_comment(kwargs[name])}
+            return args, {**kwargs, name: with_comment(kwargs[name])}
     return args, kwargs
 
 
-def _with_comment(text: Any) -> Any:
+def with_comment(text: Any) -> Any:
+    """The query with the current trace context; what is no text is left as it is."""
     if not isinstance(text, str):
         return text
     carrier: dict[str, str] = {}

@@ -1,8 +1,6 @@
-"""The attributes and names of spans: the stable database conventions, or those of the official instrumentation.
+"""The attributes and names of spans: the stable database conventions, or what an official instrumentation has instead.
 
-For each text that is kept they are worked out once. Those of the official instrumentation are its own function's,
-called with the connection and the text; what it gets wrong is not copied: a span is named after the first word that is
-no comment.
+Which of them is decided once for each set-up. For each text that is kept they are worked out once.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from otel_fastpath.patching import interpreter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from otel_fastpath.libraries.db.servers import Server
+
 BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
 PREPARE: Final = "PREPARE "
-SCOPE: Final = "otel_fastpath.asyncpg"
 _LONGEST_PARAMETER: Final = 256
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
-_DEFAULT_PORT: Final = 5432
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
             leave as it is; a parameter in the text says nothing: PREPARE has them, and EXECUTE has their values.
     """
     if not isinstance(raw, str):
-        # asyncpg says so itself.
+        # The library says so itself.
         return Query("")
     if type(raw) is not str:
         # A subclass can have methods of its own.
@@ -72,41 +70,14 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
     return Query(raw, text, found.first, found.summary, found.operation, found.procedure)
 
 
-@dataclass(frozen=True)
-class Server:
-    """Who a connection is connected to.
+class Convention(Protocol):
+    """How the attributes and names of spans are made.
 
     Attributes:
-        address: Host and port, or the path of a Unix socket.
-        params: asyncpg's `_ConnectionParameters`, which have `database` and `user`.
+        captures: Whether the parameters of queries become attributes, whatever our options say.
     """
 
-    address: Any
-    params: Any
-
-    def attributes(self) -> dict[str, Any]:
-        """Those of the stable conventions."""
-        found: dict[str, Any] = {"db.system.name": "postgresql"}
-        database = getattr(self.params, "database", None)
-        if database:
-            found["db.namespace"] = database
-        if isinstance(self.address, tuple):
-            found["server.address"] = self.address[0]
-            if self.address[1] != _DEFAULT_PORT:
-                found["server.port"] = self.address[1]
-        elif self.address:
-            found["server.address"] = self.address
-        return found
-
-    @property
-    def name(self) -> str:
-        """What a pool of such connections is called: "host:port/database"."""
-        place = ":".join(map(str, self.address)) if isinstance(self.address, tuple) else str(self.address)
-        return f"{place}/{getattr(self.params, 'database', '')}"
-
-
-class Convention(Protocol):
-    """How the attributes and names of spans are made."""
+    captures: bool
 
     def tracer(self, tracer_provider: Any) -> Any:
         """The tracer of the scope."""
@@ -127,11 +98,16 @@ class Convention(Protocol):
 class Stable:
     """The stable database conventions, under a scope of our own."""
 
+    captures = False
+
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+
     def tracer(self, tracer_provider: Any) -> Any:
-        return trace.get_tracer(SCOPE, interpreter.version("otel-fastpath"), tracer_provider, _SCHEMA)
+        return trace.get_tracer(self._scope, interpreter.version("otel-fastpath"), tracer_provider, _SCHEMA)
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
-        return query.stated(prefix) or getattr(server.params, "database", None) or "postgresql"
+        return query.stated(prefix) or server.namespace or server.system.name
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
         found = server.attributes()
@@ -172,16 +148,19 @@ def shortened(value: Any) -> str:
     return text[:_LONGEST_PARAMETER]
 
 
-def failure(error: BaseException) -> Failure:
-    """What is told of an exception: of PostgreSQL's errors the SQLSTATE, and of none its message.
+def failure(error: BaseException, status_code: Any = None) -> Failure:
+    """What is told of an exception: never its message, which can carry what is in a row, or a parameter.
 
-    A message can carry what is in a row, or a parameter. It is in the exception's event, as with every instrumentation.
+    The message is in the exception's event, as with every instrumentation.
+
+    Args:
+        error: The exception.
+        status_code: The database's own name for it, such as a SQLSTATE; what is no text is none.
     """
     if isinstance(error, GeneratorExit):
         return Failure("")
-    state = getattr(error, "sqlstate", None)
     recorded = isinstance(error, Exception)
     description = type(error).__qualname__
-    if isinstance(state, str) and state:
-        return Failure(state, {"db.response.status_code": state}, description, recorded)
+    if isinstance(status_code, str) and status_code:
+        return Failure(status_code, {"db.response.status_code": status_code}, description, recorded)
     return Failure(error_type(error), None, description, recorded)

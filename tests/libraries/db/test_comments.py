@@ -35,7 +35,7 @@ def comment(state=None):
     """What is sent for a query inside a span with this trace state."""
     span = NonRecordingSpan(SpanContext(1, 2, is_remote=False, trace_flags=TraceFlags(1), trace_state=state))
     with trace.use_span(span):
-        (_, text), _ = commented((None, "SELECT 1"), {})
+        (_, text), _ = commented((None, "SELECT 1"), {}, ())
     return text
 
 
@@ -54,4 +54,4 @@ def test_values_are_encoded():
 
 def test_without_a_span_nothing_is_sent():
     """Even where there is baggage."""
-    assert commented((None, "SELECT 1"), {}) == ((None, "SELECT 1"), {})
+    assert commented((None, "SELECT 1"), {}, ()) == ((None, "SELECT 1"), {})

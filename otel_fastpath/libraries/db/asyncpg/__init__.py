@@ -20,8 +20,9 @@ def _configure(setup: Setup) -> None:
 
 def _read(setup: Setup) -> None:
     from otel_fastpath.libraries.db.asyncpg.options import Options  # noqa: PLC0415  # likewise
+    from otel_fastpath.libraries.db.options import parse  # noqa: PLC0415  # likewise
 
-    Options.parse(setup.options)
+    parse("asyncpg", setup.options, Options)
 
 
 LIBRARY: Final = Library(

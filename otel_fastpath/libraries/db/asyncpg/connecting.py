@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db.asyncpg import plans
-from otel_fastpath.libraries.db.conventions import Server
 from otel_fastpath.patching.outcome import never_raises, reset
 
 if TYPE_CHECKING:
@@ -42,7 +41,8 @@ class _Attempt:
         """Begin the span, once it is known where to."""
         if not self.is_begun and plans.active is not None:
             self.is_begun = True
-            plan = plans.active.plans_of(Server(address, params), "").special(NAME, {"db.operation.name": NAME})
+            server = plans.server_of(address, params)
+            plan = plans.active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
             self.call = call.begin(plans.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns)
 
     def leave(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db.asyncpg.hooks import link_of
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.db.asyncpg.hooks import Opening
+    from otel_fastpath.libraries.db.calls import Opening
 
 ROWS: Final = "asyncpg.copy.rows"
 

@@ -8,35 +8,26 @@ there is the round trip.
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Sized
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry import trace
-
 from otel_fastpath import compiled
-from otel_fastpath.libraries.db import comments
+from otel_fastpath.libraries.db import calls, comments
 from otel_fastpath.libraries.db.asyncpg import plans
-from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, PREPARE
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.libraries.db.calls import Watcher, all_rows, batch, no_rows, one_row, one_value
+from otel_fastpath.libraries.db.conventions import CURSOR, PREPARE
+from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from otel_fastpath.libraries.db.calls import Opener, Opening, Rows
 
-    # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
-    # now), the parameters that become attributes for those who asked, and of a batch the number of sets of them.
-    Opening = tuple[Any, Any, int | None, Any, int | None]
-    # Gives that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
-    Opener = Callable[[Any, Any], Opening]
-    # What a result says of the number of rows.
-    Rows = Callable[[Any, Any], int | None]
+__all__ = ["all_rows", "around", "no_rows", "on_prepare", "on_query", "one_row", "one_value"]
 
 _PLACE: Final = "an asyncpg call"
-# Of a batch whose sets of parameters are not counted without using them up.
-UNKNOWN: Final = -1
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
+# Of the parameter that is the query.
+_QUERY_NAMES: Final = ("query", "command")
 
 
 def link_of(connection: Any) -> Any:
@@ -45,71 +36,18 @@ def link_of(connection: Any) -> Any:
     return plans.link(connection) if link is None or link.active is not plans.active else link
 
 
-def begin(opener: Opener, args: Any, kwargs: Any) -> Any:
-    """Begin a query; None where nobody looks at it. Never raises."""
-    begun = guarded(_PLACE, _begun, opener, args, kwargs)
-    return guarded(_PLACE, _lost, args[0]) if begun is None else begun[0]
-
-
-def _begun(opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
-    """The query, or None, in a tuple."""
-    link, plan, start_ns, parameters, size = opener(args, kwargs)
-    hot = link.active.hot
-    call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
-    if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
-        guarded(_PLACE, _tell, call, link, parameters, size)
-    return (call,)
-
-
-def _lost(held: Any) -> Any:
-    """A query of which nothing is told, in the place of one that could not be begun by a fault of ours.
-
-    What asyncpg does for it on this connection is part of it, and no query of its own.
-
-    Args:
-        held: The connection, or a statement or cursor of one.
-    """
+def _link_held(held: Any) -> Any:
+    """The link of a connection, or of that of a statement or cursor."""
     connection = held if hasattr(held, "_protocol") else getattr(held, "_connection", None)
-    link = getattr(getattr(connection, "_protocol", None), plans.LINK, None)
-    if link is None or link.call is not None:
-        return None
-    hot = link.active.hot
-    call = hot.Query.__new__(hot.Query)
-    # As a call that has ended.
-    call._telemetry = call._token = call.series = None
-    call.recording = call.is_held = False
-    call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
-    call.span = trace.get_current_span()
-    link.call = call
-    return call
+    return getattr(getattr(connection, "_protocol", None), plans.LINK, None)
 
 
-def _tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
-    if size is not None and size not in {UNKNOWN, 1}:
-        call.span.set_attribute("db.operation.batch.size", size)
-    if parameters is not None and link.active.captures:
-        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
-        call.span.set_attributes(made(parameters))
+_WATCHER: Final = Watcher(_PLACE, _link_held)
 
 
-def no_rows(_call: Any, _result: Any) -> int | None:
-    """For what returns no rows."""
-    return None
-
-
-def all_rows(_call: Any, result: Any) -> int | None:
-    """For what returns a list of rows."""
-    return len(result)
-
-
-def one_row(_call: Any, result: Any) -> int | None:
-    """For what returns a row or None."""
-    return 0 if result is None else 1
-
-
-def one_value(_call: Any, result: Any) -> int | None:
-    """For what returns a value of a row: None can be the value."""
-    return None if result is None else 1
+def around(opener: Opener, rows: Rows, original: Any) -> Any:
+    """Around a method that is either `async def`, or raises at once and returns a coroutine."""
+    return calls.around(_WATCHER, opener, rows, original)
 
 
 def on_query(rows: str, original: Any) -> Any:
@@ -143,68 +81,12 @@ def on_query(rows: str, original: Any) -> Any:
 def look(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """What is done for those who asked: parameters become attributes, the trace context a comment."""
     if call.recording:
-        guarded(_PLACE, _tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+        guarded(_PLACE, calls.tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
     return guarded(_PLACE, _commented, call, args, kwargs) or (args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    return comments.commented(args, kwargs) if call.link.active.options.sqlcommenter else (args, kwargs)
-
-
-@never_raises(_PLACE)
-def _counted(rows: Rows, call: Any, result: Any) -> None:
-    number = rows(call, result)
-    if number is not None:
-        call.told(number)
-
-
-async def watch(
-    opener: Opener,
-    rows: Rows,
-    args: Any,
-    kwargs: Any,
-    coroutine: Coroutine[Any, Any, Any],
-) -> Any:
-    """Await the host's coroutine inside a call.
-
-    Args:
-        opener: Begins the call, given the arguments of the host's method.
-        rows: The number of rows in the result.
-        args: The method's.
-        kwargs: The method's.
-        coroutine: What it returned.
-    """
-    # As `begin`, without the way to it.
-    begun = guarded(_PLACE, _begun, opener, args, kwargs)
-    call = guarded(_PLACE, _lost, args[0]) if begun is None else begun[0]
-    if call is None:
-        return await coroutine
-    try:
-        result = await coroutine
-    except BaseException as error:
-        call.failed(error)
-        raise
-    if rows is not no_rows:
-        _counted(rows, call, result)
-    call.done(result)
-    return result
-
-
-def around(opener: Opener, rows: Rows, original: Any) -> Any:
-    """Around a method that is either `async def`, or raises at once and returns a coroutine."""
-    if inspect.iscoroutinefunction(original):
-
-        @functools.wraps(original)
-        async def method(*args: Any, **kwargs: Any) -> Any:
-            return await watch(opener, rows, args, kwargs, original(*args, **kwargs))
-
-    else:
-
-        @functools.wraps(original)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return watch(opener, rows, args, kwargs, original(*args, **kwargs))
-
-    return method
+    return comments.commented(args, kwargs, _QUERY_NAMES) if call.link.active.options.sqlcommenter else (args, kwargs)
 
 
 def of_statement(args: Any, _kwargs: Any) -> Opening:
@@ -218,22 +100,6 @@ def explaining(args: Any, kwargs: Any) -> Opening:
     link = link_of(args[0]._connection)
     options = "FORMAT JSON, VERBOSE, ANALYZE" if kwargs.get("analyze") else "FORMAT JSON, VERBOSE"
     return link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
-
-
-def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
-    """Open a call with several sets of parameters.
-
-    Args:
-        link: The connection's.
-        text: The query's.
-        sets: The sets of parameters.
-        given: What the caller passed after the text, by position.
-    """
-    size = len(sets) if isinstance(sets, Sized) else None
-    # Sets that can be gone through only once are not looked into.
-    has_arguments = isinstance(sets, (list, tuple)) and size != 0 and isinstance(sets[0], Sized) and len(sets[0]) > 0
-    plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
-    return link, plan, None, given, UNKNOWN if size is None else size
 
 
 def of_batch(args: Any, kwargs: Any) -> Opening:
@@ -288,7 +154,7 @@ def on_prepare(original: Any) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            call = begin(_failed_to_prepare, (link, args, start_ns), None)
+            call = calls.begin(_WATCHER, _failed_to_prepare, (link, args, start_ns), None)
             if call is not None:
                 call.failed(error)
             raise

@@ -18,7 +18,8 @@ from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.libraries.db.conventions import Query, Server
+    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.servers import Server
 
 _OFFICIAL: Final = "opentelemetry.instrumentation.asyncpg"
 _LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
@@ -61,11 +62,11 @@ class Official:
         if prefix == CURSOR:
             return f"CURSOR: {query.first}"
         name = query.first if prefix == BATCH else prefix.strip() or query.first
-        return name or getattr(server.params, "database", None) or ""
+        return name or server.namespace or ""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         found: dict[str, Any] = self._module._hydrate_span_from_args(
-            _Looked(server.address, server.params), query.raw, None, **self._keywords
+            _Looked(server.address, _Params(server.namespace, server.user)), query.raw, None, **self._keywords
         )
         return found
 
@@ -81,4 +82,12 @@ class _Looked:
     """What the official instrumentation looks at of a connection."""
 
     _addr: Any
-    _params: Any
+    _params: _Params
+
+
+@dataclass(frozen=True)
+class _Params:
+    """What it looks at of the parameters of the connection."""
+
+    database: str | None
+    user: str | None

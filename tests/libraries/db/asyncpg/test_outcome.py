@@ -15,8 +15,10 @@ from opentelemetry import context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.libraries import call as calls
+from otel_fastpath.libraries.db import calls as db_calls
 from otel_fastpath.libraries.db import comments, conventions
-from otel_fastpath.libraries.db.asyncpg import connecting, hooks, plans, pools
+from otel_fastpath.libraries.db import pools as db_pools
+from otel_fastpath.libraries.db.asyncpg import hooks, plans, pools
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -112,13 +114,13 @@ OWN = {
     "link_of": (hooks, "link_of"),
     "read": (conventions, "read"),
     "plan": (plans.Plans, "plan"),
-    "tell": (hooks, "_tell"),
+    "tell": (db_calls, "tell"),
     "rows": (calls.Series, "record_failed"),
     "comment": (comments, "commented"),
-    "server": (connecting, "Server"),
+    "server": (plans, "server_of"),
     "watched": (pools, "watched"),
     "pool metrics": (pools, "_metrics"),
-    "acquire": (pools, "calls"),
+    "acquire": (db_pools, "calls"),
     "begin": (calls, "begin"),
 }
 

@@ -1,0 +1,216 @@
+"""What stands around the methods of a database library that take a query to the server.
+
+A library says for each of its methods how the query is found in the arguments (an `Opener`) and how many rows the
+result has (`Rows`). Everything else is here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Sized
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+
+from otel_fastpath.libraries.db.conventions import BATCH
+from otel_fastpath.patching.outcome import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
+    # now), the parameters that become attributes for those who asked, and of a batch the number of sets of them.
+    Opening = tuple[Any, Any, int | None, Any, int | None]
+    # Gives that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
+    Opener = Callable[[Any, Any], Opening]
+    # What a result says of the number of rows; None: nothing.
+    Rows = Callable[[Any, Any], int | None] | None
+
+# Of a batch whose sets of parameters are not counted without using them up.
+UNKNOWN: Final = -1
+# For what returns no rows.
+no_rows: Final = None
+
+
+class Watcher:
+    """How the calls of one library are looked at.
+
+    Args:
+        place: What failed where a fault of ours comes up, as `faults.report` takes it: "an asyncpg call".
+        link_held: Gives the link that is kept for what a method is called on, a connection or what belongs to one;
+            None where there is none. It makes none.
+    """
+
+    __slots__ = ("link_held", "place")
+
+    def __init__(self, place: str, link_held: Callable[[Any], Any]) -> None:
+        self.place = place
+        self.link_held = link_held
+
+
+def begin(watcher: Watcher, opener: Opener, args: Any, kwargs: Any) -> Any:
+    """Begin a query; None where nobody looks at it. Never raises."""
+    begun = guarded(watcher.place, _begun, watcher.place, opener, args, kwargs)
+    return guarded(watcher.place, _lost, watcher.link_held, args[0]) if begun is None else begun[0]
+
+
+def _begun(place: str, opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
+    """The query, or None, in a tuple."""
+    link, plan, start_ns, parameters, size = opener(args, kwargs)
+    hot = link.active.hot
+    call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
+    if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
+        guarded(place, tell, call, link, parameters, size)
+    return (call,)
+
+
+def _lost(link_held: Callable[[Any], Any], held: Any) -> Any:
+    """A query of which nothing is told, in the place of one that could not be begun by a fault of ours.
+
+    What the library does for it on this connection is part of it, and no query of its own.
+
+    Args:
+        link_held: The watcher's.
+        held: What the method is called on.
+    """
+    link = link_held(held)
+    if link is None or link.call is not None:
+        return None
+    hot = link.active.hot
+    call = hot.Query.__new__(hot.Query)
+    # As a call that has ended.
+    call._telemetry = call._token = call.series = None
+    call.recording = call.is_held = False
+    call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
+    call.span = trace.get_current_span()
+    link.call = call
+    return call
+
+
+def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
+    """Say of a recording query what those see who asked for parameters.
+
+    Args:
+        call: The query.
+        link: The connection's.
+        parameters: The query's, or of a batch what was passed after the text; None: they are not told.
+        size: The number of sets of parameters of a batch, or UNKNOWN; None: it is no batch.
+    """
+    if size is not None and size not in {UNKNOWN, 1}:
+        call.span.set_attribute("db.operation.batch.size", size)
+    if parameters is not None and link.active.captures:
+        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
+        call.span.set_attributes(made(parameters))
+
+
+def all_rows(_call: Any, result: Any) -> int | None:
+    """For what returns a list of rows."""
+    return len(result)
+
+
+def one_row(_call: Any, result: Any) -> int | None:
+    """For what returns a row or None."""
+    return 0 if result is None else 1
+
+
+def one_value(_call: Any, result: Any) -> int | None:
+    """For what returns a value of a row: None can be the value."""
+    return None if result is None else 1
+
+
+def _counted(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> None:
+    number = rows(call, result)
+    if number is not None:
+        call.told(number)
+
+
+async def watch(
+    place: str,
+    link_held: Callable[[Any], Any],
+    opener: Opener,
+    rows: Rows,
+    args: Any,
+    kwargs: Any,
+    coroutine: Coroutine[Any, Any, Any],
+) -> Any:
+    """Await the host's coroutine inside a call.
+
+    Args:
+        place: The watcher's.
+        link_held: The watcher's.
+        opener: Begins the call, given the arguments of the host's method.
+        rows: The number of rows in the result.
+        args: The method's.
+        kwargs: The method's.
+        coroutine: What it returned.
+    """
+    # As `begin`, without the way to it.
+    begun = guarded(place, _begun, place, opener, args, kwargs)
+    call = guarded(place, _lost, link_held, args[0]) if begun is None else begun[0]
+    if call is None:
+        return await coroutine
+    try:
+        result = await coroutine
+    except BaseException as error:
+        call.failed(error)
+        raise
+    if rows is not None:
+        guarded(place, _counted, rows, call, result)
+    call.done(result)
+    return result
+
+
+def around(watcher: Watcher, opener: Opener, rows: Rows, original: Any) -> Any:
+    """Around a method that is either `async def`, or raises at once and returns a coroutine."""
+    place, link_held = watcher.place, watcher.link_held
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def method(*args: Any, **kwargs: Any) -> Any:
+            return await watch(place, link_held, opener, rows, args, kwargs, original(*args, **kwargs))
+
+    else:
+
+        @functools.wraps(original)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return watch(place, link_held, opener, rows, args, kwargs, original(*args, **kwargs))
+
+    return method
+
+
+def around_sync(watcher: Watcher, opener: Opener, rows: Rows, original: Any) -> Any:
+    """Around a method that returns when the query has been executed."""
+
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = begin(watcher, opener, args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        if rows is not None:
+            guarded(watcher.place, _counted, rows, call, result)
+        call.done(result)
+        return result
+
+    return method
+
+
+def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
+    """Open a call with several sets of parameters.
+
+    Args:
+        link: The connection's.
+        text: The query's.
+        sets: The sets of parameters.
+        given: What the caller passed after the text, by position.
+    """
+    size = len(sets) if isinstance(sets, Sized) else None
+    # Sets that can be gone through only once are not looked into.
+    has_arguments = isinstance(sets, (list, tuple)) and size != 0 and isinstance(sets[0], Sized) and len(sets[0]) > 0
+    plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
+    return link, plan, None, given, UNKNOWN if size is None else size

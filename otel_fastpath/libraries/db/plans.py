@@ -1,0 +1,227 @@
+"""What is worked out once: for a set-up, for each server, for each text.
+
+A library keeps the `Link` of each connection; the link knows the server's plans, which all connections to that server
+and database share. When the set-up changes there is a new `Active`, and every link is made anew when it is next used.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import metrics, trace
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.call import Series, Telemetry
+from otel_fastpath.libraries.db import conventions
+from otel_fastpath.libraries.db.conventions import Stable
+from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.cache import Cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.libraries.call import Failure
+    from otel_fastpath.libraries.db.conventions import Convention, Query
+    from otel_fastpath.libraries.db.options import Options
+    from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.libraries.library import Setup
+
+# How many bytes each of the three caches of a server's plans takes, and what a plan takes beside its texts.
+_MOST_BYTES: Final = 4 << 20
+_PLAN_BYTES: Final = 2048
+_SPECIAL: Final = "without a text"
+_DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+_ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+_TRANSACTIONS: Final = frozenset(
+    {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION"}
+)
+
+
+class Active:
+    """A set-up of a database's wrapper.
+
+    Args:
+        setup: What the wrapper was told.
+        scope: The name of our instrumentation scope.
+        options: What was asked for.
+        failure: What is told of an exception; must not raise.
+        convention: Names and describes spans; None: by the stable conventions.
+        make_plans: The class of the plans, given this and what `plans_of` was given.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        scope: str,
+        options: Options,
+        failure: Callable[[BaseException], Failure] = conventions.failure,
+        *,
+        convention: Convention | None = None,
+        make_plans: Callable[..., Plans] | None = None,
+    ) -> None:
+        self.options: Any = options
+        self.convention = Stable(scope) if convention is None else convention
+        self.captures = options.parameters or self.convention.captures
+        self.telemetry = Telemetry(
+            self.convention.tracer(setup.providers.get("tracer_provider")),
+            trace.SpanKind.CLIENT,
+            failure,
+            has_meter=setup.providers.get("meter_provider") is not None,
+        )
+        self.hot = compiled.hot("libraries.call_span")
+        # What makes a call look at its arguments and its result.
+        self.is_curious = self.captures or self.options.sqlcommenter
+        self.meter = metrics.get_meter(
+            scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
+        )
+        self.durations: Any = None
+        self.rows: Any = None
+        if self.options.metrics:
+            self.durations = self.meter.create_histogram(
+                "db.client.operation.duration",
+                unit="s",
+                description="Duration of database client operations.",
+                explicit_bucket_boundaries_advisory=_DURATION_BOUNDS,
+            )
+            self.rows = self.meter.create_histogram(
+                "db.client.response.returned_rows",
+                unit="{row}",
+                description="The actual number of records returned by the database operation.",
+                explicit_bucket_boundaries_advisory=_ROW_BOUNDS,
+            )
+        # Those of pools, made by `pools` when the first is seen.
+        self.pools: Any = None
+        self._make_plans = Plans if make_plans is None else make_plans
+        self._to_connect: Plans | None = None
+        self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
+
+    def plans_of(self, server: Server, own: Any = None) -> Plans:
+        """Those of this server.
+
+        They live as long as somebody keeps them, as the links of its connections do.
+
+        Args:
+            server: The server.
+            own: What else is the library's own and makes plans others; it must be hashable.
+        """
+        key = (server, own)
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = self._make_plans(self, server, own)
+        return found
+
+    def plans_to_connect(self, server: Server) -> Plans:
+        """Those for connecting to this server, which are kept until there is a connect to another."""
+        made = self._to_connect
+        if made is None or made.server != server:
+            made = self._to_connect = self._make_plans(self, server, None)
+        return made
+
+    def link(self, plans: Plans) -> Any:
+        """Make the `Link` of a connection, which the library keeps."""
+        return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
+
+
+class Plans:
+    """The plans for one server and database, by their texts. A large text's plan is made for each call, and not kept.
+
+    Args:
+        active: The set-up that they are for.
+        server: The server.
+        own: What else is the library's own and makes plans others.
+
+    Attributes:
+        of_queries: Text -> plan, for queries to which no arguments were passed.
+        of_queries_with_arguments: The same for those with arguments, whose texts may leave as they are.
+    """
+
+    __slots__ = (
+        *("__weakref__", "_others", "_queries", "_queries_with_arguments", "active", "of_queries"),
+        *("of_queries_with_arguments", "own", "server"),
+    )
+
+    def __init__(self, active: Active, server: Server, own: Any) -> None:
+        self.active = active
+        self.own = own
+        self.server = server
+        self._queries = Cache(_MOST_BYTES)
+        self._queries_with_arguments = Cache(_MOST_BYTES)
+        self._others = Cache(_MOST_BYTES)
+        self.of_queries = self._queries.items
+        self.of_queries_with_arguments = self._queries_with_arguments.items
+
+    def plan(self, text: Any, prefix: str = "", has_arguments: bool = False) -> Any:
+        """The plan for this text.
+
+        Args:
+            text: The query's.
+            prefix: What stands before its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
+            has_arguments: Whether arguments are passed beside the text.
+        """
+        cache = self._queries_with_arguments if has_arguments else self._queries
+        key = text
+        if prefix:
+            cache, key = self._others, (prefix, has_arguments, text)
+        try:
+            return cache.items[key]
+        except (KeyError, TypeError):
+            pass
+        query = self.read(text, has_arguments)
+        made = self._make(text, query, prefix)
+        if self.is_kept(text):
+            beside = 0 if query.text is text else sys.getsizeof(query.text)
+            cache.keep(key, made, sys.getsizeof(text) + beside + _PLAN_BYTES)
+        return made
+
+    def special(self, name: str, attributes: dict[str, Any]) -> Any:
+        """A plan for what has no text: `name` is the summary."""
+        key = (_SPECIAL, name)
+        made = self._others.items.get(key)
+        if made is None:
+            query = conventions.Query(name, first=name.partition(" ")[0], summary=name)
+            made = self.active.hot.Plan(
+                self.active.convention.name(query, self.server, ""),
+                {**self.active.convention.attributes(query, self.server, ""), **attributes},
+                *self._measures(query, ""),
+                False,  # noqa: FBT003  # the hot module takes no keywords
+            )
+            self._others.keep(key, made, sys.getsizeof(name) + _PLAN_BYTES)
+        return made
+
+    def _make(self, text: Any, query: Query, prefix: str) -> Any:
+        active = self.active
+        return active.hot.Plan(
+            active.convention.name(query, self.server, prefix),
+            active.convention.attributes(query, self.server, prefix),
+            *self._measures(query, prefix),
+            self.is_quiet(text, query.operation),
+        )
+
+    def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
+        """Where the duration of such calls goes, and the number of their rows."""
+        active = self.active
+        if active.durations is None:
+            return None, None
+        attributes = self.server.attributes()
+        summary = query.stated(prefix)
+        if summary:
+            attributes["db.query.summary"] = summary
+        rows = bind(active.rows, attributes)
+        if query.procedure:
+            attributes["db.stored_procedure.name"] = query.procedure
+        return Series(active.durations, attributes, "db.response.status_code"), rows
+
+    def read(self, text: Any, has_arguments: bool) -> Query:
+        """Look at a text, once; where it is not SQL, a database has a way of its own."""
+        return conventions.read(text, has_arguments=has_arguments)
+
+    def is_kept(self, text: Any) -> bool:
+        """Whether the text can be expected to come again."""
+        return isinstance(text, str)
+
+    def is_quiet(self, text: Any, operation: str) -> bool:
+        """Whether no call with this text is looked at."""
+        return isinstance(text, str) and operation in _TRANSACTIONS and not self.active.options.transactions

@@ -1,0 +1,214 @@
+"""The metrics of pools: what they hold is read when somebody collects, what takes time is measured when it happens."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+from opentelemetry.metrics import Observation
+
+from otel_fastpath.libraries import call as calls
+from otel_fastpath.metrics.bind import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from otel_fastpath.libraries.db.plans import Active
+
+NAME_KEY: Final = "db.client.connection.pool.name"
+STATE_KEY: Final = "db.client.connection.state"
+_SPAN: Final = "pool.acquire"
+# What is not stated by the conventions: those of the durations, and an hour for what is used long.
+_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600)
+
+
+class Watched:
+    """What is kept of one pool; a library says in a class of its own how the pool is read.
+
+    What it reads is a mapping of states to numbers; the state is "" where there is none, and a mapping without any is
+    a metric that the library does not know.
+
+    Attributes:
+        borrowed: What was borrowed -> since when.
+    """
+
+    __slots__ = ("__weakref__", "_handles", "_name", "_of", "borrowed")
+
+    def __init__(self) -> None:
+        self.borrowed: dict[Any, float] = {}
+        self._name = ""
+        self._of: Any = None
+        self._handles: dict[str, Any] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the pool is there and is not closed."""
+        raise NotImplementedError
+
+    def server_name(self) -> str:
+        """What the pool is called, see `Server.name`; empty as long as nobody knows where it will connect to."""
+        raise NotImplementedError
+
+    def count(self) -> Mapping[str, int]:
+        """The connections that are "idle", and that are "used"."""
+        return {}
+
+    def most_idle(self) -> Mapping[str, int]:
+        """The most idle connections."""
+        return {}
+
+    def least_idle(self) -> Mapping[str, int]:
+        """The least idle connections."""
+        return {}
+
+    def most(self) -> Mapping[str, int]:
+        """The most connections."""
+        return {}
+
+    def pending(self) -> Mapping[str, int]:
+        """Who waits for a connection."""
+        return {}
+
+    def named(self, otherwise: str) -> str:
+        """The pool's name; until it has connected somewhere it is called otherwise: by the system's name."""
+        if not self._name:
+            self._name = self.server_name()
+        return self._name or otherwise
+
+    def handle(self, metrics: PoolMetrics, kind: str) -> Any:
+        """The bound instrument of this kind: "wait_time", "use_time", "create_time", "timeouts"."""
+        name = self._name or self.named(metrics.system)
+        if self._of != (metrics, name):
+            self._of = (metrics, name)
+            self._handles = {
+                each: bind(instrument, {NAME_KEY: name}) for each, instrument in metrics.instruments.items()
+            }
+        return self._handles[kind]
+
+    def was_acquired(self, metrics: PoolMetrics, borrowed: Any, started: float) -> None:
+        """A connection was obtained for which somebody began to wait then."""
+        now = perf_counter()
+        self.borrowed[borrowed] = now
+        self.handle(metrics, "wait_time").record(now - started)
+
+    def was_released(self, metrics: PoolMetrics, borrowed: Any) -> None:
+        """A connection returned, or is lost."""
+        since = self.borrowed.pop(borrowed, None)
+        if since is not None:
+            self.handle(metrics, "use_time").record(perf_counter() - since)
+
+    def was_connected(self, metrics: PoolMetrics, name: str, started: float) -> None:
+        """A connection was made, to the server of this name."""
+        self._name = self._name or name
+        self.handle(metrics, "create_time").record(perf_counter() - started)
+
+    def timed_out(self, metrics: PoolMetrics) -> None:
+        """Nobody waits any longer for a connection that was not there in time."""
+        self.handle(metrics, "timeouts").add(1)
+
+
+class PoolMetrics:
+    """The instruments.
+
+    Args:
+        active: The set-up that they are for; they tell nothing more once there is another.
+        current: Gives the library's set-up.
+        system: What a pool is called whose server is not known yet.
+        pools: Those that there are.
+    """
+
+    def __init__(
+        self, active: Active, current: Callable[[], Active | None], system: str, pools: Iterable[Watched]
+    ) -> None:
+        self._active = weakref.ref(active)
+        self._current = current
+        self._pools = pools
+        self.system = system
+        meter = active.meter
+        bounds: dict[str, Any] = {"unit": "s", "explicit_bucket_boundaries_advisory": _BOUNDS}
+        self.instruments: dict[str, Any] = {
+            "wait_time": meter.create_histogram(
+                "db.client.connection.wait_time",
+                description="The time it took to obtain an open connection from the pool.",
+                **bounds,
+            ),
+            "use_time": meter.create_histogram(
+                "db.client.connection.use_time",
+                description="The time between borrowing a connection and returning it to the pool.",
+                **bounds,
+            ),
+            "create_time": meter.create_histogram(
+                "db.client.connection.create_time",
+                description="The time it took to create a new connection.",
+                **bounds,
+            ),
+            "timeouts": meter.create_counter(
+                "db.client.connection.timeouts",
+                unit="{timeout}",
+                description="The number of connection timeouts that have occurred trying to obtain a connection.",
+            ),
+        }
+        for name, unit, description, read in _GAUGES:
+            meter.create_observable_up_down_counter(
+                f"db.client.connection.{name}",
+                [functools.partial(self._observe, read)],
+                unit=unit,
+                description=description,
+            )
+
+    def _observe(self, read: Callable[[Watched], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
+        if self._active() is not self._current():
+            return
+        # Pools of one name are one pool to whoever reads the metrics.
+        sums: dict[tuple[str, str], int] = {}
+        for each in tuple(self._pools):
+            if each.is_open:
+                for state, number in read(each).items():
+                    key = (each.named(self.system), state)
+                    sums[key] = sums.get(key, 0) + number
+        for (name, state), number in sums.items():
+            yield Observation(number, {NAME_KEY: name, STATE_KEY: state} if state else {NAME_KEY: name})
+
+
+_GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]], ...]] = (
+    (
+        "count",
+        "{connection}",
+        "The number of connections that are currently in state described by the state attribute.",
+        lambda pool: pool.count(),
+    ),
+    (
+        "idle.max",
+        "{connection}",
+        "The maximum number of idle open connections allowed.",
+        lambda pool: pool.most_idle(),
+    ),
+    (
+        "idle.min",
+        "{connection}",
+        "The minimum number of idle open connections allowed.",
+        lambda pool: pool.least_idle(),
+    ),
+    ("max", "{connection}", "The maximum number of open connections allowed.", lambda pool: pool.most()),
+    (
+        "pending_requests",
+        "{request}",
+        "The number of current pending requests for an open connection.",
+        lambda pool: pool.pending(),
+    ),
+)
+
+
+def begin_acquire(active: Active, pool: Watched | None, system: str) -> Any:
+    """Begin the span of waiting for a connection; None where nobody looks at it.
+
+    Args:
+        active: The set-up.
+        pool: The pool; None: nothing is known of it.
+        system: What it is called until its server is known.
+    """
+    telemetry = calls.Telemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
+    return calls.begin(telemetry, _SPAN, None if pool is None else {NAME_KEY: pool.named(system)})
