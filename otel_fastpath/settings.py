@@ -165,7 +165,7 @@ def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -
 
 def title(keyword: str) -> str:
     """What to call a setting where it is not known how it was made."""
-    return f"{_SETTINGS[keyword]} ({keyword}=)"
+    return f"{_PREFIX}{keyword.upper()} ({keyword}=)"
 
 
 def _any_of(words: Iterable[str]) -> str:

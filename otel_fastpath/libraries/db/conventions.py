@@ -5,6 +5,7 @@ Which of them is decided once for each set-up. For each text that is kept they a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -15,8 +16,6 @@ from otel_fastpath.libraries.call import Failure, error_type
 from otel_fastpath.patching import interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from otel_fastpath.libraries.db.servers import Server
 
 BATCH: Final = "BATCH "
@@ -121,7 +120,8 @@ class Stable:
         return found
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
-        return {f"db.query.parameter.{index}": shortened(value) for index, value in enumerate(args)}
+        given = args.items() if isinstance(args, Mapping) else enumerate(args)
+        return {f"db.query.parameter.{key}": shortened(value) for key, value in given}
 
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
         # The conventions have no name for them: each set has its own.
