@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from otel_fastpath import settings as settings_module
 from otel_fastpath.settings import Config, from_env, loads_nothing
 
 NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
@@ -98,8 +99,14 @@ def test_keywords_come_before_variables():
     assert from_env(environ, core=None, disabled=None) == Config(core="c", disabled=frozenset({"trace.*"}))
 
 
-def test_unknown_keywords_and_variables_are_reported(logged):
+def test_unknown_keywords_and_variables_are_reported(logged, monkeypatch):
     """A misspelt setting does not go unnoticed; each is one line with the three names that look most like it."""
+    # Whatever libraries are added.
+    added = {f"{name}{end}" for name in settings_module.LIBRARIES for end in ("", "_options")}
+    added -= {"asyncpg", "asyncpg_options", "openai", "openai_options"}
+    kept = {name: variable for name, variable in settings_module._SETTINGS.items() if name not in added}
+    monkeypatch.setattr(settings_module, "LIBRARIES", ("asyncpg", "openai"))
+    monkeypatch.setattr(settings_module, "_SETTINGS", kept)
     from_env({"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}, cores="c")
 
     keyword, variable = logged()
