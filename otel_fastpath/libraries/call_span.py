@@ -34,8 +34,6 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 # Of a method's arguments: the connection and the text.
 _BEFORE_ARGUMENTS = 2
 
-_active: Any = None
-_new_link: Any = None
 # See `watch_tracer`.
 _tracer_class: Any = None
 _our_start_span: Any = None
@@ -54,13 +52,6 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
     _tracer_class = tracer_class
     _our_start_span = start_span
     _spans = spans
-
-
-def activate(active: Any, new_link: Any) -> None:
-    """Say what queries work with from now on: links of another set-up are made anew by `new_link(connection)`."""
-    global _active, _new_link
-    _active = active
-    _new_link = new_link
 
 
 class Call:
@@ -213,6 +204,60 @@ class Query(Call):
         self.fail(error)
 
 
+class Queries:
+    """Where the queries of one library begin.
+
+    Args:
+        link_of: Gives the `Link` that a connection keeps; where it keeps none: None, or an AttributeError.
+        new_link: Makes one for a connection, which keeps it from then on.
+
+    Attributes:
+        active: The set-up: links of another are made anew; None: no query is looked at.
+    """
+
+    __slots__ = ("_link_of", "_new_link", "active")
+
+    def __init__(self, link_of: Any, new_link: Any) -> None:
+        self.active = None
+        self._link_of = link_of
+        self._new_link = new_link
+
+    def enter(self, args: Any, kwargs: Any, kind: Any) -> Any:
+        """Begin the query of a method of a connection.
+
+        Args:
+            args: The method's: the connection, then the text.
+            kwargs: The method's; the text may be its `query`.
+            kind: How the rows of the result are counted.
+
+        Returns:
+            The `Query`; None where nobody looks at it.
+        """
+        try:
+            if self.active is None:
+                return None
+            connection = args[0]
+            try:
+                found = self._link_of(connection)
+            except AttributeError:
+                found = None
+            link = found if type(found) is Link else self._new_link(connection)
+            if link.active is not self.active:
+                link = self._new_link(connection)
+            if is_suppressed():
+                return None
+            text = args[1] if len(args) > 1 else kwargs.get("query")
+            # Arguments that are passed, and nothing in the text, say that its values are not in it.
+            has_arguments = len(args) > _BEFORE_ARGUMENTS
+            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            if found is None:
+                found = link.plans.plan(text, "", has_arguments)
+            return open_query(link, found, kind, None)
+        except Exception as fault:
+            faults.report(_BEGINNING, fault)
+            return None
+
+
 def is_suppressed() -> bool:
     """Whether somebody asked for no telemetry in the current context."""
     context = current()
@@ -301,40 +346,6 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
         # The host's call is not looked at, and nobody else will end the span.
         call._end_span()
         raise
-
-
-def enter(args: Any, kwargs: Any, kind: Any) -> Any:
-    """Begin the query of a method of a connection.
-
-    Args:
-        args: The method's: the connection, then the text.
-        kwargs: The method's; the text may be its `query`.
-        kind: How the rows of the result are counted.
-
-    Returns:
-        The `Query`; None where nobody looks at it.
-    """
-    try:
-        connection = args[0]
-        try:
-            found = connection._protocol._otel_fastpath
-        except AttributeError:
-            found = _new_link(connection)
-        link = found if type(found) is Link else _new_link(connection)
-        if link.active is not _active:
-            link = _new_link(connection)
-        if is_suppressed():
-            return None
-        text = args[1] if len(args) > 1 else kwargs.get("query")
-        # Arguments that are passed, and nothing in the text, say that its values are not in it.
-        has_arguments = len(args) > _BEFORE_ARGUMENTS
-        found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
-        if found is None:
-            found = link.plans.plan(text, "", has_arguments)
-        return open_query(link, found, kind, None)
-    except Exception as fault:
-        faults.report(_BEGINNING, fault)
-        return None
 
 
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:

@@ -20,8 +20,6 @@ cdef object _SUPPRESS
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef int _BEFORE_ARGUMENTS
-cdef object _active
-cdef object _new_link
 cdef object _tracer_class
 cdef object _our_start_span
 cdef Spans _spans
@@ -68,6 +66,13 @@ cdef class Query(Call):
     cpdef told(self, object number)
     cpdef failed(self, object error)
 
+cdef class Queries:
+    cdef public object active
+    cdef object _link_of
+    cdef object _new_link
+    @cython.locals(link=Link, has_arguments=bint)
+    cpdef enter(self, tuple args, dict kwargs, int kind)
+
 cpdef bint is_suppressed() except -1
 
 @cython.locals(call=Call)
@@ -82,9 +87,6 @@ cdef bint _is_ours(object tracer) except -1
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
 cdef _begin_without(Call call, object span, object fault)
-
-@cython.locals(link=Link, has_arguments=bint)
-cpdef enter(tuple args, dict kwargs, int kind)
 
 @cython.locals(call=Query, around=Call)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -133,7 +133,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     [
         (
             "libraries/call_span.py",
-            {"begin", "enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
+            {"begin", "Queries.enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
         ),
         (
             "libraries/genai/openai/calls.py",
@@ -144,8 +144,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/call.py", {"finish"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("libraries/db/asyncpg/hooks.py", {"look"}),
-        ("libraries/db/calls.py", {"begin", "watch"}),
+        ("libraries/db/calls.py", {"begin", "look", "watch"}),
         ("libraries/genai/openai/patches.py", {"received"}),
     ],
 )

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
+from otel_fastpath import compiled
+from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from otel_fastpath.libraries.db.database import Database
 
     # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
     # now), the parameters that become attributes for those who asked, and of a batch the number of sets of them.
@@ -31,50 +35,40 @@ if TYPE_CHECKING:
 UNKNOWN: Final = -1
 # For what returns no rows.
 no_rows: Final = None
+# What stands before a query's parameters: what its method is called on, and the text.
+_BEFORE_PARAMETERS: Final = 2
+# What the text's parameter is called, as `Queries.enter` has it.
+_TEXT_NAMES: Final = ("query",)
 
 
-class Watcher:
-    """How the calls of one library are looked at.
-
-    Args:
-        place: What failed where a fault of ours comes up, as `faults.report` takes it: "an asyncpg call".
-        link_held: Gives the link that is kept for what a method is called on, a connection or what belongs to one;
-            None where there is none. It makes none.
-    """
-
-    __slots__ = ("link_held", "place")
-
-    def __init__(self, place: str, link_held: Callable[[Any], Any]) -> None:
-        self.place = place
-        self.link_held = link_held
-
-
-def begin(watcher: Watcher, opener: Opener, args: Any, kwargs: Any) -> Any:
+def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
     """Begin a query; None where nobody looks at it. Never raises."""
-    begun = guarded(watcher.place, _begun, watcher.place, opener, args, kwargs)
-    return guarded(watcher.place, _lost, watcher.link_held, args[0]) if begun is None else begun[0]
+    begun = guarded(database.place, _begun, database, opener, args, kwargs)
+    return guarded(database.place, _lost, database, args) if begun is None else begun[0]
 
 
-def _begun(place: str, opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
+def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
     """The query, or None, in a tuple."""
+    if database.active is None:
+        return (None,)
     link, plan, start_ns, parameters, size = opener(args, kwargs)
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
     if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
-        guarded(place, tell, call, link, parameters, size)
+        guarded(database.place, tell, call, link, parameters, size)
     return (call,)
 
 
-def _lost(link_held: Callable[[Any], Any], held: Any) -> Any:
+def _lost(database: Database, args: Any) -> Any:
     """A query of which nothing is told, in the place of one that could not be begun by a fault of ours.
 
     What the library does for it on this connection is part of it, and no query of its own.
 
     Args:
-        link_held: The watcher's.
-        held: What the method is called on.
+        database: The library's.
+        args: The method's: first what it is called on.
     """
-    link = link_held(held)
+    link = database.link_held(args[0])
     if link is None or link.call is not None:
         return None
     hot = link.active.hot
@@ -126,19 +120,12 @@ def _counted(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> 
 
 
 async def watch(
-    place: str,
-    link_held: Callable[[Any], Any],
-    opener: Opener,
-    rows: Rows,
-    args: Any,
-    kwargs: Any,
-    coroutine: Coroutine[Any, Any, Any],
+    database: Database, opener: Opener, rows: Rows, args: Any, kwargs: Any, coroutine: Coroutine[Any, Any, Any]
 ) -> Any:
     """Await the host's coroutine inside a call.
 
     Args:
-        place: The watcher's.
-        link_held: The watcher's.
+        database: The library's.
         opener: Begins the call, given the arguments of the host's method.
         rows: The number of rows in the result.
         args: The method's.
@@ -146,8 +133,8 @@ async def watch(
         coroutine: What it returned.
     """
     # As `begin`, without the way to it.
-    begun = guarded(place, _begun, place, opener, args, kwargs)
-    call = guarded(place, _lost, link_held, args[0]) if begun is None else begun[0]
+    begun = guarded(database.place, _begun, database, opener, args, kwargs)
+    call = guarded(database.place, _lost, database, args) if begun is None else begun[0]
     if call is None:
         return await coroutine
     try:
@@ -156,35 +143,74 @@ async def watch(
         call.failed(error)
         raise
     if rows is not None:
-        guarded(place, _counted, rows, call, result)
+        guarded(database.place, _counted, rows, call, result)
     call.done(result)
     return result
 
 
-def around(watcher: Watcher, opener: Opener, rows: Rows, original: Any) -> Any:
+def around_query(database: Database, rows: str, original: Any) -> Any:
+    """Around an `async def` method of a connection that executes one query: the way of most calls, and the shortest.
+
+    Args:
+        database: The library's.
+        rows: How the rows of its result are counted: the name of one of the numbers of `libraries.call_span`.
+        original: The method; its parameters are the query, named so, and then those of the query.
+    """
+    enter = database.queries().enter
+    kind = getattr(compiled.hot("libraries.call_span"), rows)
+
+    @functools.wraps(original)
+    async def method(*args: Any, **kwargs: Any) -> Any:
+        call = enter(args, kwargs, kind)
+        if call is None:
+            return await original(*args, **kwargs)
+        if database.is_curious:
+            args, kwargs = look(database, call, args, kwargs)
+        try:
+            result = await original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        call.done(result)
+        return result
+
+    return method
+
+
+def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """What is done for those who asked: parameters become attributes, the trace context a comment."""
+    if call.recording:
+        guarded(database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+    return guarded(database.place, _commented, call, args, kwargs) or (args, kwargs)
+
+
+def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    return comments.commented(args, kwargs, _TEXT_NAMES) if call.link.active.options.sqlcommenter else (args, kwargs)
+
+
+def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
     """Around a method that is either `async def`, or raises at once and returns a coroutine."""
-    place, link_held = watcher.place, watcher.link_held
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
         async def method(*args: Any, **kwargs: Any) -> Any:
-            return await watch(place, link_held, opener, rows, args, kwargs, original(*args, **kwargs))
+            return await watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
 
     else:
 
         @functools.wraps(original)
         def method(*args: Any, **kwargs: Any) -> Any:
-            return watch(place, link_held, opener, rows, args, kwargs, original(*args, **kwargs))
+            return watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
 
     return method
 
 
-def around_sync(watcher: Watcher, opener: Opener, rows: Rows, original: Any) -> Any:
+def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
     """Around a method that returns when the query has been executed."""
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = begin(watcher, opener, args, kwargs)
+        call = begin(database, opener, args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         try:
@@ -193,11 +219,22 @@ def around_sync(watcher: Watcher, opener: Opener, rows: Rows, original: Any) -> 
             call.failed(error)
             raise
         if rows is not None:
-            guarded(watcher.place, _counted, rows, call, result)
+            guarded(database.place, _counted, rows, call, result)
         call.done(result)
         return result
 
     return method
+
+
+def query(link: Any, text: Any, parameters: Any = None) -> Opening:
+    """Open a call with one query.
+
+    Args:
+        link: The connection's.
+        text: The query's.
+        parameters: Its parameters; None: none were passed.
+    """
+    return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
 
 
 def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:

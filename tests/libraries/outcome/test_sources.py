@@ -11,7 +11,7 @@ from otel_fastpath import compiled, libraries
 
 ROOT = Path(libraries.__file__).parent
 # Not around telemetry: what a subclass of the user's does, and what a server's text is not.
-ALLOWED = {("db/asyncpg/plans.py", "link"), ("genai/openai/parts.py", "_decoded")}
+ALLOWED = {("db/asyncpg/plans.py", "_reset_query"), ("genai/openai/parts.py", "_decoded")}
 # The one way itself, and what decides whether a wrapper is on.
 GUARDS = {"failure.py", "library.py"}
 HOT = {f"otel_fastpath/{twin.removesuffix('_c').replace('.', '/')}.py" for twin in compiled.TWINS}

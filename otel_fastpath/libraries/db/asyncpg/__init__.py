@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from otel_fastpath.libraries.db.asyncpg.patches import PATCHES
+from otel_fastpath.libraries.db.asyncpg.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
-
-
-def _configure(setup: Setup) -> None:
-    # Loaded when instrumenting, not before.
-    from otel_fastpath.libraries.db.asyncpg import plans  # noqa: PLC0415
-
-    plans.configure(setup)
-
-
-def _read(setup: Setup) -> None:
-    from otel_fastpath.libraries.db.asyncpg.options import Options  # noqa: PLC0415  # likewise
-    from otel_fastpath.libraries.db.options import parse  # noqa: PLC0415  # likewise
-
-    parse("asyncpg", setup.options, Options)
-
 
 LIBRARY: Final = Library(
     name="asyncpg",
     why="Queries, connections and pools, for a twelfth of what the official instrumentation costs.",
     patches=PATCHES,
-    configure=_configure,
-    read=_read,
+    configure=DATABASE.configure,
+    read=DATABASE.read,
     rivals=(
         Rival(
             "official",

@@ -39,11 +39,13 @@ class _Attempt:
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
         """Begin the span, once it is known where to."""
-        if not self.is_begun and plans.active is not None:
+        if not self.is_begun and plans.DATABASE.active is not None:
             self.is_begun = True
             server = plans.server_of(address, params)
-            plan = plans.active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
-            self.call = call.begin(plans.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns)
+            plan = plans.DATABASE.active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
+            self.call = call.begin(
+                plans.DATABASE.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns
+            )
 
     def leave(self) -> None:
         """Make it no more the one that is going on; its call goes on."""

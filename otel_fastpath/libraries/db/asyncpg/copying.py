@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db.asyncpg.hooks import link_of
+from otel_fastpath.libraries.db.asyncpg.plans import DATABASE
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -14,7 +14,7 @@ ROWS: Final = "asyncpg.copy.rows"
 
 def of_table(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from or to a table."""
-    link = link_of(args[0])
+    link = DATABASE.link(args[0])
     table = _quoted(args[1] if len(args) > 1 else kwargs.get("table_name"))
     schema = kwargs.get("schema_name")
     if schema:
@@ -25,7 +25,7 @@ def of_table(args: Any, kwargs: Any) -> Opening:
 
 def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from a query."""
-    link = link_of(args[0])
+    link = DATABASE.link(args[0])
     return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "), None, None, None
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.asyncpg import connecting, copying, hooks, pools
+from otel_fastpath.libraries.db.asyncpg.plans import DATABASE
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.libraries.db.calls import Opener, Rows
     from otel_fastpath.settings import Config
 
     Make = Callable[[Any, Config], Any]
@@ -20,8 +23,12 @@ _FETCHMANY: Final = ("asyncpg>=0.30,<1",)
 
 
 def _hook(make: Callable[..., Any], *first: Any) -> Make:
-    """What gives a patch's replacement: `make(*first, original)`. What was set is in `plans.active` at each call."""
+    """What gives a patch's replacement: `make(*first, original)`. What was set is in `DATABASE.active` at each call."""
     return lambda original, _settings: make(*first, original)
+
+
+def _around(opener: Opener, rows: Rows) -> Make:
+    return _hook(calls.around, DATABASE, opener, rows)
 
 
 def _patch(name: str, target: str, why: str, hook: Make, budget: str) -> Patch:
@@ -47,7 +54,7 @@ _POOL: Final = "pool, acquire and release"
 
 PATCHES: Final = (
     *(
-        _patch(name, f"Connection.{name}", _QUERY, _hook(hooks.on_query, rows), budget)
+        _patch(name, f"Connection.{name}", _QUERY, _hook(calls.around_query, DATABASE, rows), budget)
         for name, rows, budget in (
             ("execute", "NO_ROWS", "transaction"),
             ("fetch", "ALL_ROWS", "fetch of 50 rows"),
@@ -56,18 +63,18 @@ PATCHES: Final = (
         )
     ),
     *(
-        _patch(name, f"Connection.{name}", _BATCH, _hook(hooks.around, hooks.of_batch, rows), "executemany")
-        for name, rows in (("executemany", hooks.no_rows), ("fetchmany", hooks.all_rows))
+        _patch(name, f"Connection.{name}", _BATCH, _around(hooks.of_batch, rows), "executemany")
+        for name, rows in (("executemany", calls.no_rows), ("fetchmany", calls.all_rows))
     ),
     _patch(
         "prepare",
         "Connection.prepare",
         "Preparing a statement is a span.",
-        _hook(hooks.around, hooks.preparing, hooks.no_rows),
+        _around(hooks.preparing, calls.no_rows),
         "prepare",
     ),
     *(
-        _patch(name, f"Connection.{name}", _COPY, _hook(hooks.around, opener, rows), "copy_from_table")
+        _patch(name, f"Connection.{name}", _COPY, _around(opener, rows), "copy_from_table")
         for name, opener, rows in (
             ("copy_from_table", copying.of_table, copying.copied_out),
             ("copy_from_query", copying.of_query, copying.copied_out),
@@ -80,25 +87,25 @@ PATCHES: Final = (
             f"statement.{name}",
             f"prepared_stmt.PreparedStatement.{name}",
             why,
-            _hook(hooks.around, opener, rows),
+            _around(opener, rows),
             "statement.fetch",
         )
         for name, why, opener, rows in (
-            ("fetch", _QUERY, hooks.of_statement, hooks.all_rows),
-            ("fetchval", _QUERY, hooks.of_statement, hooks.one_value),
-            ("fetchrow", _QUERY, hooks.of_statement, hooks.one_row),
-            ("executemany", _BATCH, hooks.of_statement_batch, hooks.no_rows),
-            ("fetchmany", _BATCH, hooks.of_statement_batch, hooks.all_rows),
-            ("explain", _QUERY, hooks.explaining, hooks.no_rows),
+            ("fetch", _QUERY, hooks.of_statement, calls.all_rows),
+            ("fetchval", _QUERY, hooks.of_statement, calls.one_value),
+            ("fetchrow", _QUERY, hooks.of_statement, calls.one_row),
+            ("executemany", _BATCH, hooks.of_statement_batch, calls.no_rows),
+            ("fetchmany", _BATCH, hooks.of_statement_batch, calls.all_rows),
+            ("explain", _QUERY, hooks.explaining, calls.no_rows),
         )
     ),
     *(
-        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _hook(hooks.around, hooks.of_cursor, rows), _CURSOR)
+        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _around(hooks.of_cursor, rows), _CURSOR)
         for name, target, rows in (
-            ("open", "Cursor._init", hooks.no_rows),
+            ("open", "Cursor._init", calls.no_rows),
             ("begin", "BaseCursor._bind_exec", hooks.cursor_rows),
             ("fetch", "BaseCursor._exec", hooks.cursor_rows),
-            ("forward", "Cursor.forward", hooks.no_rows),
+            ("forward", "Cursor.forward", calls.no_rows),
         )
     ),
     _patch(

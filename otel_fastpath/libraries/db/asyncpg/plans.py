@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import conventions, plans
+from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.asyncpg.official import Official
 from otel_fastpath.libraries.db.asyncpg.options import Options
-from otel_fastpath.libraries.db.options import parse
+from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.call import Failure
     from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
-SCOPE: Final = "otel_fastpath.asyncpg"
 # asyncpg's own, inside Transaction.start.
 _ITS_OWN: Final = frozenset({"SHOW transaction_isolation;"})
 # Each of asyncpg's savepoints has a name of its own.
@@ -42,19 +40,6 @@ class Plans(plans.Plans):
         return text in _ITS_OWN or is_reset or super().is_quiet(text, operation)
 
 
-active: Any = None
-
-
-def configure(setup: Setup) -> None:
-    """Work with this set-up from now on."""
-    global active
-    convention = Official(setup.instrumentor, was_instrumented=setup.was_instrumented) if setup.rival else None
-    active = plans.Active(
-        setup, SCOPE, parse("asyncpg", setup.options, Options), failure, convention=convention, make_plans=Plans
-    )
-    active.hot.activate(active, link)
-
-
 def server_of(address: Any, params: Any) -> Server:
     """The server of a connection.
 
@@ -66,23 +51,32 @@ def server_of(address: Any, params: Any) -> Server:
     return Server(POSTGRESQL, place, getattr(params, "database", None), getattr(params, "user", None))
 
 
-def link(connection: Any) -> Any:
-    """Make the `Link` of a connection."""
-    if active is None:
-        raise RuntimeError("the asyncpg wrapper is not set up")
+def _server(connection: Any) -> Server:
+    return server_of(getattr(connection, "_addr", None), getattr(connection, "_params", None))
+
+
+def _reset_query(connection: Any) -> Any:
+    """What the connection's `reset` executes."""
     try:
         # It became public with 0.30.
-        reset_query = (getattr(connection, "get_reset_query", None) or connection._get_reset_query)()
+        return (getattr(connection, "get_reset_query", None) or connection._get_reset_query)()
     except Exception:  # it can be a subclass's
-        reset_query = ""
-    server = server_of(getattr(connection, "_addr", None), getattr(connection, "_params", None))
-    made = active.link(active.plans_of(server, reset_query))
-    protocol = getattr(connection, "_protocol", None)
-    if protocol is not None:
-        setattr(protocol, LINK, made)
-    return made
+        return ""
 
 
-def failure(error: BaseException) -> Failure:
-    """What is told of an exception: of PostgreSQL's errors the SQLSTATE."""
-    return conventions.failure(error, getattr(error, "sqlstate", None))
+def _convention(setup: Setup) -> Official | None:
+    return Official(setup.instrumentor, was_instrumented=setup.was_instrumented) if setup.rival else None
+
+
+DATABASE: Final = Database(
+    "asyncpg",
+    _server,
+    # PostgreSQL's own errors have one.
+    status_code=lambda error: getattr(error, "sqlstate", None),
+    connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
+    link=f"_protocol.{LINK}",
+    options=Options,
+    convention=_convention,
+    make_plans=Plans,
+    own=_reset_query,
+)

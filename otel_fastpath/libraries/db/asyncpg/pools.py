@@ -114,18 +114,18 @@ def _now() -> float:
 
 @never_raises(_PLACE)
 def _begin(pool: Any) -> Any:
-    active = plans.active
+    active = plans.DATABASE.active
     if active is None or not active.options.acquire:
         return None
     return pools.begin_acquire(active, watched(pool) if pool._queue is not None else None, POSTGRESQL.name)
 
 
 def _metrics() -> pools.PoolMetrics | None:
-    active = plans.active
+    active = plans.DATABASE.active
     if active is None or not active.options.metrics:
         return None
     if active.pools is None:
-        active.pools = pools.PoolMetrics(active, lambda: plans.active, POSTGRESQL.name, _registry)
+        active.pools = pools.PoolMetrics(active, lambda: plans.DATABASE.active, POSTGRESQL.name, _registry)
     made: pools.PoolMetrics = active.pools
     return made
 

@@ -16,9 +16,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db import calls as db_calls
-from otel_fastpath.libraries.db import comments, conventions
+from otel_fastpath.libraries.db import comments, conventions, database
 from otel_fastpath.libraries.db import pools as db_pools
-from otel_fastpath.libraries.db.asyncpg import hooks, plans, pools
+from otel_fastpath.libraries.db.asyncpg import plans, pools
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -111,7 +111,7 @@ ENTRIES = {
 }
 # The place of a function of ours that every entry or some of them come through.
 OWN = {
-    "link_of": (hooks, "link_of"),
+    "link": (database.Database, "link"),
     "read": (conventions, "read"),
     "plan": (plans.Plans, "plan"),
     "tell": (db_calls, "tell"),
@@ -178,7 +178,7 @@ def test_a_fault_of_ours_is_counted_only(everything, no_faults, monkeypatch, pla
 def test_a_description_that_fails_loses_nothing_else(wrap, run, no_faults, seen, monkeypatch):
     """The span ends, with the type of the exception, and the duration is recorded."""
     wrap()
-    monkeypatch.setattr(plans.active.telemetry, "describe", broken)
+    monkeypatch.setattr(plans.DATABASE.active.telemetry, "describe", broken)
 
     async def main(connection):
         with pytest.raises(asyncpg.UndefinedTableError):

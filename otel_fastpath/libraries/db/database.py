@@ -1,0 +1,130 @@
+"""One database library that is wrapped: its set-up, and the links of its connections."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.db import conventions
+from otel_fastpath.libraries.db.options import Options, parse
+from otel_fastpath.libraries.db.plans import Active, Plans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.libraries.call import Failure
+    from otel_fastpath.libraries.db.conventions import Convention
+    from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.libraries.library import Setup
+
+
+class Database:
+    """What a wrapper says of its database library. Its `configure`, `read` and `stop` are those of the `Library`.
+
+    Args:
+        name: Of the library.
+        server: Gives the server of a connection.
+        status_code: Gives the database's own name of an exception, such as a SQLSTATE; None: it has none.
+        connection: Gives the connection of what a method is called on, such as a cursor.
+        link: The attribute of a connection that keeps its link; "protocol.link" is one of its protocol's.
+        options: The class of what can be asked for.
+        convention: Gives what names and describes spans in this set-up; None: the stable conventions do.
+        make_plans: The class of the plans.
+        own: Gives what else makes the plans of a connection others than those of its server; it must be hashable.
+
+    Attributes:
+        place: What `faults.report` calls a call of the library.
+        active: The set-up; None: there is none, and no call is looked at.
+        is_curious: Whether a call looks at its arguments and its result.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        server: Callable[[Any], Server],
+        *,
+        status_code: Callable[[BaseException], Any] = lambda _error: None,
+        connection: Callable[[Any], Any] = lambda held: held,
+        link: str = "otel_fastpath_link",
+        options: type[Options] = Options,
+        convention: Callable[[Setup], Convention | None] = lambda _setup: None,
+        make_plans: type[Plans] = Plans,
+        own: Callable[[Any], Any] = lambda _connection: None,
+    ) -> None:
+        self.name = name
+        self.place = f"a call of {name}"
+        self.active: Any = None
+        self.is_curious = False
+        self._server = server
+        self._status_code = status_code
+        self._connection = connection
+        self._options = options
+        self._convention = convention
+        self._make_plans = make_plans
+        self._own = own
+        self._link_of = attrgetter(link)
+        keeper, _, self._link_name = link.rpartition(".")
+        self._keeper: Callable[[Any], Any] = attrgetter(keeper) if keeper else lambda connection: connection
+        # Those of each core that was in use.
+        self._queries: dict[Any, Any] = {}
+
+    def configure(self, setup: Setup) -> None:
+        """Work with this set-up from now on."""
+        self.active = Active(
+            setup,
+            f"otel_fastpath.{self.name}",
+            parse(self.name, setup.options, self._options),
+            self._failure,
+            convention=self._convention(setup),
+            make_plans=self._make_plans,
+        )
+        self.is_curious = self.active.is_curious
+        self.queries().active = self.active
+
+    def read(self, setup: Setup) -> None:
+        """Read the options only, to tell of what is not valid."""
+        parse(self.name, setup.options, self._options)
+
+    def stop(self) -> None:
+        """Look at no call any more, whatever of ours is still in place."""
+        self.active = None
+        for each in self._queries.values():
+            each.active = None
+
+    def queries(self) -> Any:
+        """The `call_span.Queries` of the core that is in use: `enter` begins a query."""
+        hot = compiled.hot("libraries.call_span")
+        found = self._queries.get(hot)
+        if found is None:
+            found = self._queries[hot] = hot.Queries(self._link_of, self.new_link)
+        return found
+
+    def link(self, connection: Any) -> Any:
+        """The link of a connection, made anew where the set-up is another."""
+        try:
+            link = self._link_of(connection)
+        except AttributeError:
+            link = None
+        return self.new_link(connection) if link is None or link.active is not self.active else link
+
+    def link_held(self, held: Any) -> Any:
+        """The link that is kept for what a method is called on; None where there is none."""
+        try:
+            return self._link_of(self._connection(held))
+        except AttributeError:
+            return None
+
+    def new_link(self, connection: Any) -> Any:
+        """Make the link of a connection, which keeps it."""
+        if self.active is None:
+            raise RuntimeError(f"the {self.name} wrapper is not set up")
+        link = self.active.link(self.active.plans_of(self._server(connection), self._own(connection)))
+        keeper = self._keeper(connection)
+        # A connection that is closed may have given it up.
+        if keeper is not None:
+            setattr(keeper, self._link_name, link)
+        return link
+
+    def _failure(self, error: BaseException) -> Failure:
+        return conventions.failure(error, self._status_code(error))
