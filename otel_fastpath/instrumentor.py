@@ -98,8 +98,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def _instrument(self, **kwargs: Any) -> None:
         try:
-            settings = config.from_env(**kwargs)
             rooms = _rooms()
+            settings = config.from_env(None, [wrapper.name for room in rooms for wrapper in room.wrappers], **kwargs)
             patcher = self._patches()
             settings = settings.check_names(row.name for row in self.status())
             off = self._switch(settings)

@@ -13,29 +13,26 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import wrong_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
-# Those that `otel_fastpath.libraries` has a wrapper for, and what one can be told.
-LIBRARIES: Final[tuple[str, ...]] = ("asyncpg", "openai")
+# What a library can be told.
 MODES: Final = ("on", "off", "defer")
 
 # What captures content -> whether as attributes of spans, of events.
 _CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
 
 _PREFIX: Final = "OTEL_FASTPATH_"
-# Keyword -> variable.
-_SETTINGS: Final = {
-    "disabled": "OTEL_FASTPATH_DISABLED",
-    "core": "OTEL_FASTPATH_CORE",
-    "exceptions": "OTEL_FASTPATH_EXCEPTIONS",
-    "exceptions_skip": "OTEL_FASTPATH_EXCEPTIONS_SKIP",
-    "exceptions_modules": "OTEL_FASTPATH_EXCEPTIONS_MODULES",
-    "exceptions_limit": "OTEL_FASTPATH_EXCEPTIONS_LIMIT",
-    **{name: f"{_PREFIX}{name.upper()}" for name in LIBRARIES},
-    **{f"{name}_options": f"{_PREFIX}{name.upper()}_OPTIONS" for name in LIBRARIES},
-}
+# The keywords, beside those of libraries; see `_variable`.
+_SETTINGS: Final = (
+    "disabled",
+    "core",
+    "exceptions",
+    "exceptions_skip",
+    "exceptions_modules",
+    "exceptions_limit",
+)
 # Read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
 # What other instrumentors take: callers that instrument all of them alike pass it to each.
@@ -90,25 +87,27 @@ class Config:
         return replace(self, disabled=self.disabled - unknown)
 
 
-def from_env(environ: Mapping[str, str] | None = None, /, **keywords: Any) -> Config:
+def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] = (), /, **keywords: Any) -> Config:
     """The settings of this process.
 
     Args:
         environ: In the place of os.environ.
+        libraries: The names of the libraries that there are wrappers for, each of which has two settings.
         **keywords: `disabled` (names, or one comma-separated string) and `core`, as in `Config`, and `exceptions`,
-            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; for each library of `LIBRARIES` its name and
+            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; for each library its name and
             `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
-    _report_unknown(environ, keywords)
+    of_libraries = [name for library in libraries for name in (library, f"{library}_options")]
+    _report_unknown(environ, keywords, {name: _variable(name) for name in (*_SETTINGS, *of_libraries)})
     _report_misspelt(environ)
     return Config(
         disabled=_names(*_given("disabled", keywords, environ)),
         core=_core(*_given("core", keywords, environ)),
         stock=_why_stock(environ),
         exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
-        libraries=_libraries(keywords, environ),
+        libraries=_libraries(libraries, keywords, environ),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
     )
@@ -160,7 +159,12 @@ def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -
     """What the setting was called where it was made, and its value."""
     if keywords.get(name) is not None:
         return f"instrument({name}=...)", keywords[name]
-    return _SETTINGS[name], environ.get(_SETTINGS[name], "")
+    return _variable(name), environ.get(_variable(name), "")
+
+
+def _variable(name: str) -> str:
+    """The variable of the setting with this keyword."""
+    return f"{_PREFIX}{name.upper()}"
 
 
 def title(keyword: str) -> str:
@@ -172,13 +176,13 @@ def _any_of(words: Iterable[str]) -> str:
     return f"one of {', '.join(words)}"
 
 
-def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any]) -> None:
+def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any], known: Mapping[str, str]) -> None:
     expected = "the name of a setting"
-    for name in sorted(keywords.keys() - _SETTINGS.keys() - _OF_OTHERS):
-        wrong_settings.tell("instrument(...)", name, expected, allowed=_SETTINGS)
+    for name in sorted(keywords.keys() - known.keys() - _OF_OTHERS):
+        wrong_settings.tell("instrument(...)", name, expected, allowed=known)
     ours = {name for name in environ if name.upper().startswith(_PREFIX)}
-    for name in sorted(ours - set(_SETTINGS.values()) - _OF_THE_BUILD):
-        wrong_settings.tell("environment", name, expected, allowed=_SETTINGS.values())
+    for name in sorted(ours - set(known.values()) - _OF_THE_BUILD):
+        wrong_settings.tell("environment", name, expected, allowed=known.values())
 
 
 def _report_misspelt(environ: Mapping[str, str]) -> None:
@@ -211,9 +215,9 @@ def _why_stock(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def _libraries(keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+def _libraries(libraries: Sequence[str], keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     found = {}
-    for library in LIBRARIES:
+    for library in libraries:
         setting, value = _given(library, keywords, environ)
         mode = value.strip().lower() if isinstance(value, str) else value
         if mode in MODES:

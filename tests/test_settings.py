@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from otel_fastpath import settings as settings_module
 from otel_fastpath.settings import Config, from_env, loads_nothing
 
 NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
@@ -99,15 +98,10 @@ def test_keywords_come_before_variables():
     assert from_env(environ, core=None, disabled=None) == Config(core="c", disabled=frozenset({"trace.*"}))
 
 
-def test_unknown_keywords_and_variables_are_reported(logged, monkeypatch):
+def test_unknown_keywords_and_variables_are_reported(logged):
     """A misspelt setting does not go unnoticed; each is one line with the three names that look most like it."""
-    # Whatever libraries are added.
-    added = {f"{name}{end}" for name in settings_module.LIBRARIES for end in ("", "_options")}
-    added -= {"asyncpg", "asyncpg_options", "openai", "openai_options"}
-    kept = {name: variable for name, variable in settings_module._SETTINGS.items() if name not in added}
-    monkeypatch.setattr(settings_module, "LIBRARIES", ("asyncpg", "openai"))
-    monkeypatch.setattr(settings_module, "_SETTINGS", kept)
-    from_env({"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}, cores="c")
+    environ = {"OTEL_FASTPATH_DISABLE": "x", "OTEL_FASTPATH_EXTENSION": "off", "OTHER": "x"}
+    from_env(environ, ("asyncpg", "openai"), cores="c")
 
     keyword, variable = logged()
     assert keyword == (
@@ -197,40 +191,34 @@ def test_all_instrumentations_disabled_is_no_word_against_a_call():
     assert from_env(environ).stock == ""
 
 
-@pytest.fixture
-def library(monkeypatch):
-    """A library that there is a wrapper for."""
-    from otel_fastpath import settings as config
-
-    monkeypatch.setattr(config, "LIBRARIES", ("subject",))
-    settings = {"subject": "OTEL_FASTPATH_SUBJECT", "subject_options": "OTEL_FASTPATH_SUBJECT_OPTIONS"}
-    monkeypatch.setattr(config, "_SETTINGS", {**config._SETTINGS, **settings})
-
-
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", ["on", "off", "defer", " Off "])
 def test_a_library_has_a_mode_and_options(logged, mode):
     """By keyword or variable."""
     for settings in (
-        from_env({}, subject=mode, subject_options="a,b"),
-        from_env({"OTEL_FASTPATH_SUBJECT": mode, "OTEL_FASTPATH_SUBJECT_OPTIONS": "a,b"}),
+        from_env({}, ("subject",), subject=mode, subject_options="a,b"),
+        from_env({"OTEL_FASTPATH_SUBJECT": mode, "OTEL_FASTPATH_SUBJECT_OPTIONS": "a,b"}, ("subject",)),
     ):
         assert settings.mode("subject") == mode.strip().lower()
         assert settings.options("subject") == "a,b"
-    assert (from_env({}).mode("subject"), from_env({}).options("subject")) == ("", "")
+    assert (from_env({}, ("subject",)).mode("subject"), from_env({}, ("subject",)).options("subject")) == ("", "")
     assert logged() == []
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", ["maybe", 3, True])
 def test_a_bad_mode_is_one_line(logged, mode):
     """The line names the setting, the value, what is expected and what is used instead."""
-    assert from_env({}, subject=mode).mode("subject") == ""
+    assert from_env({}, ("subject",), subject=mode).mode("subject") == ""
 
     (line,) = logged()
     assert line.startswith(
         f"instrument(subject=...): {mode!r} is not valid; expected one of on, off, defer. The default"
     )
+
+
+def test_a_library_without_a_wrapper_has_no_settings(logged):
+    """What names it is misspelt."""
+    assert from_env({"OTEL_FASTPATH_SUBJECT": "off"}, ("other",), subject="off").libraries == {}
+    assert len(logged()) == 2
 
 
 def test_opentelemetrys_own_lists_are_read():

@@ -208,18 +208,20 @@ class Queries:
     """Where the queries of one library begin.
 
     Args:
-        link_of: Gives the `Link` that a connection keeps; where it keeps none: None, or an AttributeError.
+        keeper: The attribute of a connection that has the one that its `Link` is; None: the connection has it.
+        name: Of that attribute; where there is no link it is not there, or something else.
         new_link: Makes one for a connection, which keeps it from then on.
 
     Attributes:
         active: The set-up: links of another are made anew; None: no query is looked at.
     """
 
-    __slots__ = ("_link_of", "_new_link", "active")
+    __slots__ = ("_keeper", "_name", "_new_link", "active")
 
-    def __init__(self, link_of: Any, new_link: Any) -> None:
+    def __init__(self, keeper: Any, name: Any, new_link: Any) -> None:
         self.active = None
-        self._link_of = link_of
+        self._keeper = keeper
+        self._name = name
         self._new_link = new_link
 
     def enter(self, args: Any, kwargs: Any, kind: Any) -> Any:
@@ -234,18 +236,17 @@ class Queries:
             The `Query`; None where nobody looks at it.
         """
         try:
-            if self.active is None:
+            active = self.active
+            if active is None or is_suppressed():
                 return None
             connection = args[0]
             try:
-                found = self._link_of(connection)
+                found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
             except AttributeError:
                 found = None
             link = found if type(found) is Link else self._new_link(connection)
-            if link.active is not self.active:
+            if link.active is not active:
                 link = self._new_link(connection)
-            if is_suppressed():
-                return None
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Arguments that are passed, and nothing in the text, say that its values are not in it.
             has_arguments = len(args) > _BEFORE_ARGUMENTS

@@ -68,7 +68,8 @@ cdef class Query(Call):
 
 cdef class Queries:
     cdef public object active
-    cdef object _link_of
+    cdef str _keeper
+    cdef str _name
     cdef object _new_link
     @cython.locals(link=Link, has_arguments=bint)
     cpdef enter(self, tuple args, dict kwargs, int kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class Database:
         server: Gives the server of a connection.
         status_code: Gives the database's own name of an exception, such as a SQLSTATE; None: it has none.
         connection: Gives the connection of what a method is called on, such as a cursor.
-        link: The attribute of a connection that keeps its link; "protocol.link" is one of its protocol's.
+        link: The attribute of a connection that its link is; "protocol.link" is one of its protocol's.
         options: The class of what can be asked for.
         convention: Gives what names and describes spans in this set-up; None: the stable conventions do.
         make_plans: The class of the plans.
@@ -64,8 +65,10 @@ class Database:
         self._make_plans = make_plans
         self._own = own
         self._link_of = attrgetter(link)
-        keeper, _, self._link_name = link.rpartition(".")
-        self._keeper: Callable[[Any], Any] = attrgetter(keeper) if keeper else lambda connection: connection
+        # Types and dicts find an attribute quickest by the very text that the library has for it.
+        keeper, name = map(sys.intern, link.rpartition(".")[::2])
+        self._keeper = keeper or None
+        self._link_name = name
         # Those of each core that was in use.
         self._queries: dict[Any, Any] = {}
 
@@ -97,7 +100,7 @@ class Database:
         hot = compiled.hot("libraries.call_span")
         found = self._queries.get(hot)
         if found is None:
-            found = self._queries[hot] = hot.Queries(self._link_of, self.new_link)
+            found = self._queries[hot] = hot.Queries(self._keeper, self._link_name, self.new_link)
         return found
 
     def link(self, connection: Any) -> Any:
@@ -120,7 +123,7 @@ class Database:
         if self.active is None:
             raise RuntimeError(f"the {self.name} wrapper is not set up")
         link = self.active.link(self.active.plans_of(self._server(connection), self._own(connection)))
-        keeper = self._keeper(connection)
+        keeper = connection if self._keeper is None else getattr(connection, self._keeper, None)
         # A connection that is closed may have given it up.
         if keeper is not None:
             setattr(keeper, self._link_name, link)
