@@ -33,13 +33,14 @@ class Watched:
 
     Attributes:
         borrowed: What was borrowed -> since when.
+        name: What the pool is called, see `Server.name`; empty as long as nobody knows.
     """
 
-    __slots__ = ("__weakref__", "_handles", "_name", "_of", "borrowed")
+    __slots__ = ("__weakref__", "_handles", "_of", "borrowed", "name")
 
     def __init__(self) -> None:
         self.borrowed: dict[Any, float] = {}
-        self._name = ""
+        self.name = ""
         self._of: Any = None
         self._handles: dict[str, Any] = {}
 
@@ -74,13 +75,13 @@ class Watched:
 
     def named(self, otherwise: str) -> str:
         """The pool's name; until it has connected somewhere it is called otherwise: by the system's name."""
-        if not self._name:
-            self._name = self.server_name()
-        return self._name or otherwise
+        if not self.name:
+            self.name = self.server_name()
+        return self.name or otherwise
 
     def handle(self, metrics: PoolMetrics, kind: str) -> Any:
         """The bound instrument of this kind: "wait_time", "use_time", "create_time", "timeouts"."""
-        name = self._name or self.named(metrics.system)
+        name = self.name or self.named(metrics.system)
         if self._of != (metrics, name):
             self._of = (metrics, name)
             self._handles = {
@@ -100,9 +101,8 @@ class Watched:
         if since is not None:
             self.handle(metrics, "use_time").record(perf_counter() - since)
 
-    def was_connected(self, metrics: PoolMetrics, name: str, started: float) -> None:
-        """A connection was made, to the server of this name."""
-        self._name = self._name or name
+    def was_connected(self, metrics: PoolMetrics, started: float) -> None:
+        """A connection was made."""
         self.handle(metrics, "create_time").record(perf_counter() - started)
 
     def timed_out(self, metrics: PoolMetrics) -> None:

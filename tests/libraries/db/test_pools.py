@@ -19,14 +19,14 @@ class _Pool(Watched):
 
     def __init__(self, name="", idle=0, used=0):
         super().__init__()
-        self.name, self.idle, self.used, self.is_there = name, idle, used, True
+        self.server, self.idle, self.used, self.is_there = name, idle, used, True
 
     @property
     def is_open(self):
         return self.is_there
 
     def server_name(self):
-        return self.name
+        return self.server
 
     def count(self):
         return {"idle": self.idle, "used": self.used}
@@ -89,8 +89,8 @@ def test_a_pool_has_the_systems_name_until_it_has_connected(given):
     given.pools.append(pool)
     assert given.points() == {"count": {("subject", "idle"): 0, ("subject", "used"): 0}}
 
-    pool.was_connected(given.metrics, "first", 0.0)
-    pool.was_connected(given.metrics, "second", 0.0)
+    for pool.server in ("first", "second"):
+        pool.was_connected(given.metrics, 0.0)
     points = given.points()
     assert points["count"] == {("first", "idle"): 0, ("first", "used"): 0}
     assert points["create_time"] == {("first", None): 2}

@@ -197,5 +197,7 @@ def make_new_connection(original: Any) -> Any:
 def _connected(pool: Any, connection: Any, started: float | None) -> None:
     metrics = _metrics()
     if metrics is not None and started is not None and pool._queue is not None:
-        server = plans.server_of(connection._addr, connection._params)
-        watched(pool).was_connected(metrics, server.name, started)
+        of_pool = watched(pool)
+        # The pool's holder does not have the connection yet.
+        of_pool.name = of_pool.name or plans.server_of(connection._addr, connection._params).name
+        of_pool.was_connected(metrics, started)
