@@ -137,10 +137,11 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ),
         (
             "libraries/genai/openai/calls.py",
-            {"attach", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
+            {"begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("patching/faults.py", {"report"}),
+        ("trace/current_context.py", {"attach_context", "restore", "detach"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/call.py", {"finish"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),

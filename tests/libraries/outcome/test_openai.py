@@ -321,7 +321,7 @@ def test_an_exit_can_be_given_up_in_another_context():
     async def original(_self, _kind, _error, _traceback):
         await Never()
 
-    coroutine = patches.make_async_exit(original)(None, None, None, None)
+    coroutine = patches.make_async_exit(original, None)(None, None, None, None)
     contextvars.copy_context().run(coroutine.send, None)
 
     coroutine.close()
