@@ -141,7 +141,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("patching/faults.py", {"report"}),
-        ("trace/current_context.py", {"attach_context", "restore", "detach"}),
+        ("trace/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/call.py", {"finish"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
