@@ -8,8 +8,6 @@ rest of the text is taken to be part of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from otel_fastpath.libraries.db.summary import Summary
 
 # A longer text is cut here before it is read.
@@ -45,7 +43,7 @@ class Scan:
 
     __slots__ = ("first", "operation", "procedure", "summary", "takes_arguments", "text")
 
-    def __init__(self, text: Any, is_one_statement: Any, summary: Any) -> None:
+    def __init__(self, text: str, is_one_statement: bool, summary: Summary) -> None:
         self.text = text
         self.takes_arguments = is_one_statement and summary.takes_arguments()
         self.summary = summary.text()
@@ -54,7 +52,7 @@ class Scan:
         self.first = summary.first
 
 
-def scan(text: Any, most: Any = LONGEST) -> Any:
+def scan(text: str, most: int = LONGEST) -> Scan:
     """Read a text.
 
     Args:
@@ -77,7 +75,7 @@ class Scanner:
         *("summary", "tail", "text"),
     )
 
-    def __init__(self, text: Any, is_cut: Any) -> None:
+    def __init__(self, text: str, is_cut: bool) -> None:
         self.text = text
         self.length = self.stop = len(text)
         self.is_cut = is_cut
@@ -87,7 +85,7 @@ class Scanner:
         # Where the first is.
         self.semicolon = self.length
         # The result, and up to where the text is in it.
-        self.pieces: Any = []
+        self.pieces: list[str] = []
         self.copied = 0
         # Where the pieces of a list after IN begin, as long as there is nothing but literals in it; and their number.
         self.list_start = -1
@@ -128,18 +126,18 @@ class Scanner:
             else:
                 at = self.sign(at)
 
-    def unfinished(self, at: Any, tail: Any) -> Any:
+    def unfinished(self, at: int, tail: str) -> int:
         """The token that begins here has no end: nothing of it is kept, and it is the last."""
         self.is_whole = False
         self.stop = at
         self.tail = tail
         return self.length
 
-    def is_open(self, end: Any) -> Any:
+    def is_open(self, end: int) -> bool:
         """Whether this is no end, or the text was cut there, so that nobody knows how the token goes on."""
         return end == UNFINISHED or (self.is_cut and end == self.length)
 
-    def literal(self, at: Any, end: Any) -> Any:
+    def literal(self, at: int, end: int) -> int:
         """A literal."""
         if self.is_open(end):
             return self.unfinished(at, "?")
@@ -150,7 +148,7 @@ class Scanner:
         self.summary.literal()
         return end
 
-    def comment(self, at: Any, end: Any) -> Any:
+    def comment(self, at: int, end: int) -> int:
         """A comment."""
         if self.is_open(end):
             return self.unfinished(at, "")
@@ -159,7 +157,7 @@ class Scanner:
         self.copied = end
         return end
 
-    def word(self, at: Any, end: Any) -> Any:
+    def word(self, at: int, end: int) -> int:
         """A keyword, a name, or the prefix of a quoted literal or name."""
         text, length = self.text, self.length
         char = text[end] if end < length else " "
@@ -184,7 +182,7 @@ class Scanner:
         self.summary.word(word, upper)
         return end
 
-    def name(self, at: Any, end: Any) -> Any:
+    def name(self, at: int, end: int) -> int:
         """A name that is quoted or goes on where a dot follows: "a".b."c"."""
         end = name_end(self.text, end, self.length)
         if self.is_open(end):
@@ -195,7 +193,7 @@ class Scanner:
         self.summary.name(self.text[at:end])
         return end
 
-    def dollar(self, at: Any) -> Any:
+    def dollar(self, at: int) -> int:
         """A parameter, a literal between dollar tags, or a dollar sign."""
         text, length = self.text, self.length
         end = at + 1
@@ -215,7 +213,7 @@ class Scanner:
         closing = text.find(tag, end + 1)
         return self.literal(at, UNFINISHED if closing < 0 else closing + len(tag))
 
-    def sign(self, at: Any) -> Any:
+    def sign(self, at: int) -> int:
         """An operator's character, a parameter, or another sign."""
         char = self.text[at]
         if char == ";" and self.semicolon == self.length:
@@ -224,7 +222,7 @@ class Scanner:
         self.summary.sign(char)
         return at + 1
 
-    def open(self, at: Any) -> Any:
+    def open(self, at: int) -> int:
         """An opening parenthesis."""
         self.list_start = -1
         if self.summary.last == "IN":
@@ -235,7 +233,7 @@ class Scanner:
         self.summary.open()
         return at + 1
 
-    def close(self, at: Any) -> Any:
+    def close(self, at: int) -> int:
         """A closing parenthesis: a list of literals that it ends becomes one."""
         if self.list_start >= 0 and self.list_size > 1:
             del self.pieces[self.list_start :]
@@ -245,18 +243,18 @@ class Scanner:
         self.summary.close()
         return at + 1
 
-    def is_one_statement(self) -> Any:
+    def is_one_statement(self) -> bool:
         """Whether the text was read to its end, and nothing follows a semicolon."""
         return self.is_whole and not self.text[self.semicolon :].strip(f";{_SPACES}")
 
-    def without_literals(self) -> Any:
+    def without_literals(self) -> str:
         """The text with `?` for each literal."""
         self.pieces.append(self.text[self.copied : self.stop])
         self.pieces.append(self.tail)
         return "".join(self.pieces).strip(_SPACES)
 
 
-def string_end(text: Any, at: Any, length: Any) -> Any:
+def string_end(text: str, at: int, length: int) -> int:
     """Where a string ends that was opened before this position: at a quote that is not doubled.
 
     A backslash before the quote is a character like others, or with standard_conforming_strings off it is not, and the
@@ -277,7 +275,7 @@ def string_end(text: Any, at: Any, length: Any) -> Any:
         at += 1
 
 
-def escaped_end(text: Any, at: Any, length: Any) -> Any:
+def escaped_end(text: str, at: int, length: int) -> int:
     r"""Where a string ends in which a backslash takes the next character's meaning: E'it\'s'."""
     while at < length:
         char = text[at]
@@ -292,7 +290,7 @@ def escaped_end(text: Any, at: Any, length: Any) -> Any:
     return UNFINISHED
 
 
-def quoted_end(text: Any, at: Any, length: Any) -> Any:
+def quoted_end(text: str, at: int, length: int) -> int:
     """Where a quoted name ends that was opened before this position."""
     while True:
         at = text.find('"', at) + 1
@@ -303,7 +301,7 @@ def quoted_end(text: Any, at: Any, length: Any) -> Any:
         at += 1
 
 
-def word_end(text: Any, at: Any, length: Any) -> Any:
+def word_end(text: str, at: int, length: int) -> int:
     """Where a word ends that goes on at this position: letters, digits, underscores and dollar signs."""
     while at < length:
         char = text[at]
@@ -313,7 +311,7 @@ def word_end(text: Any, at: Any, length: Any) -> Any:
     return at
 
 
-def name_end(text: Any, at: Any, length: Any) -> Any:
+def name_end(text: str, at: int, length: int) -> int:
     """Where a name ends whose first part ended at this position: behind each dot there can be another part."""
     while at != UNFINISHED and at < length and text[at] == ".":
         if at + 1 == length:
@@ -328,7 +326,7 @@ def name_end(text: Any, at: Any, length: Any) -> Any:
     return at
 
 
-def tag_end(text: Any, at: Any, length: Any) -> Any:
+def tag_end(text: str, at: int, length: int) -> int:
     """Where the tag of a dollar-quoted literal ends: letters and digits."""
     while at < length:
         kind = KINDS.get(text[at], LETTER)
@@ -338,7 +336,7 @@ def tag_end(text: Any, at: Any, length: Any) -> Any:
     return at
 
 
-def number_end(text: Any, at: Any, length: Any) -> Any:
+def number_end(text: str, at: int, length: int) -> int:
     """Where a number ends that begins at this position.
 
     How a dollar sign right behind it is read depends on PostgreSQL's version: such a number has no end.
@@ -356,21 +354,21 @@ def number_end(text: Any, at: Any, length: Any) -> Any:
     return UNFINISHED if at < length and text[at] == "$" else at
 
 
-def digits_end(text: Any, at: Any, length: Any) -> Any:
+def digits_end(text: str, at: int, length: int) -> int:
     """Where digits end, with underscores among them."""
     while at < length and text[at] in "0123456789_":
         at += 1
     return at
 
 
-def line_end(text: Any, at: Any, length: Any) -> Any:
+def line_end(text: str, at: int, length: int) -> int:
     """Where a comment ends that goes to the end of its line; the line's end is no part of it."""
     while at < length and text[at] != "\n" and text[at] != "\r":
         at += 1
     return at
 
 
-def block_end(text: Any, at: Any, length: Any) -> Any:
+def block_end(text: str, at: int, length: int) -> int:
     """Where a block comment ends that was opened before this position; they nest."""
     depth = 1
     while at + 1 < length:

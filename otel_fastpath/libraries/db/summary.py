@@ -7,8 +7,6 @@ what is not valid SQL has a summary that is of no use. A literal is never part o
 
 from __future__ import annotations
 
-from typing import Any
-
 _LONGEST = 255
 # What is known inside one pair of parentheses: an operation was seen; the names of a FROM are expected after commas;
 # those of a WITH.
@@ -70,15 +68,15 @@ class Summary:
 
     def __init__(self) -> None:
         self.first = self.last = self.operation = self.procedure = ""
-        self._found: Any = []
+        self._found: list[str] = []
         # With the spaces between.
         self._size = -1
-        self._ctes: Any = set()
+        self._ctes: set[str] = set()
         self._restart()
 
     def _restart(self) -> None:
         """A statement begins."""
-        self._levels: Any = []
+        self._levels: list[int] = []
         self._level = 0
         self._begins = True
         self._expects = False
@@ -87,11 +85,11 @@ class Summary:
         # Whether SET was seen; whether the rest of the statement is values.
         self._sets = self.is_value = False
 
-    def text(self) -> Any:
+    def text(self) -> str:
         """The summary; empty where there is no operation in the text."""
         return " ".join(self._found)
 
-    def takes_arguments(self) -> Any:
+    def takes_arguments(self) -> bool:
         """Whether the first statement is of a kind that can have parameters."""
         return self.first.upper() in _TAKES_ARGUMENTS
 
@@ -119,7 +117,7 @@ class Summary:
         self._expects = False
         self.last = ""
 
-    def sign(self, char: Any) -> None:
+    def sign(self, char: str) -> None:
         """An operator, a parameter or another sign was read."""
         self.last = ""
         if char == ";":
@@ -127,13 +125,13 @@ class Summary:
         elif char == "=" and self._sets:
             self.is_value = True
 
-    def name(self, name: Any) -> None:
+    def name(self, name: str) -> None:
         """A name was read that is no keyword: quoted, or with dots."""
         self.last = ""
         if self._expects:
             self._add_name(name)
 
-    def word(self, word: Any, upper: Any) -> None:
+    def word(self, word: str, upper: str) -> None:
         """A word was read, as it is and in upper case: a keyword or a name."""
         if self._begins:
             self._begin(word, upper)
@@ -154,7 +152,7 @@ class Summary:
                 self._other(word, upper)
         self.last = upper
 
-    def _other(self, word: Any, upper: Any) -> None:
+    def _other(self, word: str, upper: str) -> None:
         """A word was read that begins nothing."""
         if upper in _ENDS_FROM:
             self._level &= ~IN_FROM
@@ -175,7 +173,7 @@ class Summary:
             else:
                 self._add_name(word)
 
-    def _begin(self, word: Any, upper: Any) -> None:
+    def _begin(self, word: str, upper: str) -> None:
         """The first word of a statement, or of one in parentheses, was read."""
         self._begins = False
         self._head = upper
@@ -198,18 +196,18 @@ class Summary:
             if upper in {"TRUNCATE", "DROP"}:
                 self._level |= IN_FROM
 
-    def _operate(self, word: Any, upper: Any) -> None:
+    def _operate(self, word: str, upper: str) -> None:
         """An operation on tables was read."""
         self._add_operation(word, upper)
         self._level |= OPERATES
         self._expects = upper == "UPDATE"
 
-    def _add_operation(self, word: Any, upper: Any) -> None:
+    def _add_operation(self, word: str, upper: str) -> None:
         if not self.operation:
             self.operation = upper
         self._add(word)
 
-    def _add_name(self, name: Any) -> None:
+    def _add_name(self, name: str) -> None:
         """A name was read where one is expected."""
         self._expects = False
         if self._level & IN_WITH:
@@ -219,7 +217,7 @@ class Summary:
             if self._head == "CALL":
                 self.procedure = name
 
-    def _add(self, text: Any) -> None:
+    def _add(self, text: str) -> None:
         """Add to the summary what still fits; what does not, ends it."""
         self._size += 1 + len(text)
         if self._size <= _LONGEST:
