@@ -11,7 +11,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextvars import Token
+    from typing import TypeVar
+
+    _M = TypeVar("_M", bound=dict[str, object])
 
 # An instance of a class, of which no constructor has run.
 new_instance = object.__new__
@@ -24,27 +28,27 @@ set_value = ContextVar.set
 reset_value = ContextVar.reset
 
 
-def read_clock(module: dict[str, Any]) -> int:
+def read_clock(module: dict[str, Callable[[], int]]) -> int:
     """Nanoseconds since the epoch, by the `time_ns` in a module's globals: tests put another clock there."""
-    return module["time_ns"]()  # type: ignore[no-any-return]
+    return module["time_ns"]()
 
 
-def current_value(variable: ContextVar[Any], key: Any) -> Any:
+def current_value(variable: ContextVar[_M], key: str) -> object:
     """What the mapping that a context variable holds has for the key, or None."""
     return variable.get().get(key)
 
 
-def with_value(kind: type[dict[Any, Any]], mapping: Any, key: Any, value: Any) -> Any:
+def with_value(kind: type[_M], mapping: _M | None, key: str, value: object) -> _M:
     """A new mapping of this kind, of what the mapping (None: nothing) holds and this value for the key."""
     return kind({**mapping, key: value}) if mapping else kind({key: value})
 
 
-def set_with_value(variable: ContextVar[Any], kind: type[dict[Any, Any]], key: Any, value: Any) -> Token[Any]:
+def set_with_value(variable: ContextVar[_M], kind: type[_M], key: str, value: object) -> Token[_M]:
     """Have a context variable hold `with_value` of what it holds; gives the token that undoes it."""
     return variable.set(kind({**variable.get(), key: value}))
 
 
-def plain_copy(attributes: dict[Any, Any], longest: int) -> dict[str, Any] | None:
+def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | None:
     """A copy of attributes that are kept as they are; None where one of them has to be looked at.
 
     Those are under texts that are not empty, and of a primitive type; no text is longer than allowed.
@@ -61,6 +65,6 @@ def plain_copy(attributes: dict[Any, Any], longest: int) -> dict[str, Any] | Non
     return attributes.copy()
 
 
-def attribute_key(attributes: dict[str, Any]) -> Any:
+def attribute_key(attributes: dict[str, object]) -> tuple[object, ...]:
     """What attributes are found by: their keys, values and types of values, because True, 1 and 1.0 are equal."""
     return (*attributes.items(), *map(type, attributes.values()))

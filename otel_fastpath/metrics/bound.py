@@ -17,14 +17,19 @@ from opentelemetry.metrics._internal.instrument import (
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.context import Context
+    from opentelemetry.util import types
+
+    from otel_fastpath.metrics import series as kinds
 
 _PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
 # What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
-_find: Any = None
+_find: Callable[[object, types.Attributes], kinds.Series | None] | None = None
 
 
-def use(find: Any) -> None:
+def use(find: Callable[[object, types.Attributes], kinds.Series | None] | None) -> None:
     """Set what makes bound instruments fast, or None where nothing does."""
     global _find
     _find = find
@@ -35,10 +40,10 @@ class Bound:
 
     __slots__ = ("_attributes", "_instrument", "_series")
 
-    def __init__(self, instrument: Any, attributes: Any) -> None:
+    def __init__(self, instrument: Any, attributes: types.Attributes) -> None:
         self._instrument = instrument
         self._attributes = attributes
-        self._series = None
+        self._series: kinds.Series | None = None
 
 
 class BoundCounter(Bound):
@@ -88,7 +93,7 @@ def _record(bound: Any, method: Any, amount: Any, context: Any) -> None:
         faults.report("metrics", error)
 
 
-def _look_again(bound: Any) -> None:
+def _look_again(bound: Bound) -> None:
     """See whether the next amount can do without the instrument, which recorded the one before."""
     bound._series = None
     if _find is None:

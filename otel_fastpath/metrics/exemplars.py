@@ -7,7 +7,7 @@ is collected.
 from __future__ import annotations
 
 from random import getrandbits
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
@@ -18,6 +18,18 @@ from opentelemetry.trace.span import INVALID_SPAN, SpanContext
 
 from otel_fastpath.compiled.helpers import read_clock
 from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import FixedSizeExemplarReservoirABC
+    from opentelemetry.util import types
+
+    from otel_fastpath.metrics import series as kinds
+
+    _Held = tuple[float, int, types.Attributes, int | None, int | None]
+
 
 _instrument_globals = vars(_sdk_instruments)
 
@@ -42,10 +54,10 @@ class Bucket:
 
     __slots__ = ("held",)
 
-    def __init__(self, held: Any = None) -> None:
+    def __init__(self, held: _Held | None = None) -> None:
         self.held = held
 
-    def offer(self, value: Any, time_unix_nano: Any, attributes: Any, context: Any) -> None:
+    def offer(self, value: float, time_unix_nano: int, attributes: types.Attributes, context: Context) -> None:
         """As `ExemplarBucket.offer`: what upstream itself records comes this way."""
         try:
             span = get_current_span(context)
@@ -53,12 +65,12 @@ class Bucket:
                 own = span.get_span_context()
                 span_id, trace_id = own.span_id, own.trace_id
             else:
-                span_id, trace_id = _last_ids(self)
+                span_id, trace_id = _last_ids(self)  # type: ignore[assignment]  # None before the first
             self.held = (value, time_unix_nano, attributes, span_id, trace_id)
         except Exception as error:
             faults.absorb("exemplars", error)
 
-    def collect(self, point_attributes: Any) -> Any:
+    def collect(self, point_attributes: Mapping[str, object]) -> Exemplar | None:
         """As `ExemplarBucket.collect`: what was offered last, as an `Exemplar`, or None."""
         held, self.held = self.held, None
         if held is None:
@@ -75,13 +87,13 @@ class Bucket:
             return None
 
 
-def _last_ids(bucket: Any) -> Any:
+def _last_ids(bucket: Bucket) -> tuple[int | None, int | None]:
     """What upstream's bucket keeps of the span before where there is no span now."""
     held = bucket.held
     return (None, None) if held is None else (held[3], held[4])
 
 
-def _span_context(held: Any, context: Any) -> Any:
+def _span_context(held: object, context: Context | None) -> tuple[int, int, bool] | None:
     """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
     if type(held) is NonRecordingSpan:
         if held is INVALID_SPAN:
@@ -97,12 +109,20 @@ def _span_context(held: Any, context: Any) -> Any:
     return own.span_id, own.trace_id, bool(own.trace_flags.sampled)
 
 
-def measured_at() -> Any:
+def measured_at() -> int:
     """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
     return read_clock(_instrument_globals)
 
 
-def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span_id: Any, trace_id: Any) -> None:
+def keep(
+    cell: kinds.Cell,
+    amount: float,
+    attributes: types.Attributes,
+    context: Context | None,
+    index: int,
+    span_id: int | None,
+    trace_id: int | None,
+) -> None:
     """Offer an amount to the reservoir of its aggregation as its own method does, and with the same randomness.
 
     Args:
@@ -115,7 +135,7 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
         trace_id: Likewise.
     """
     if cell.offers == _OFFER:
-        kept = None if attributes is None else dict(attributes)
+        kept: types.Attributes = None if attributes is None else dict(attributes)
         cell.reservoir.offer(amount, measured_at(), kept, context or get_current())
         return
     place = index
@@ -133,14 +153,14 @@ def keep(cell: Any, amount: Any, attributes: Any, context: Any, index: Any, span
     bucket.held = (amount, measured_at(), kept, span_id, trace_id)
 
 
-def _next_place(cell: Any) -> int:
+def _next_place(cell: kinds.Cell) -> int:
     """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
     state = cell.reservoir_state
     with cell.reservoir_lock:
         seen = state["_measurements_seen"]
         state["_measurements_seen"] = seen + 1
     if seen < len(cell.buckets):
-        return seen  # type: ignore[no-any-return]
+        return seen  # type: ignore[no-any-return]  # a count
     # As `random.randrange(seen + 1)`.
     bits = (seen + 1).bit_length()
     place = getrandbits(bits)
@@ -149,7 +169,7 @@ def _next_place(cell: Any) -> int:
     return place if place < len(cell.buckets) else -1
 
 
-def _take_over(cell: Any, place: Any) -> Any:
+def _take_over(cell: kinds.Cell, place: int) -> Bucket:
     """The bucket at this place of the reservoir, put there for upstream's."""
     storage = cell.reservoir_state["_reservoir_storage"]
     made = Bucket()
@@ -168,11 +188,11 @@ def _take_over(cell: Any, place: Any) -> Any:
                 storage[place] = made
 
 
-def give_back(reservoir: Any, make: Any) -> None:
+def give_back(reservoir: FixedSizeExemplarReservoirABC, make: Callable[[], object]) -> None:
     """Put buckets of upstream's, made by `make`, in the place of ours."""
     storage = reservoir._reservoir_storage
     for place, found in tuple(storage.items()):
-        if type(found) is not Bucket:
+        if type(found) is not Bucket:  # type: ignore[comparison-overlap]  # put there by `_take_over`
             continue
         made = make()
         held = found.held

@@ -24,13 +24,17 @@ from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import Exem
 from opentelemetry.sdk.metrics._internal.point import HistogramDataPoint, NumberDataPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from opentelemetry.sdk.metrics._internal.exemplar.exemplar import Exemplar
+
+    _Point = NumberDataPoint | HistogramDataPoint
 
 
 # After so many points others get their chance.
 _STRETCH: Final = 16
-_DELTA: Any = AggregationTemporality.DELTA
-_CUMULATIVE: Any = AggregationTemporality.CUMULATIVE
+_DELTA = AggregationTemporality.DELTA
+_CUMULATIVE = AggregationTemporality.CUMULATIVE
 _INFINITY: Final = math.inf
 _new = object.__new__
 # The dataclasses are frozen: their own setattr refuses, and object's would be called for each field.
@@ -38,7 +42,9 @@ _fill_number = vars(NumberDataPoint)["__dict__"].__set__
 _fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
 
 
-def points_of(aggregations: list[Any], temporality: Any, start: int, turn: Callable[[], None]) -> list[Any]:
+def points_of(
+    aggregations: list[Any], temporality: AggregationTemporality, start: int, turn: Callable[[], None]
+) -> list[_Point]:
     """The points of one stream, in order; what is nothing new to upstream has none.
 
     Args:
@@ -47,7 +53,7 @@ def points_of(aggregations: list[Any], temporality: Any, start: int, turn: Calla
         start: When the collection began.
         turn: Lets other threads run, now and then; no lock is held.
     """
-    points = []
+    points: list[_Point] = []
     left = _STRETCH
     for aggregation in aggregations:
         kind = type(aggregation)
@@ -68,7 +74,9 @@ def points_of(aggregations: list[Any], temporality: Any, start: int, turn: Calla
     return points
 
 
-def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
+def _histogram_point(
+    aggregation: _ExplicitBucketHistogramAggregation, temporality: AggregationTemporality, start: int
+) -> _Point | None:
     state = aggregation.__dict__
     if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
         return aggregation.collect(temporality, start)
@@ -97,7 +105,7 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
                     if state["_previous_min"] < least:  # noqa: PLR1730  # min() and max() would be calls
                         least = state["_previous_min"]
                     state["_previous_min"] = least
-                    if state["_previous_max"] > most:  # noqa: PLR1730
+                    if state["_previous_max"] > most:  # noqa: PLR1730  # likewise
                         most = state["_previous_max"]
                     state["_previous_max"] = most
                     total = state["_previous_sum"] = total + state["_previous_sum"]
@@ -123,7 +131,7 @@ def _histogram_point(aggregation: Any, temporality: Any, start: int) -> Any:
     return point
 
 
-def _merged(before: Any, counts: Any, boundaries: Any) -> Any:
+def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequence[float]) -> list[int]:
     """The counts with those of former collections, in a list of their own where both are something."""
     if before is None:
         return [0] * (len(boundaries) + 1) if counts is None else counts
@@ -139,7 +147,7 @@ def _merged(before: Any, counts: Any, boundaries: Any) -> Any:
     return merged
 
 
-def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
+def _sum_point(aggregation: _SumAggregation, temporality: AggregationTemporality, start: int) -> _Point | None:
     state = aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
@@ -162,7 +170,7 @@ def _sum_point(aggregation: Any, temporality: Any, start: int) -> Any:
     return None if value is None else _number_point(state, begin, start, value)
 
 
-def _last_point(aggregation: Any, temporality: Any, start: int) -> Any:
+def _last_point(aggregation: _LastValueAggregation, temporality: AggregationTemporality, start: int) -> _Point | None:
     state = aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
@@ -175,7 +183,7 @@ def _last_point(aggregation: Any, temporality: Any, start: int) -> Any:
     return None if value is None else _number_point(state, None, start, value)
 
 
-def _number_point(state: Any, begin: Any, start: int, value: Any) -> Any:
+def _number_point(state: dict[str, Any], begin: int | None, start: int, value: float) -> NumberDataPoint:
     fields = {
         "attributes": state["_attributes"],
         "start_time_unix_nano": begin,
@@ -188,20 +196,20 @@ def _number_point(state: Any, begin: Any, start: int, value: Any) -> Any:
     return point
 
 
-def _exemplars(state: Any) -> Any:
+def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:
     """What the reservoir of the aggregation has kept, which it keeps no longer."""
     reservoir = state["_reservoir"]
     kind = type(reservoir)
     if kind is not AlignedHistogramBucketExemplarReservoir and kind is not SimpleFixedSizeExemplarReservoir:
-        return reservoir.collect(state["_attributes"])
+        return reservoir.collect(state["_attributes"])  # type: ignore[no-any-return]  # by upstream's own method
     own = reservoir.__dict__
     if "collect" in own:
-        return reservoir.collect(state["_attributes"])
+        return reservoir.collect(state["_attributes"])  # type: ignore[no-any-return]  # likewise
     is_simple = kind is SimpleFixedSizeExemplarReservoir
     buckets = own["_reservoir_storage"]
     if not buckets and not (is_simple and own["_measurements_seen"]):
         return []
-    found: list[Any] = []
+    found: list[Exemplar] = []
     # Since 1.45.
     lock = own.get("_lock")
     for index in sorted(buckets):

@@ -8,7 +8,7 @@ that are no primitives, numbers that upstream warns about), is left to upstream;
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
@@ -22,6 +22,17 @@ from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import span_in
 from otel_fastpath.trace.identity import REPLACED, Identity
 from otel_fastpath.trace.scope import Switch, is_inert, patching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.metrics._internal.instrument import _Instrument
+    from opentelemetry.util import types
+
+    from otel_fastpath.metrics import series as kinds
+
 
 _new = object.__new__
 
@@ -40,16 +51,16 @@ SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 # Upstream says what it thinks of what is larger.
 _MOST = 1 << 63
 
-_make_recorder: Any = None
+_make_recorder: Callable[[_Instrument], kinds.Recorder | None] = None  # type: ignore[assignment]  # until `configure`
 
 
-def configure(make_recorder: Any) -> None:
+def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:
     """Give the module what is not hot: how an instrument's `Recorder` is made."""
     global _make_recorder
     _make_recorder = make_recorder
 
 
-def cells_of(recorder: Any, attributes: Any) -> Any:
+def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[kinds.Cell, ...] | Literal[False] | None:
     """What the amounts with these attributes are added to, None where that is not known, False where it never will be.
 
     They are found by what upstream keeps apart: the keys, the values and the types of the values. The dict itself may
@@ -66,24 +77,24 @@ def cells_of(recorder: Any, attributes: Any) -> Any:
         return False
 
 
-def remember(recorder: Any, attributes: Any, cells: Any) -> None:
+def remember(recorder: kinds.Recorder, attributes: types.Attributes, cells: tuple[kinds.Cell, ...]) -> None:
     """From now on this is what amounts with these attributes, which are plain, are added to."""
-    recorder.series[attribute_key(attributes)] = cells
+    recorder.series[attribute_key(attributes)] = cells  # type: ignore[arg-type]  # a dict
 
 
-def recorder_of(instrument: Any) -> Any:
+def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made anew where the readers are no longer the same; None where there is none."""
     try:
-        recorder = instrument._otel_fastpath_recorder
+        recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # put there by `planner`
     except AttributeError:
         return _make_recorder(instrument)
     # What delegates to an instrument has found that instrument's recorder.
     if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
-        return recorder
+        return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
     return _make_recorder(instrument)
 
 
-def _is_open(recorder: Any, amount: Any) -> bool:
+def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
     """Whether the recorder takes amounts now, and this one."""
     if recorder.is_refused:
         return False
@@ -97,16 +108,18 @@ def _is_open(recorder: Any, amount: Any) -> bool:
     return not recorder.filters or _is_as_planned(recorder.filters)
 
 
-def _is_as_planned(filters: Any) -> bool:
+def _is_as_planned(filters: tuple[tuple[object, object], ...]) -> bool:
     """Whether the views' sets of attribute keys, which are the user's own, are what they were."""
     # No generator: each that runs in compiled code takes a reference to its type that is never given back.
-    for keys, as_planned in filters:  # noqa: SIM110
+    for keys, as_planned in filters:  # noqa: SIM110  # all() would be given one
         if keys != as_planned:
             return False
     return True
 
 
-def bind_record(original: Any, learn: Any) -> Any:
+def bind_record(
+    original: Callable[..., object], learn: Callable[[kinds.Recorder, types.Attributes], object]
+) -> Callable[..., object]:
     """What stands in the place of an instrument's `add`, `record` or `set`.
 
     Args:
@@ -115,7 +128,9 @@ def bind_record(original: Any, learn: Any) -> Any:
     """
     switch = Switch()
 
-    def record(self: Any, amount: Any, attributes: Any = None, context: Any = None) -> None:
+    def record(
+        self: _Instrument, amount: float, attributes: types.Attributes = None, context: Context | None = None
+    ) -> None:
         unknown = None
         try:
             if not is_inert(switch):
@@ -135,7 +150,9 @@ def bind_record(original: Any, learn: Any) -> Any:
     return patching(original, record, switch)
 
 
-def _record(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
+def _record(
+    instrument: _Instrument, amount: float, attributes: types.Attributes, context: Context | None
+) -> kinds.Recorder | Literal[False] | None:
     """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
     if inside and is_inside():
         return False
@@ -156,7 +173,7 @@ class BoundSeries(Series):
 
     __slots__ = ()
 
-    def record(self, amount: Any, context: Any) -> bool:
+    def record(self, amount: float, context: Context | None) -> bool:
         """Record; whether it is done."""
         if inside and is_inside():
             return False
@@ -174,7 +191,13 @@ class BoundSeries(Series):
         return True
 
 
-def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context: Any) -> bool:
+def _record_to(
+    recorder: kinds.Recorder,
+    cells: tuple[kinds.Cell, ...],
+    amount: float,
+    attributes: types.Attributes,
+    context: Context | None,
+) -> bool:
     """Add the amount to every cell; whether one of them is no longer what upstream uses.
 
     From here on nothing may be left to upstream: it would record twice.
@@ -204,12 +227,12 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
     for cell in cells:
         try:
             if not cell.is_plain:
-                if not _add_apart(cell, amount, attributes, context, span_id, trace_id, sampled):
+                if not _add_apart(cell, amount, attributes, context, span_id, trace_id, sampled):  # type: ignore[arg-type]  # items 0 and 1 are ids
                     stale = True
                 continue
             index = _add(cell, amount)
             if sampled:
-                keep(cell, amount, attributes, context, index, span_id, trace_id)
+                keep(cell, amount, attributes, context, index, span_id, trace_id)  # type: ignore[arg-type]  # likewise
         except Exception as error:
             faults.report("metrics", error)
     if stale:
@@ -220,7 +243,7 @@ def _record_to(recorder: Any, cells: Any, amount: Any, attributes: Any, context:
     return stale
 
 
-def _add(cell: Any, amount: Any) -> int:
+def _add(cell: kinds.Cell, amount: float) -> int:
     """Add the amount to the aggregation as its own method does; which bucket it is in, -1 where upstream forgot it.
 
     Nothing is called and no object made while its lock is held: no signal handler or finalizer comes then, which may
@@ -250,9 +273,9 @@ def _add(cell: Any, amount: Any) -> int:
             state["_sum"] += amount
             if cell.keeps_extremes:
                 # min() and max() would be calls.
-                if amount < state["_min"]:  # noqa: PLR1730
+                if amount < state["_min"]:  # noqa: PLR1730  # see above
                     state["_min"] = amount
-                if amount > state["_max"]:  # noqa: PLR1730
+                if amount > state["_max"]:  # noqa: PLR1730  # see above
                     state["_max"] = amount
             counts = value
             counts[index] += 1
@@ -260,7 +283,13 @@ def _add(cell: Any, amount: Any) -> int:
 
 
 def _add_apart(
-    cell: Any, amount: Any, attributes: Any, context: Any, span_id: Any, trace_id: Any, sampled: bool
+    cell: kinds.Cell,
+    amount: float,
+    attributes: types.Attributes,
+    context: Context | None,
+    span_id: int | None,
+    trace_id: int | None,
+    sampled: bool,
 ) -> bool:
     """Add to a cell that is not plain; False where it is no longer what upstream uses, which recorded then."""
     match = cell.match
@@ -280,12 +309,16 @@ def _add_apart(
     return is_home
 
 
-def _pass_on(cell: Any, amount: Any, attributes: Any, context: Any, sampled: bool) -> None:
+def _pass_on(
+    cell: kinds.Cell, amount: float, attributes: types.Attributes, context: Context | None, sampled: bool
+) -> None:
     """Have upstream's own method add the amount."""
     hold_locks(cell.aggregation.aggregate, _measurement(None, amount, attributes, context), sampled)
 
 
-def _measurement(instrument: Any, amount: Any, attributes: Any, context: Any) -> Any:
+def _measurement(
+    instrument: _Instrument | None, amount: float, attributes: types.Attributes, context: Context | None
+) -> Measurement:
     """A measurement of attributes that are clean."""
     made = _new(Measurement)
     vars(made).update(

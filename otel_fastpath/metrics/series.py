@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.metrics._internal._view_instrument_match import _ViewInstrumentMatch
+    from opentelemetry.sdk.metrics._internal.aggregation import _Aggregation
+    from opentelemetry.sdk.metrics._internal.exemplar import ExemplarReservoir
+    from opentelemetry.util import types
 
 
 class Cell:
@@ -43,6 +53,22 @@ class Cell:
         "reservoir_state",
         "state",
     )
+    aggregation: _Aggregation[Any]
+    attributes: types.Attributes
+    boundaries: tuple[float, ...]
+    buckets: list[Any]
+    home: list[object] | None
+    is_filtered: bool
+    is_plain: bool
+    keeps_extremes: bool
+    kind: int
+    lock: AbstractContextManager[object]
+    match: _ViewInstrumentMatch
+    offers: int
+    reservoir: ExemplarReservoir
+    reservoir_lock: AbstractContextManager[object]
+    reservoir_state: dict[str, Any]
+    state: dict[str, Any]
 
 
 class Recorder:
@@ -79,22 +105,36 @@ class Recorder:
         "series",
         "storages",
     )
+    bytes: int
+    config: dict[str, Any] | None
+    consumer: dict[str, object]
+    filters: tuple[tuple[object, object], ...]
+    homes: list[list[object]]
+    is_refused: bool
+    is_signed: bool
+    kind: type
+    learn: Callable[[types.Attributes], object]
+    samples: int
+    series: dict[tuple[object, ...], tuple[Cell, ...]]
+    storages: object
 
     def forget(self) -> None:
         """Know no attribute set any more, and hold on to none of upstream's aggregations."""
-        own: Any = self
-        for home in own.homes:
+        for home in self.homes:
             home[0] = None
-        own.homes = []
-        own.series.clear()
-        own.bytes = 0
+        self.homes = []
+        self.series.clear()
+        self.bytes = 0
 
 
 class Series:
     """A bound instrument's place: its recorder, its attributes, and its cells once they are known."""
 
     __slots__ = ("attributes", "cells", "recorder")
+    attributes: types.Attributes
+    cells: tuple[Cell, ...] | None
+    recorder: Recorder
 
-    def record(self, amount: Any, context: Any) -> bool:
+    def record(self, amount: float, context: Context | None) -> bool:
         """Record; whether it is done (see `recording.BoundSeries`)."""
         raise NotImplementedError

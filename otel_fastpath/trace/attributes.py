@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sys import maxsize
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.attributes import BoundedAttributes
 
 from otel_fastpath.compiled.helpers import plain_copy
 from otel_fastpath.lazy import DROPPED, FAILED, Lazy
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from opentelemetry.util import types
+
+
 # Types whose values are kept as they are.
 PLAIN = frozenset({str, int, float, bool})
 # Returned in the place of a value or mapping that only upstream's own code can clean.
-LEAVE = object()
+LEAVE: dict[str, object] = object()  # type: ignore[assignment]  # compared by identity only
 
 
-def frozen(key: Any, value: Any, longest: Any, clean: Any) -> Any:
+def frozen(key: str, value: Any, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
     """The value as it is kept under this key, or `LEAVE`. Sequences of one primitive type are the common case."""
     kind = type(value)
     if kind is str and len(value) <= longest:
@@ -46,7 +53,7 @@ def frozen(key: Any, value: Any, longest: Any, clean: Any) -> Any:
     return clean(value, None if longest == maxsize else longest)
 
 
-def _cleaned(key: Any, lazy: Any, longest: Any, clean: Any) -> Any:
+def _cleaned(key: str, lazy: Lazy, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
     """The lazy value as one given at once is kept, or `DROPPED`."""
     value = lazy.value()
     if value is FAILED:
@@ -58,7 +65,7 @@ def _cleaned(key: Any, lazy: Any, longest: Any, clean: Any) -> Any:
     return clean(value, None if longest == maxsize else longest)
 
 
-def made(attributes: Any, recording: Any) -> Any:
+def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
     """The attributes with every lazy value made, for upstream's own code; not for a span that drops them."""
     try:
         if not isinstance(attributes, Mapping):
@@ -78,7 +85,9 @@ def made(attributes: Any, recording: Any) -> Any:
         return attributes
 
 
-def clean_mapping(attributes: Any, longest: Any, clean: Any, room: Any) -> Any:
+def clean_mapping(
+    attributes: Mapping[str, object], longest: int, clean: Callable[[object, int | None], object] | None, room: int
+) -> dict[str, object]:
     """The attributes as a new dict of values as they are kept, or `LEAVE`.
 
     More than there is room for are not cleaned: upstream's code does it then, and cleaning twice would warn twice.

@@ -6,7 +6,7 @@ Python calls for that. Where the runtime context is another, the API is asked.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as _context_api
 from opentelemetry.context.context import Context
@@ -24,21 +24,30 @@ from otel_fastpath.compiled.helpers import (
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
 
+if TYPE_CHECKING:
+    from contextvars import ContextVar, Token
+
+    from opentelemetry.trace import Span
+
+    # Of the context variable, or upstream's in a tuple where the runtime context is another.
+    _Token = Token[Context] | tuple[Token[Context]]
+
+
 _globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: Any = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[attr-defined]
+_variable: ContextVar[Context] = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[assignment, attr-defined]  # asked for where it is plain
 _RESTORING = "restoring the context"
 
 
-def current() -> Any:
+def current() -> Context:
     """The current context, as `opentelemetry.context.get_current` gives it."""
     if _globals["_RUNTIME_CONTEXT"] is _runtime:
         return get_value(_variable)
     return _context_api.get_current()
 
 
-def span_in(context: Any) -> Any:
+def span_in(context: Context | None) -> object:
     """The span in a context (None: the current one), or None where there is none."""
     if context is None and _globals["_RUNTIME_CONTEXT"] is _runtime:
         return current_value(_variable, _SPAN_KEY)
@@ -47,12 +56,12 @@ def span_in(context: Any) -> Any:
     return get_current_span(context)
 
 
-def with_span(context: Any, span: Any) -> Any:
+def with_span(context: Context | None, span: object) -> Context:
     """The context (None: an empty one) with this span as the current one."""
     return with_value(Context, context, _SPAN_KEY, span)
 
 
-def attach(span: Any) -> Any:
+def attach(span: Span) -> _Token:
     """Make a span the current one; returns the token for `detach`, in a tuple where it is not of `_variable`.
 
     Whoever calls it has `attach_upstreams_way` for what it raises.
@@ -62,12 +71,12 @@ def attach(span: Any) -> Any:
     return attach_upstreams_way(span)
 
 
-def attach_upstreams_way(span: Any) -> Any:
+def attach_upstreams_way(span: Span) -> _Token:
     """The same by the API."""
     return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
 
 
-def attach_context(context: Any) -> Any:
+def attach_context(context: Context) -> _Token | None:
     """Make a context the current one; gives what `restore` takes, or None. Never raises."""
     try:
         if _globals["_RUNTIME_CONTEXT"] is _runtime:
@@ -79,11 +88,11 @@ def attach_context(context: Any) -> Any:
         return None
 
 
-def detach(token: Any) -> None:
+def detach(token: _Token) -> None:
     """Undo what `attach` did, as upstream's `detach` does."""
     try:
         if type(token) is not tuple:
-            reset_value(_variable, token)
+            reset_value(_variable, token)  # type: ignore[arg-type]  # not narrowed by `is`
             return
     except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
         pass
@@ -96,7 +105,7 @@ def detach(token: Any) -> None:
         _context_api.logger.exception("Failed to detach context")
 
 
-def restore(token: Any) -> None:
+def restore(token: _Token) -> None:
     """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
 
     A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
@@ -106,7 +115,7 @@ def restore(token: Any) -> None:
         if type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         else:
-            reset_value(_variable, token)
+            reset_value(_variable, token)  # type: ignore[arg-type]  # not narrowed by `is`
     except ValueError:
         pass
     except Exception as error:
@@ -114,6 +123,6 @@ def restore(token: Any) -> None:
         guarded(_RESTORING, _restore_upstreams_way, token)
 
 
-def _restore_upstreams_way(token: Any) -> None:
+def _restore_upstreams_way(token: _Token) -> None:
     """The same by the runtime context's own method."""
-    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
+    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # likewise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace as _trace_api
 from opentelemetry.trace import SpanKind
@@ -11,6 +11,23 @@ from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach, detach, span_in
 from otel_fastpath.trace.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from contextvars import Token
+    from types import TracebackType
+    from typing import Any
+
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, NoOpTracer, ProxyTracer, Span
+    from opentelemetry.util import types
+
+    from otel_fastpath.trace.stack_traces import Frame
+
+    _Token = Token[Context] | tuple[Token[Context]]
+    _Links = Sequence[Link] | None
+
 
 _trace_globals = vars(_trace_api)
 _INTERNAL = SpanKind.INTERNAL
@@ -28,17 +45,17 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 
-def bind_use_span(original: Any, frames: Any) -> Any:
+def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
     """What stands in the place of `opentelemetry.trace.use_span`."""
     switch = Switch()
     manner = Manner(None, frames)
 
     def use_span(
-        span: Any,
-        end_on_exit: Any = False,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-    ) -> Any:
+        span: Span,
+        end_on_exit: bool = False,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+    ) -> object:
         try:
             if not is_inert(switch):
                 start = (span, record_exception, set_status_on_exception)
@@ -50,7 +67,9 @@ def bind_use_span(original: Any, frames: Any) -> Any:
     return patching(original, use_span, switch)
 
 
-def bind_no_op(original: Any, tracer_class: Any, instead: Any) -> Any:
+def bind_no_op(
+    original: Callable[..., object], tracer_class: type[NoOpTracer], instead: Callable[..., Span]
+) -> Callable[..., object]:
     """What stands in the place of `NoOpTracer.start_as_current_span`; `instead` starts the spans of its subclasses."""
     switch = Switch()
     # A span that records nothing records no stack trace either: no frames.
@@ -58,17 +77,17 @@ def bind_no_op(original: Any, tracer_class: Any, instead: Any) -> Any:
     others = Manner(instead, ())
 
     def start_as_current_span(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = _INTERNAL,
-        attributes: Any = None,
-        links: Any = None,
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-        end_on_exit: Any = True,
-    ) -> Any:
+        self: object,
+        name: str,
+        context: Context | None = None,
+        kind: SpanKind = _INTERNAL,
+        attributes: types.Attributes = None,
+        links: _Links = None,
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+        end_on_exit: bool = True,
+    ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
             if not is_inert(switch):
@@ -85,15 +104,21 @@ class ProxyScope:
     """The scope of a `ProxyTracer`: the real tracer's, which is looked up on entering."""
 
     __slots__ = ("_args", "_frames", "_inner", "_kwargs", "_token", "_tracer")
+    _args: tuple[Any, ...]
+    _frames: tuple[Frame, ...]
+    _inner: AbstractContextManager[Span] | None
+    _kwargs: dict[str, Any]
+    _token: _Token | None
+    _tracer: ProxyTracer
 
-    def _recreate_cm(self) -> Any:
+    def _recreate_cm(self) -> ProxyScope:
         return _proxying(ProxyScope.__new__(ProxyScope), self._tracer, self._args, self._kwargs, self._frames)
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
         return decorate(self, func)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Span:
         """Enter the real tracer's scope."""
         if self._inner is not None or self._token is not None:
             raise AttributeError("the scope was entered already; it is used once")
@@ -111,7 +136,7 @@ class ProxyScope:
             faults.absorb("ProxyTracer.start_as_current_span", error)
         return inner.__enter__()
 
-    def _enter_no_op(self) -> Any:
+    def _enter_no_op(self) -> Span | None:
         """What `NoOpTracer` does with no recording span around and no provider set, or None."""
         provider = _trace_globals["_TRACER_PROVIDER"]
         if (
@@ -130,7 +155,9 @@ class ProxyScope:
         self._token = attach(span)
         return span
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> Any:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
         """Leave it."""
         token = self._token
         if token is not None:
@@ -150,7 +177,13 @@ class ProxyScope:
             detach(self._token)
 
 
-def _proxying(scope: Any, tracer: Any, args: Any, kwargs: Any, frames: Any) -> Any:
+def _proxying(
+    scope: ProxyScope,
+    tracer: ProxyTracer,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    frames: tuple[Frame, ...],
+) -> ProxyScope:
     """The scope, as one of this proxy that was not entered."""
     scope._tracer = tracer
     scope._args = args
@@ -161,11 +194,11 @@ def _proxying(scope: Any, tracer: Any, args: Any, kwargs: Any, frames: Any) -> A
     return scope
 
 
-def bind_proxy(original: Any, frames: Any) -> Any:
+def bind_proxy(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
     """What stands in the place of `ProxyTracer.start_as_current_span`."""
     switch = Switch()
 
-    def start_as_current_span(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def start_as_current_span(self: ProxyTracer, *args: object, **kwargs: object) -> object:
         try:
             if not is_inert(switch):
                 return _proxying(ProxyScope.__new__(ProxyScope), self, args, kwargs, frames)

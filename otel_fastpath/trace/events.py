@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 from sys import maxsize, version_info
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
@@ -18,24 +18,45 @@ from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.identity import Identity
 from otel_fastpath.trace.stack_traces import is_standard, snapshot, under
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opentelemetry.attributes import BoundedAttributes
+    from opentelemetry.sdk.trace import Event, SpanLimits
+    from opentelemetry.sdk.util import BoundedList
+    from opentelemetry.util import types
+
+    from otel_fastpath.trace import plan as plans
+    from otel_fastpath.trace.stack_traces import Frame
+
+
 _LEN_IS_A_CALL = version_info < (3, 11)
 _sdk_globals = vars(_sdk_trace)
-_stock_add_event: Any = _StockSpan.add_event
-_stock_record_exception: Any = _StockSpan.record_exception
+_stock_add_event: Callable[..., None] = _StockSpan.add_event
+_stock_record_exception: Callable[..., None] = _StockSpan.record_exception
 
 
 class EventState:
     """The recorded part of an event. Combined with `opentelemetry.sdk.trace.Event` in `span_classes`."""
 
     __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
+    _name: str
+    _timestamp: int
+    attribute_store: dict[str, object]
+    bounded_attributes: BoundedAttributes | None
+    limits: SpanLimits
 
 
 class EventsState(Identity):
     """What a span has for its events: a part of `span.SpanState`, which says what is what."""
 
     __slots__ = ("_end_time", "bounded_events", "event_store", "plan")
+    _end_time: int | None
+    bounded_events: BoundedList[Event] | None
+    event_store: list[EventState] | None
+    plan: plans.Plan
 
-    def add_event(self, name: Any, attributes: Any = None, timestamp: Any = None) -> None:
+    def add_event(self, name: str, attributes: types.Attributes = None, timestamp: int | None = None) -> None:
         """Add an event, as `opentelemetry.sdk.trace.Span.add_event` does."""
         try:
             if self._end_time is None and self.bounded_events is None:
@@ -60,10 +81,10 @@ class EventsState(Identity):
             faults.absorb("Span.add_event", error)
         _stock_add_event(self, name, attributes, timestamp)
 
-    def _keep_event(self, name: Any, kept: Any, timestamp: Any) -> Any:
+    def _keep_event(self, name: str, kept: dict[str, object], timestamp: int | None) -> bool:
         """Add an event with these attributes, unless a limit or the end of the span stands against it."""
         plan = self.plan
-        event = new_instance(plan.event_class)
+        event = new_instance(plan.event_class)  # type: ignore[var-annotated]  # an `EventState`
         event._name = name
         event._timestamp = read_clock(_sdk_globals) if timestamp is None else timestamp
         event.attribute_store = kept
@@ -78,14 +99,18 @@ class EventsState(Identity):
             if _LEN_IS_A_CALL:
                 try:
                     if len(events) > plan.max_events:
-                        self.drop_surplus()
+                        self.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
                 except Exception as error:
                     faults.report("Span.add_event", error)
             return True
         return False
 
     def record_exception(
-        self, exception: Any, attributes: Any = None, timestamp: Any = None, escaped: Any = False
+        self,
+        exception: BaseException,
+        attributes: types.Attributes = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
     ) -> None:
         """Record an exception as an event, as `opentelemetry.sdk.trace.Span.record_exception` does.
 
@@ -103,7 +128,7 @@ class EventsState(Identity):
             faults.absorb("Span.record_exception", error)
         _stock_record_exception(self, exception, attributes, timestamp, escaped)
 
-    def _record_escaping(self, exception: Any, frames: Any) -> None:
+    def _record_escaping(self, exception: BaseException, frames: tuple[Frame, ...]) -> None:
         """Record an exception that leaves the span's scope; the frames are shown before its own."""
         try:
             kept = self._exception_attributes(exception, None, False, frames)  # noqa: FBT003  # positional for C
@@ -121,7 +146,9 @@ class EventsState(Identity):
         finally:
             exception.__traceback__ = own
 
-    def _exception_attributes(self, exception: Any, attributes: Any, escaped: Any, frames: Any) -> Any:
+    def _exception_attributes(
+        self, exception: BaseException, attributes: types.Attributes, escaped: bool, frames: tuple[Frame, ...]
+    ) -> dict[str, object]:
         plan = self.plan
         if (
             self._end_time is not None
@@ -142,7 +169,7 @@ class EventsState(Identity):
         kind = type(exception)
         module = kind.__module__
         stack = snapshot(exception, frames)
-        kept = {
+        kept: dict[str, object] = {
             "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
             "exception.message": str(exception),
             "exception.stacktrace": stack,

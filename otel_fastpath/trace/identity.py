@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from random import getrandbits
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.trace.span import SpanContext, TraceFlags
 
 from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from opentelemetry.trace.span import TraceState
+
 
 _tuple_new = tuple.__new__
 _128_BITS = (1 << 128) - 1
@@ -30,8 +34,13 @@ class Identity:
     """
 
     __slots__ = ("drawn", "made_context", "trace", "trace_flags", "trace_state")
+    drawn: int
+    made_context: SpanContext | None
+    trace: int | None
+    trace_flags: int
+    trace_state: TraceState
 
-    def get_span_context(self) -> Any:
+    def get_span_context(self) -> SpanContext:
         """The span's `SpanContext`."""
         context = self.made_context
         if context is None and self.trace_flags < INVALID:
@@ -48,19 +57,19 @@ class Identity:
                 faults.report("Span.get_span_context", error)
                 context = self._made_plainly()
             self.made_context = context
-        return context
+        return context  # type: ignore[return-value]  # one with ids that are not valid was given
 
-    def _made_plainly(self) -> Any:
+    def _made_plainly(self) -> SpanContext:
         """The span context by upstream's constructor, where the short way failed."""
         if self.made_context is not None or self.trace_flags >= INVALID:
-            return self.made_context
+            return self.made_context  # type: ignore[return-value]  # likewise
         trace_id, span_id = self.trace, self.drawn
         if trace_id is None:
             trace_id, span_id = span_id & _128_BITS, span_id >> 128
-        return SpanContext(trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state)  # noqa: FBT003
+        return SpanContext(trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state)  # noqa: FBT003  # positional as in the tuple above
 
     @property
-    def _context(self) -> Any:
+    def _context(self) -> SpanContext:
         try:
             return self.get_span_context()
         except Exception as error:
@@ -68,12 +77,12 @@ class Identity:
             return self._made_plainly()
 
     @_context.setter
-    def _context(self, value: Any) -> None:
+    def _context(self, value: SpanContext | None) -> None:
         self.trace_flags |= REPLACED
         self.made_context = value
 
     @property
-    def trace_id(self) -> Any:
+    def trace_id(self) -> int:
         """The trace id, as its span context has it."""
         try:
             return self.get_span_context()[0]
@@ -82,7 +91,7 @@ class Identity:
             return self._made_plainly()[0]
 
     @property
-    def span_id(self) -> Any:
+    def span_id(self) -> int:
         """The span id, as its span context has it."""
         try:
             return self.get_span_context()[1]
@@ -97,7 +106,7 @@ class Dropped(Identity):
     __slots__ = ()
 
 
-def _drawn_again(bits: Any) -> Any:
+def _drawn_again(bits: int) -> int:
     """An id in the place of zero, which is invalid."""
     drawn = 0
     while not drawn:

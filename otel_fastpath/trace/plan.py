@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import process_id
 from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opentelemetry.sdk._shared_internal import BatchProcessor
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, Tracer
+    from opentelemetry.sdk.trace._tracer_metrics import TracerMetrics
+    from opentelemetry.sdk.trace.id_generator import IdGenerator
+    from opentelemetry.sdk.trace.sampling import Sampler
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import SpanKind
+    from opentelemetry.util import types
 
 
 class Plan:
@@ -53,6 +66,42 @@ class Plan:
         "switch",
         "tracer_class",
     )
+    as_is: frozenset[type]
+    asks: bool
+    bounds: tuple[int, ...]
+    clean: Callable[[object, int | None], object] | None
+    config: object
+    dropped_class: type
+    event_class: type
+    first_batch: Batch | None
+    generator: IdGenerator
+    info: object
+    limits: SpanLimits
+    local_not_sampled: int
+    local_sampled: int
+    max_attributes: int
+    max_event_attributes: int
+    max_event_value: int
+    max_events: int
+    max_value: int
+    metrics: TracerMetrics | None
+    only_batches: bool
+    processor: SpanProcessor
+    processor_state: dict[str, object]
+    processors: tuple[SpanProcessor, ...]
+    random_flag: int
+    random_ids: bool
+    remote_not_sampled: int
+    remote_sampled: int
+    resource: Resource
+    root: int
+    sampler: Sampler
+    scope: InstrumentationScope
+    served: Plan | None
+    span_class: type
+    starts: bool
+    switch: dict[str, bool] | None
+    tracer_class: type
 
 
 class Spans:
@@ -60,7 +109,9 @@ class Spans:
 
     __slots__ = ()
 
-    def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+    def start(
+        self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
+    ) -> object:
         """Start a span in the current context; None where it would be dropped, NotImplemented where upstream must."""
         raise NotImplementedError
 
@@ -75,7 +126,7 @@ class Batch:
 
     __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room", "state")
 
-    def __init__(self, processor: Any, after: Any) -> None:
+    def __init__(self, processor: BatchProcessor[ReadableSpan], after: Batch | None) -> None:
         self.processor = processor
         self.state = vars(processor)
         self.after = after
@@ -88,7 +139,7 @@ class Batch:
         self.pid = processor._pid
 
 
-def enqueue(batch: Any, span: Any) -> None:
+def enqueue(batch: Batch, span: ReadableSpan) -> None:
     """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
     length = len(batch.queue) + 1
     if length > batch.max_queue or batch.pid != process_id() or batch.state["_shutdown"]:

@@ -6,7 +6,7 @@ carrier or span that is not of the common kind, upstream's propagator does the w
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.context.context import Context
 from opentelemetry.propagators.textmap import default_getter, default_setter
@@ -17,6 +17,13 @@ from otel_fastpath.compiled.helpers import item, new_instance
 from otel_fastpath.compiled.traceparent import read_traceparent, write_traceparent
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import span_in, with_span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeGuard
+
+    from opentelemetry.propagators.textmap import Getter, Setter
+
 
 _FLAGS = tuple(TraceFlags(bits) for bits in range(256))
 _LENGTH: Final = 55
@@ -32,29 +39,31 @@ class _Answers:
 
     __slots__ = ("_getter", "_known")
 
-    def __init__(self, getter: Any, parents: Any, states: Any) -> None:
+    def __init__(self, getter: Getter[Any], parents: list[str] | None, states: list[str] | None) -> None:
         self._getter = getter
         self._known = {"traceparent": parents, "tracestate": states}
 
-    def get(self, carrier: Any, key: Any) -> Any:
+    def get(self, carrier: object, key: str) -> list[str] | None:
         """The answer that is known, else the getter's."""
         known = self._known.get(key)
         return self._getter.get(carrier, key) if known is None else known
 
 
-def _answering(getter: Any, parents: Any, states: Any) -> Any:
+def _answering(getter: Getter[Any], parents: list[str] | None, states: list[str] | None) -> Getter[Any]:
     """A getter that knows these answers; where it cannot be made, the getter is asked again. Never raises."""
     try:
-        return _Answers(getter, parents, states)
+        return _Answers(getter, parents, states)  # type: ignore[return-value]  # all that is asked of a getter here
     except Exception as error:
         faults.report("TraceContextTextMapPropagator.extract", error)
         return getter
 
 
-def make_extract(original: Any) -> Any:
+def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     """The method that gives a context with the remote parent that a carrier names."""
 
-    def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+    def extract(
+        self: object, carrier: object, context: Context | None = None, getter: Getter[Any] = default_getter
+    ) -> Context:
         parents = states = None
         try:
             if type(self) is not _Propagator:
@@ -91,17 +100,19 @@ def make_extract(original: Any) -> Any:
     return extract
 
 
-def make_inject(original: Any) -> Any:
+def make_inject(original: Callable[..., None]) -> Callable[..., None]:
     """The method that writes the header of the current span."""
 
-    def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
+    def inject(
+        self: object, carrier: object, context: Context | None = None, setter: Setter[Any] = default_setter
+    ) -> None:
         try:
             header = None
             if type(self) is _Propagator:
                 span = span_in(context)
-                own = _span_context(span) if type(span) in _span_types or _is_span(span) else None
+                own = _span_context(span) if type(span) in _span_types or _is_span(span) else None  # type: ignore[arg-type]  # a span
                 if own is not None and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
-                    header = write_traceparent(item(own, 0), item(own, 1), item(own, 3))
+                    header = write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # likewise
             if header is not None:
                 if setter is default_setter and type(carrier) is dict:
                     carrier["traceparent"] = header
@@ -115,13 +126,13 @@ def make_inject(original: Any) -> Any:
     return inject
 
 
-def _span_context(span: Any) -> Any:
+def _span_context(span: Span) -> SpanContext | None:
     """The span's own SpanContext, or None where it gives something else."""
     context = span.get_span_context()
     return context if type(context) is SpanContext else None
 
 
-def _is_span(value: Any) -> bool:
+def _is_span(value: object) -> TypeGuard[Span]:
     if not isinstance(value, Span):
         return False
     if len(_span_types) < _MOST_TYPES:

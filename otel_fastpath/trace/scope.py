@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry import context as _context_api
 from opentelemetry.trace.span import NonRecordingSpan, Span
@@ -22,6 +22,19 @@ from otel_fastpath.trace.current_context import attach, attach_upstreams_way, de
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Token
+    from typing import Any, Literal, TypeVar
+
+    from opentelemetry.context import Context
+
+    from otel_fastpath.trace.stack_traces import Frame
+
+    _Token = Token[Context] | tuple[Token[Context]]
+    _S = TypeVar("_S", bound="Scope")
+
+
 # Upstream's own, so that stack traces show the same frames.
 _stock_decorate = ContextDecorator.__call__
 _stock_decorate_async = _AgnosticContextManager.__call__
@@ -29,7 +42,7 @@ _stock_decorate_async = _AgnosticContextManager.__call__
 SWITCH = "_otel_fastpath_switch"
 
 
-def decorate(scope: Any, func: Any) -> Any:
+def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
     """Decorate a function, as upstream's context manager does. Raises nothing of ours."""
     is_async = False
     try:
@@ -52,11 +65,11 @@ class Switch:
         self.inert = False
 
 
-def is_inert(switch: Any) -> Any:
+def is_inert(switch: Switch) -> bool:
     return switch.inert
 
 
-def patching(original: Any, function: Any, switch: Any) -> Any:
+def patching(original: Callable[..., object], function: Callable[..., object], switch: Switch) -> Callable[..., object]:
     """The function, looking like the original that it replaces, with its switch."""
     function = wraps(original)(function)
     function.__dict__[SWITCH] = switch
@@ -73,13 +86,13 @@ class Manner:
 
     __slots__ = ("below_proxy", "frames", "instead")
 
-    def __init__(self, instead: Any, frames: Any) -> None:
+    def __init__(self, instead: Callable[..., Span] | None, frames: tuple[Frame, ...]) -> None:
         self.instead = instead
         self.frames = frames
         # The same with the frame of a proxy's generator; see `current_span`.
-        self.below_proxy: Any = None
+        self.below_proxy: Manner | None = None
 
-    def with_frames(self, frames: Any) -> Any:
+    def with_frames(self, frames: tuple[Frame, ...]) -> Manner:
         """The same with other frames."""
         return Manner(self.instead, frames)
 
@@ -92,8 +105,14 @@ class Scope:
     """
 
     __slots__ = ("_end_on_exit", "_manner", "_span", "_start", "_state", "_token")
+    _end_on_exit: bool
+    _manner: Manner
+    _span: Span
+    _start: tuple[object, ...]
+    _state: int
+    _token: _Token | None
 
-    def _recreate_cm(self) -> Any:
+    def _recreate_cm(self) -> Scope:
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
         try:
@@ -106,19 +125,19 @@ class Scope:
             scope._end_on_exit, scope._state = self._end_on_exit, 0
             return scope
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
         return decorate(self, func)
 
-    def _started(self) -> Any:
+    def _started(self) -> Span:
         """The span, started now or given."""
         return self._start_upstreams_way()
 
-    def _start_upstreams_way(self) -> Any:
+    def _start_upstreams_way(self) -> Span:
         original = self._manner.instead
-        return self._start[0] if original is None else original(*self._start)
+        return self._start[0] if original is None else original(*self._start)  # type: ignore[return-value]  # see `_start`
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Span:
         """Start the span, make it current, return it."""
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
@@ -138,7 +157,7 @@ class Scope:
         self._state = 1
         return span
 
-    def __exit__(self, kind: object, error: object, traceback: object) -> Any:
+    def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
         if self._state != 1:
             if self._state or kind is not None:
@@ -147,7 +166,7 @@ class Scope:
             raise RuntimeError("generator didn't stop")
         self._state = 2
         try:
-            detach(self._token)
+            detach(self._token)  # type: ignore[arg-type]  # set when it was entered
             self._token = None
             if kind is not None:
                 self._tell(kind if error is None else error)
@@ -166,11 +185,11 @@ class Scope:
         """Do what is left to do when the scope could not be left."""
         token, self._token = self._token, None
         if token is not None:
-            _context_api.detach(token[0] if type(token) is tuple else token)
+            _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
         if self._end_on_exit and self._span.is_recording():
             self._span.end()
 
-    def _tell(self, error: Any) -> None:
+    def _tell(self, error: object) -> None:
         """Record what was raised, and set the status."""
         span = self._span
         # Only what inherits Exception: opentelemetry-python issue 4484.
@@ -195,7 +214,7 @@ class Scope:
                 self.__exit__(GeneratorExit, None, None)
 
 
-def filled(scope: Any, manner: Any, start: Any, end_on_exit: Any) -> Any:
+def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bool) -> _S:
     """The scope, as one that was not entered."""
     scope._manner = manner
     scope._start = start
@@ -204,7 +223,7 @@ def filled(scope: Any, manner: Any, start: Any, end_on_exit: Any) -> Any:
     return scope
 
 
-def add_frames(scope: Any, frames: Any) -> None:
+def add_frames(scope: Scope, frames: tuple[Frame, ...]) -> None:
     """Let the stack traces recorded by the scope show these frames, too."""
     manner = scope._manner
     if manner.below_proxy is None:

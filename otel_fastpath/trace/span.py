@@ -15,7 +15,7 @@ warm. 3.10 switches there, too, and at any jump that is taken: it looks afterwar
 from __future__ import annotations
 
 from sys import version_info
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace import Span as _StockSpan
@@ -29,6 +29,18 @@ from otel_fastpath.trace.events import EventsState
 from otel_fastpath.trace.identity import REPLACED
 from otel_fastpath.trace.plan import enqueue
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from opentelemetry.attributes import BoundedAttributes
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.util import BoundedList
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import Link, SpanContext, SpanKind
+    from opentelemetry.util import types
+
+
 _LEN_IS_A_CALL = version_info < (3, 11)
 # How far the end of a span has come, each said before what can fail.
 _BEGUN = -1
@@ -40,11 +52,11 @@ _SENT = 4
 _sdk_globals = vars(_sdk_trace)
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
-_stock_set_attribute: Any = _StockSpan.set_attribute
-_stock_set_attributes: Any = _StockSpan.set_attributes
-_stock_update_name: Any = _StockSpan.update_name
-_stock_set_status: Any = _StockSpan.set_status
-_stock_end: Any = _StockSpan.end
+_stock_set_attribute: Callable[..., None] = _StockSpan.set_attribute
+_stock_set_attributes: Callable[..., None] = _StockSpan.set_attributes
+_stock_update_name: Callable[..., None] = _StockSpan.update_name
+_stock_set_status: Callable[..., None] = _StockSpan.set_status
+_stock_end: Callable[..., None] = _StockSpan.end
 
 
 class SpanState(EventsState):
@@ -70,12 +82,26 @@ class SpanState(EventsState):
         "bounded_links",
         "lock",
     )
+    _instrumentation_scope: InstrumentationScope
+    _kind: SpanKind
+    _name: str
+    _parent: SpanContext | None
+    _record_end_metrics: Callable[[], None] | None
+    _record_exception: bool
+    _resource: Resource
+    _set_status_on_exception: bool
+    _start_time: int | None
+    _status: Status
+    attribute_store: dict[str, object]
+    bounded_attributes: BoundedAttributes | None
+    bounded_links: BoundedList[Link] | None
+    lock: AbstractContextManager[object] | None
 
     def is_recording(self) -> bool:
         """Whether the span has not ended."""
         return self._end_time is None
 
-    def set_attribute(self, key: Any, value: Any) -> None:
+    def set_attribute(self, key: str, value: object) -> None:
         """Set one attribute, as `opentelemetry.sdk.trace.Span.set_attribute` does."""
         try:
             if type(key) is str and key and self.bounded_attributes is None:
@@ -93,7 +119,7 @@ class SpanState(EventsState):
                     elif size < plan.max_attributes and self._end_time is None:
                         store[key] = kept
                         if _LEN_IS_A_CALL and len(store) > plan.max_attributes:
-                            self.drop_surplus()
+                            self.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
                         return
         except Exception as error:
             faults.absorb("Span.set_attribute", error)
@@ -108,9 +134,9 @@ class SpanState(EventsState):
     def _make_room(self) -> None:
         """Make upstream's container for the attributes now: lazy values are not to be made under the span's lock."""
         if self.bounded_attributes is None and self._end_time is None:
-            self._bound_attributes(None)
+            self._bound_attributes(None)  # type: ignore[attr-defined]  # of the class that `span_classes` makes
 
-    def _cleaned(self, key: Any, value: Any) -> Any:
+    def _cleaned(self, key: str, value: object) -> object:
         """The value as it is kept, or `LEAVE`: what upstream goes on with is not cleaned here, as cleaning warns."""
         plan = self.plan
         store = self.attribute_store
@@ -118,7 +144,7 @@ class SpanState(EventsState):
             return frozen(key, value, plan.max_value, plan.clean)
         return LEAVE
 
-    def set_attributes(self, attributes: Any) -> None:
+    def set_attributes(self, attributes: types.Attributes) -> None:
         """Set several attributes, as `opentelemetry.sdk.trace.Span.set_attributes` does."""
         try:
             if self.bounded_attributes is None and self._end_time is None and type(attributes) is dict:
@@ -137,7 +163,7 @@ class SpanState(EventsState):
             faults.absorb("Span.set_attributes", error)
         _stock_set_attributes(self, attributes)
 
-    def _put_all(self, kept: Any) -> Any:
+    def _put_all(self, kept: dict[str, object]) -> bool:
         """Set attributes that are as they are kept; False where there may be no room for all of them."""
         most = self.plan.max_attributes
         if len(self.attribute_store) > most - len(kept) or self.bounded_attributes is not None:
@@ -155,17 +181,17 @@ class SpanState(EventsState):
                 store[key] = value
         if len(self.attribute_store) > most:
             # Other threads have filled it meanwhile.
-            self.drop_surplus()
+            self.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
         return True
 
-    def update_name(self, name: Any) -> None:
+    def update_name(self, name: str) -> None:
         """Rename the span, as `opentelemetry.sdk.trace.Span.update_name` does."""
         if self._end_time is None:
             self._name = name
         else:
             _stock_update_name(self, name)
 
-    def set_status(self, status: Any, description: Any = None) -> None:
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         """Set the status, as `opentelemetry.sdk.trace.Span.set_status` does."""
         try:
             if self._end_time is None:
@@ -188,7 +214,7 @@ class SpanState(EventsState):
             faults.absorb("Span.set_status", error)
         _stock_set_status(self, status, description)
 
-    def end(self, end_time: Any = None) -> None:
+    def end(self, end_time: int | None = None) -> None:
         """End the span and hand it to the processors, as `opentelemetry.sdk.trace.Span.end` does.
 
         Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
@@ -225,18 +251,18 @@ class SpanState(EventsState):
             flags = self.trace_flags
             if not plan.only_batches or current is not plan.processors or flags >= REPLACED:
                 done = _ANNOUNCED
-                processor._on_ending(self)
-                readable = self._readable_span()
+                processor._on_ending(self)  # type: ignore[arg-type]  # a `_Span` by its class in `span_classes`
+                readable = self._readable_span()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
                 done = _SENT
                 processor.on_end(readable)
             elif flags & 1:
                 done = _QUEUEING
                 batch = plan.first_batch
                 while batch is not None:
-                    enqueue(batch, self)
+                    enqueue(batch, self)  # type: ignore[arg-type]  # likewise
                     batch = batch.after
             else:
                 done = _SENT
         except Exception as error:
             faults.absorb("Span.end", error)
-            self._end_further(batch, done == _ENDED, done <= _MEASURED, done <= _ANNOUNCED)
+            self._end_further(batch, done == _ENDED, done <= _MEASURED, done <= _ANNOUNCED)  # type: ignore[attr-defined]  # of the class that `span_classes` makes

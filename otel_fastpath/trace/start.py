@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import getrandbits
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk.trace.sampling import Decision, SamplingResult
@@ -24,6 +24,24 @@ from otel_fastpath.trace.identity import FLAGS, INVALID, Identity
 from otel_fastpath.trace.plan import Spans
 from otel_fastpath.trace.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import Tracer
+    from opentelemetry.trace import Link, TraceState
+    from opentelemetry.util import types
+
+    from otel_fastpath.trace import plan as plans
+    from otel_fastpath.trace import span as spans
+
+    _Given = tuple[
+        Tracer, str, Context | None, SpanKind, types.Attributes, Sequence[Link] | None, int | None, bool, bool
+    ]
+    _Asked = tuple[int, int, int, int, types.Attributes, TraceState, SpanContext | None, Callable[[], None] | None]
+    _Parent = tuple[SpanContext | None, int | None, int, TraceState, int]
+
+
 _sdk_globals = vars(_sdk_trace)
 _UNSET = Status(StatusCode.UNSET)
 _SERVER = SpanKind.SERVER
@@ -38,16 +56,16 @@ _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECOR
 # What `start_span` returns for a span that would be dropped whatever it is, to who has no use for it.
 _GIVEN_UP = object()
 
-_make_plan: Any = None
+_make_plan: Callable[[Tracer], plans.Plan | None] = None  # type: ignore[assignment]  # until `configure`
 
 
-def configure(make_plan: Any) -> None:
+def configure(make_plan: Callable[[Tracer], plans.Plan | None]) -> None:
     """Give the module what is not hot: how a tracer's `Plan` is made."""
     global _make_plan
     _make_plan = make_plan
 
 
-def start_span(given: Any, gives_up: Any = False) -> Any:
+def start_span(given: _Given, gives_up: bool = False) -> object:
     """Start a span as upstream's `Tracer.start_span` does; None where that must.
 
     Args:
@@ -56,7 +74,7 @@ def start_span(given: Any, gives_up: Any = False) -> Any:
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
     try:
-        plan = tracer._otel_fastpath_plan
+        plan = tracer._otel_fastpath_plan  # type: ignore[attr-defined]  # put there by `planner`
     except AttributeError:
         plan = None
     # What delegates to a tracer has found that tracer's plan.
@@ -93,12 +111,12 @@ def start_span(given: Any, gives_up: Any = False) -> Any:
             return None
     own = metrics = None
     if is_asked:
-        asked = _asked(plan, given, parent, trace_id, flags, state, rule)
+        asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, own, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
         if rule >= RATIO:
-            rule = _by_ratio(plan, rule, drawn if trace_id is None else trace_id)
+            rule = _by_ratio(plan, rule, drawn if trace_id is None else trace_id)  # type: ignore[arg-type]  # likewise
         if rule == SAMPLE:
             flags += 1
     identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
@@ -107,7 +125,14 @@ def start_span(given: Any, gives_up: Any = False) -> Any:
     return identity if rule == DROP else _started(identity, plan, given, attributes, parent, metrics)
 
 
-def _started(span: Any, plan: Any, given: Any, attributes: Any, parent: Any, metrics: Any) -> Any:
+def _started(
+    span: spans.SpanState,
+    plan: plans.Plan,
+    given: _Given,
+    attributes: types.Attributes,
+    parent: SpanContext | None,
+    metrics: Callable[[], None] | None,
+) -> spans.SpanState:
     """The span, filled and announced to the processors."""
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
@@ -119,22 +144,30 @@ def _started(span: Any, plan: Any, given: Any, attributes: Any, parent: Any, met
     kept = {} if attributes is None else clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
     if kept is LEAVE or len(kept) > plan.max_attributes:
         span.attribute_store = {}
-        span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))
+        span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))  # type: ignore[arg-type, attr-defined]  # as upstream has them, of the class that `span_classes` makes
     else:
         span.attribute_store = kept
     if links:
-        span.bounded_links = span._new_links(links)
+        span.bounded_links = span._new_links(links)  # type: ignore[attr-defined]  # likewise
     span._start_time = read_clock(_sdk_globals) if start is None else start
     if plan.starts:
-        plan.processor.on_start(span, parent_context=context)
+        plan.processor.on_start(span, parent_context=context)  # type: ignore[arg-type]  # a `_Span` by its class in `span_classes`
     return span
 
 
-def _by_ratio(plan: Any, rule: Any, trace_id: Any) -> Any:
+def _by_ratio(plan: plans.Plan, rule: int, trace_id: int) -> int:
     return SAMPLE if trace_id & _64_BITS < plan.bounds[rule - RATIO] else DROP
 
 
-def _asked(plan: Any, given: Any, parent: Any, trace_id: Any, flags: Any, state: Any, rule: Any) -> Any:
+def _asked(
+    plan: plans.Plan,
+    given: _Given,
+    parent: SpanContext | None,
+    trace_id: int | None,
+    flags: int,
+    state: TraceState,
+    rule: int,
+) -> _Asked:
     """Ask a sampler or a generator of the user's own, or for attributes that upstream may refuse.
 
     Returns:
@@ -166,7 +199,7 @@ def _asked(plan: Any, given: Any, parent: Any, trace_id: Any, flags: Any, state:
         own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[flags], trace_state=state)
         if not own[5]:
             flags |= INVALID
-    metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])
+    metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])  # type: ignore[arg-type]  # no sampler is left to be asked
     return trace_id, span_id, flags, rule, attributes, state, own, metrics
 
 
@@ -175,13 +208,15 @@ class KeptSpans(Spans):
 
     __slots__ = ()
 
-    def start(self, tracer: Any, name: Any, kind: Any, attributes: Any, start: Any) -> Any:
+    def start(
+        self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
+    ) -> object:
         """See `Spans`."""
         span = start_span((tracer, name, None, kind, attributes, (), start, True, True), gives_up=True)
         return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
 
-def _is_dropped_below(plan: Any, outer: Any) -> bool:
+def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
     """Whether children of this span are dropped; False: not for certain."""
     above = outer if isinstance(outer, Identity) else None
     if above is not None:
@@ -193,17 +228,17 @@ def _is_dropped_below(plan: Any, outer: Any) -> bool:
         if type(found) is not SpanContext or not found[5]:
             return False
         rule = _rule_below(plan, found[2], found[3])
-    return rule == DROP  # type: ignore[no-any-return]
+    return rule == DROP
 
 
-def _rule_below(plan: Any, is_remote: Any, flags: Any) -> Any:
+def _rule_below(plan: plans.Plan, is_remote: bool, flags: int) -> int:
     """The rule for children of a span that is not of this core."""
     if is_remote:
         return plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     return plan.local_sampled if flags & 1 else plan.local_not_sampled
 
 
-def _foreign_parent(plan: Any, outer: Any) -> Any:
+def _foreign_parent(plan: plans.Plan, outer: object) -> _Parent | None:
     """What follows from a span that is not of this core.
 
     Returns:
@@ -221,7 +256,7 @@ def _foreign_parent(plan: Any, outer: Any) -> Any:
     return parent, trace_id, flags & plan.random_flag, state, _rule_below(plan, remote, flags)
 
 
-def _proxied(attributes: Any) -> Any:
+def _proxied(attributes: types.Attributes) -> types.Attributes:
     """The attributes as upstream's samplers give them back; raises as they do for what is no mapping."""
     if type(attributes) is MappingProxyType:
         return attributes

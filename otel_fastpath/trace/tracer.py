@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.scope import Manner, Scope, Switch, filled, is_inert, patching
 from otel_fastpath.trace.start import start_span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import Tracer
+    from opentelemetry.trace import Link, Span
+    from opentelemetry.util import types
+
+    from otel_fastpath.trace.stack_traces import Frame
+
+    _Links = Sequence[Link] | None
+
 
 _INTERNAL = SpanKind.INTERNAL
 
@@ -18,20 +31,20 @@ class TracerScope(Scope):
 
     __slots__ = ()
 
-    def _started(self) -> Any:
+    def _started(self) -> Span:
         """The span; by the tracer's own method where that is not the function of ours."""
         start = self._start
-        manner: Any = self._manner
+        manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
         if type(start[0]) is manner.tracer_class and manner.methods["start_span"] is manner.ours:
-            span = start_span(start)
+            span = start_span(start)  # type: ignore[arg-type]  # given by `start_as_current_span` below
             if span is not None:
-                return span
-        return manner.instead(*start)
+                return span  # type: ignore[return-value]  # a span
+        return manner.instead(*start)  # type: ignore[misc]  # there is one for a tracer
 
-    def _start_upstreams_way(self) -> Any:
+    def _start_upstreams_way(self) -> Span:
         # Not by way of the tracer's method, which is ours and would fail once more.
-        manner: Any = self._manner
-        return (manner.instead if manner.ours is None else manner.ours.__wrapped__)(*self._start)
+        manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
+        return (manner.instead if manner.ours is None else manner.ours.__wrapped__)(*self._start)  # type: ignore[attr-defined, misc]  # likewise; made by `patching`
 
 
 class TracerManner(Manner):
@@ -46,7 +59,13 @@ class TracerManner(Manner):
 
     __slots__ = ("methods", "ours", "tracer_class")
 
-    def __init__(self, instead: Any, frames: Any, tracer_class: Any, ours: Any) -> None:
+    def __init__(
+        self,
+        instead: Callable[..., Span],
+        frames: tuple[Frame, ...],
+        tracer_class: type,
+        ours: Callable[..., Span] | None,
+    ) -> None:
         self.instead = instead
         self.frames = frames
         self.below_proxy = None
@@ -54,26 +73,26 @@ class TracerManner(Manner):
         self.methods = None if tracer_class is None else vars(tracer_class)
         self.ours = ours
 
-    def with_frames(self, frames: Any) -> Any:
+    def with_frames(self, frames: tuple[Frame, ...]) -> TracerManner:
         """The same with other frames."""
-        return TracerManner(self.instead, frames, self.tracer_class, self.ours)
+        return TracerManner(self.instead, frames, self.tracer_class, self.ours)  # type: ignore[arg-type]  # there is one for a tracer
 
 
-def bind_start_span(original: Any) -> Any:
+def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
     """What stands in the place of `Tracer.start_span`."""
     switch = Switch()
 
     def start(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = _INTERNAL,
-        attributes: Any = None,
-        links: Any = (),
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-    ) -> Any:
+        self: Tracer,
+        name: str,
+        context: Context | None = None,
+        kind: SpanKind = _INTERNAL,
+        attributes: types.Attributes = None,
+        links: _Links = (),
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+    ) -> object:
         given = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
             if not is_inert(switch):
@@ -87,22 +106,28 @@ def bind_start_span(original: Any) -> Any:
     return patching(original, start, switch)
 
 
-def bind_start_as_current_span(original: Any, instead: Any, frames: Any, tracer_class: Any, ours: Any) -> Any:
+def bind_start_as_current_span(
+    original: Callable[..., object],
+    instead: Callable[..., Span],
+    frames: tuple[Frame, ...],
+    tracer_class: type,
+    ours: Callable[..., Span] | None,
+) -> Callable[..., object]:
     """What stands in the place of `Tracer.start_as_current_span`; the rest is as in `TracerManner`."""
     switch, manner = Switch(), TracerManner(instead, frames, tracer_class, ours)
 
     def start_as_current_span(
-        self: Any,
-        name: Any,
-        context: Any = None,
-        kind: Any = _INTERNAL,
-        attributes: Any = None,
-        links: Any = (),
-        start_time: Any = None,
-        record_exception: Any = True,
-        set_status_on_exception: Any = True,
-        end_on_exit: Any = True,
-    ) -> Any:
+        self: Tracer,
+        name: str,
+        context: Context | None = None,
+        kind: SpanKind = _INTERNAL,
+        attributes: types.Attributes = None,
+        links: _Links = (),
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+        end_on_exit: bool = True,
+    ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
             if not is_inert(switch):

@@ -52,6 +52,18 @@ def slots(source: str) -> dict[str, set[str]]:
     return found
 
 
+def annotated(source: str) -> dict[str, set[str]]:
+    """The fields that each class of a module annotates; the classes that annotate none are left out."""
+    found: dict[str, set[str]] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            for each in node.body:
+                if isinstance(each, ast.AnnAssign):
+                    assert each.value is None, "the value of a field does not stand in its class"
+                    found.setdefault(node.name, set()).add(each.target.id)
+    return found
+
+
 @pytest.mark.parametrize("path", HOT, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_hot_module_asks_which_build_it_is_in(path):
     """One way through the code: no question after the build, no name that only one of the builds has."""
@@ -72,6 +84,20 @@ def test_the_c_types_name_the_fields_of_the_classes(path):
     typed = {name for name in declared if name in own}
     assert {name: declared[name] for name in typed} == {name: own[name] for name in typed}
     assert declared.keys() <= own.keys()
+
+
+@pytest.mark.parametrize("path", HOT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_annotations_name_the_fields_of_the_classes(path):
+    """A class that says the types of its fields says them of all its `__slots__`, and of nothing else."""
+    source = path.read_text(encoding="utf-8")
+    own, typed = slots(source), annotated(source)
+
+    assert typed == {name: own[name] for name in typed}
+
+
+def test_fields_are_annotated():
+    """What the test above compares is there: classes without an `__init__` have their types nowhere else."""
+    assert any(annotated(path.read_text(encoding="utf-8")) for path in HOT)
 
 
 def test_every_helper_has_both_forms():

@@ -7,7 +7,7 @@ of content and emits events.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan
@@ -34,8 +34,25 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.current_context import attach_context, current, restore, with_span
 
+if TYPE_CHECKING:
+    from contextvars import Token
+    from typing import Any
+
+    from openai import AsyncOpenAI, OpenAI
+    from openai._models import FinalRequestOptions
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span
+
+    from otel_fastpath.libraries.genai.openai import prepared_calls as prepared
+    from otel_fastpath.libraries.genai.openai.chunks import Chunks
+    from otel_fastpath.libraries.genai.openai.content import Captured
+    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+
+    _Token = Token[Context] | tuple[Token[Context]]
+
+
 _ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
-_NO_BODY: dict[str, Any] = {}
+_NO_BODY: dict[str, object] = {}
 _END = "the end of an OpenAI call"
 ABANDONED = "abandoned stream"
 RAW = "X-Stainless-Raw-Response"
@@ -78,6 +95,23 @@ class Call:
         "started",
         "target",
     )
+    _calls: prepared.Calls
+    _chunks: Chunks | None
+    _has_chunk: bool
+    _measures: bool
+    _recording: bool
+    _served_model: str | None
+    _token: _Token | None
+    attributes: dict[str, Any]
+    captured: Captured | None
+    context: Context
+    has_times: bool
+    is_over: bool
+    is_quiet: bool
+    outer: object
+    span: Span
+    started: float
+    target: prepared.Target
 
     def leave(self) -> None:
         """Restore the caller's context; the span goes on."""
@@ -86,7 +120,7 @@ class Call:
             self._token = None
             restore(token)
 
-    def received(self, result: Any, options: Any, is_stream: Any) -> Any:
+    def received(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
         """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""
         if self.is_quiet:
             self.end()
@@ -100,9 +134,9 @@ class Call:
         self.answer(result)
         return True
 
-    def answer(self, result: Any, is_raw: Any = False) -> None:
+    def answer(self, result: object, is_raw: bool = False) -> None:
         """End a call with an answer in one piece; a raw one is decoded JSON."""
-        error: Any = None
+        error: tuple[str | None, str | None] | None = None
         if not self.is_over:
             try:
                 target = self.target
@@ -119,18 +153,18 @@ class Call:
         error = error or (None, None)
         self.end(error[0], error[1])
 
-    def stream(self) -> Any:
+    def stream(self) -> Chunks:
         """Prepare for the answer to come in chunks; gives what reads them."""
         if not self.target.is_fetched:
             self.attributes[STREAM] = True
         self._chunks = self.target.endpoint.chunks(self.attributes, self.captured)
         return self._chunks
 
-    def served(self, model: Any) -> None:
+    def served(self, model: str) -> None:
         """Set the model that did answer, whatever the answer says."""
         self.attributes[RESPONSE_MODEL] = self._served_model = model
 
-    def early_chunk(self, seconds: Any) -> Any:
+    def early_chunk(self, seconds: float) -> BoundHistogram | None:
         """Measure a chunk before everything is known that the metric names; gives what measures all further ones."""
         attributes = self.attributes
         is_first = not self._has_chunk
@@ -145,10 +179,10 @@ class Call:
             found.first_chunk = BoundHistogram(found.histograms[2], found.attributes)
             found.next_chunk = BoundHistogram(found.histograms[3], found.attributes)
         bound = found.first_chunk if is_first else found.next_chunk
-        bound.record(seconds, self.context)
+        bound.record(seconds, self.context)  # type: ignore[union-attr]  # made above
         return found.next_chunk if RESPONSE_MODEL in attributes else None
 
-    def fail(self, error: Any) -> None:
+    def fail(self, error: BaseException) -> None:
         """End a call that raised."""
         self.leave()
         self.end(*named(error))
@@ -157,7 +191,7 @@ class Call:
         """End a call that nobody can go on with any more."""
         self.end(OTHER_ERROR, ABANDONED)
 
-    def end(self, error: Any = None, message: Any = None) -> None:
+    def end(self, error: str | None = None, message: str | None = None) -> None:
         """End the call, unless it has ended.
 
         Args:
@@ -180,7 +214,7 @@ class Call:
         except Exception as fault:
             faults.report(_END, fault)
 
-    def _tell(self, error: Any, message: Any) -> None:
+    def _tell(self, error: str | None, message: str | None) -> None:
         """Tell what came of the call. Each step is taken whatever became of the one before."""
         seconds = perf_counter() - self.started
         attributes = self.attributes
@@ -213,7 +247,7 @@ class Call:
         if calls.always:
             calls.telemetry.tell(self)
 
-    def _describe(self, error: Any, message: Any) -> None:
+    def _describe(self, error: str | None, message: str | None) -> None:
         """Put on the span what is known of the call."""
         if error is not None:
             self.span.set_status(Status(StatusCode.ERROR, message))
@@ -222,7 +256,7 @@ class Call:
         else:
             self.span.set_attributes(self.attributes)
 
-    def _measure(self, seconds: Any, which: Any) -> None:
+    def _measure(self, seconds: float, which: tuple[str, ...]) -> None:
         attributes = self.attributes
         found = self.target.series(attributes, which)
         if found.duration is None:
@@ -233,13 +267,13 @@ class Call:
         found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
         if is_count(count):
-            found.input.record(count, self.context)
+            found.input.record(count, self.context)  # type: ignore[union-attr]  # made with `duration`
         count = attributes.get(OUTPUT_TOKENS)
         if is_count(count):
-            found.output.record(count, self.context)
+            found.output.record(count, self.context)  # type: ignore[union-attr]  # likewise
 
 
-def begin(telemetry: Any, client: Any, options: Any) -> Any:
+def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions) -> Call | None:
     """Begin a call.
 
     Args:
@@ -270,7 +304,7 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
                     return None
                 span = calls.tracer.start_span(target.name, None, calls.kind, start)
         call = Call.__new__(Call)
-        _open(call, calls, target, context, span, outer, measures, listens)
+        _open(call, calls, target, context, span, outer, measures, listens)  # type: ignore[arg-type]  # None: `outer` has one
     except Exception as fault:
         faults.report("the beginning of an OpenAI call", fault)
         return None
@@ -282,7 +316,9 @@ def begin(telemetry: Any, client: Any, options: Any) -> Any:
     return call
 
 
-def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
+def _target(
+    calls: prepared.Calls, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions, body: dict[str, object]
+) -> prepared.Target:
     model = body.get("model")
     if model is not None and not isinstance(model, str):
         model = None
@@ -292,7 +328,16 @@ def _target(calls: Any, client: Any, options: Any, body: Any) -> Any:
     return calls.telemetry.target(key, url) if found is None else found
 
 
-def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: Any, measures: Any, listens: Any) -> None:
+def _open(
+    call: Call,
+    calls: prepared.Calls,
+    target: prepared.Target,
+    context: Context,
+    span: Span,
+    outer: object,
+    measures: bool,
+    listens: bool,
+) -> None:
     """Begin a call that somebody looks at. Making its span the current one comes last."""
     call._calls = calls
     call._measures = measures
@@ -309,7 +354,7 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
             call._recording = type(span) is not NonRecordingSpan and span.is_recording()
             call.context = with_span(context, span)
         else:
-            call.span = context.get(_SPAN_KEY, INVALID_SPAN)
+            call.span = context.get(_SPAN_KEY, INVALID_SPAN)  # type: ignore[assignment]  # under the key of spans
             call.attributes.update(target.start)
         call.is_quiet = not (call._recording or listens)
         call.started = perf_counter()
@@ -322,7 +367,9 @@ def _open(call: Any, calls: Any, target: Any, context: Any, span: Any, outer: An
         raise
 
 
-def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -> None:
+def _read_request(
+    call: Call, calls: prepared.Calls, target: prepared.Target, options: FinalRequestOptions, body: dict[str, object]
+) -> None:
     """Put what the request says."""
     if call._recording or calls.events:
         attributes = call.attributes
@@ -339,7 +386,7 @@ def _read_request(call: Any, calls: Any, target: Any, options: Any, body: Any) -
         call.captured = calls.telemetry.capture(target.shape, body)
 
 
-def _body(options: Any) -> Any:
+def _body(options: FinalRequestOptions) -> dict[str, object]:
     """The request's body, with what the caller added to it."""
     body = options.json_data
     if type(body) is not dict:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from sys import getsizeof
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.patching.cache import Cache
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from opentelemetry.metrics import Histogram
+    from opentelemetry.util import types
+
+    from otel_fastpath.libraries.genai.openai.endpoints import Endpoint
+    from otel_fastpath.metrics import bound as bounds
+
 
 # How many bytes are kept of the series of one target, the largest of them, and what each takes besides its texts.
 _MOST_SERIES = 1 << 16
@@ -19,8 +29,15 @@ class Series:
     """The histograms with the attributes of calls that are alike, each bound when it is first used."""
 
     __slots__ = ("attributes", "duration", "first_chunk", "histograms", "input", "next_chunk", "output")
+    attributes: dict[str, types.AttributeValue]
+    duration: bounds.BoundHistogram | None
+    first_chunk: bounds.BoundHistogram | None
+    histograms: tuple[Histogram, ...]
+    input: bounds.BoundHistogram | None
+    next_chunk: bounds.BoundHistogram | None
+    output: bounds.BoundHistogram | None
 
-    def __init__(self, histograms: Any, attributes: Any) -> None:
+    def __init__(self, histograms: tuple[Histogram, ...], attributes: dict[str, types.AttributeValue]) -> None:
         self.histograms = histograms
         self.attributes = attributes
         self.duration = self.first_chunk = self.next_chunk = self.input = self.output = None
@@ -58,7 +75,9 @@ class Target:
         "started",
     )
 
-    def __init__(self, endpoint: Any, name: Any, start: Any, histograms: Any) -> None:
+    def __init__(
+        self, endpoint: Endpoint, name: str, start: dict[str, types.AttributeValue], histograms: tuple[Histogram, ...]
+    ) -> None:
         self.endpoint = endpoint
         self.name = name
         self.start = start
@@ -79,7 +98,7 @@ class Target:
         self.error = endpoint.error
         self.nests = endpoint.nests
 
-    def series(self, attributes: Any, which: Any) -> Any:
+    def series(self, attributes: dict[str, object], which: tuple[str, ...]) -> Series:
         """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
         # Only texts: whatever else a server says there may have no hash.
         values = []
@@ -122,4 +141,4 @@ class Calls:
         self.on_span = settings.on_span
         # Whether a call that is not sampled is told of all the same.
         self.always = settings.events or settings.hook is not None
-        self.targets: dict[Any, Any] = {}
+        self.targets: dict[tuple[str, str, int, type, str | None], Target] = {}

@@ -6,7 +6,7 @@ A pydantic model is read in its `__dict__`. It is asked for nothing: not for wha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.genai.rule_kinds import (
     CALL,
@@ -24,11 +24,15 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     TRUE,
 )
 
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+
 # Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
 _MOST_TOKENS = 1 << 53
 
 
-def field(holder: Any, name: Any) -> Any:
+def field(holder: object, name: str) -> Any:
     """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none."""
     if type(holder) is dict:
         return holder.get(name)
@@ -38,7 +42,7 @@ def field(holder: Any, name: Any) -> Any:
     return _undeclared(holder, name)
 
 
-def _undeclared(holder: Any, name: Any) -> Any:
+def _undeclared(holder: object, name: str) -> object:
     """What is not in the `__dict__` of a model may be among what its class does not know."""
     own = getattr(holder, "__dict__", None)
     if own is None:
@@ -51,7 +55,7 @@ def _undeclared(holder: Any, name: Any) -> Any:
     return extra.get(name) if extra else None
 
 
-def read(holder: Any, rules: Any, attributes: Any) -> None:
+def read(holder: object, rules: tuple[tuple[str, Any, int], ...], attributes: dict[str, object]) -> None:
     """Put the attributes that follow from a model or from decoded JSON.
 
     Args:
@@ -84,7 +88,7 @@ def read(holder: Any, rules: Any, attributes: Any) -> None:
             _put(attribute, kind, before, value, attributes)
 
 
-def read_body(body: Any, rules: Any, attributes: Any) -> None:
+def read_body(body: dict[str, object], rules: dict[str, tuple[Any, int]], attributes: dict[str, object]) -> None:
     """Put the attributes that follow from a request's body.
 
     Args:
@@ -107,7 +111,7 @@ def read_body(body: Any, rules: Any, attributes: Any) -> None:
                 _put(rule[0], rule[1], None, value, attributes)
 
 
-def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None:
+def _put(name: Any, kind: int, before: object, value: object, attributes: dict[str, object]) -> None:
     """Put a value that is there where its kind of rule, which is neither `GIVEN` nor `TRUE`, says so.
 
     `before` is what the rule before found.
@@ -136,12 +140,12 @@ def _put(name: Any, kind: Any, before: Any, value: Any, attributes: Any) -> None
         attributes[name] = value
 
 
-def is_count(value: Any) -> Any:
+def is_count(value: object) -> TypeGuard[float]:
     """Whether what a server says is a number of tokens."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
 
 
-def is_text(chunk: Any, kind: Any, events: Any) -> Any:
+def is_text(chunk: object, kind: int, events: frozenset[str]) -> bool:
     """Whether a chunk of a stream says nothing that is put, as most of them do; False: somebody has to look at it.
 
     Args:

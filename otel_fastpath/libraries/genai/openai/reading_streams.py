@@ -6,12 +6,18 @@ Flat: this is what a chunk costs. Nothing that stands around the client's own ca
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.genai.openai.reading_models import is_text
 from otel_fastpath.libraries.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach_context, restore
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.genai.openai import calls
+    from otel_fastpath.libraries.genai.openai.chunks import Chunks
+    from otel_fastpath.metrics import bound
+
 
 _PLACE = "a chunk of an OpenAI stream"
 
@@ -31,17 +37,17 @@ class Reading:
 
     __slots__ = ("_call", "_chunks", "_inner", "_last", "_skips", "_times", "is_reading")
 
-    def __init__(self, inner: Any, call: Any, chunks: Any) -> None:
+    def __init__(self, inner: Any, call: calls.Call, chunks: Chunks) -> None:
         self._inner = inner
         self._call = call
         self._chunks = chunks
         self._skips = NONE
         self._last = call.started
         # What the time of a chunk is recorded to, once everything is known that the metric names.
-        self._times: Any = None
+        self._times: bound.BoundHistogram | None = None
         self.is_reading = False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         # Whoever reaches for the generator itself finds what it has.
         return getattr(self._inner, name)
 
@@ -49,7 +55,7 @@ class Reading:
         if not self._call.is_over:
             self._call.abandon()
 
-    def _took(self, chunk: Any) -> None:
+    def _took(self, chunk: object) -> None:
         """Read a chunk and measure it. Never raises."""
         call = self._call
         outcome = None
@@ -79,10 +85,10 @@ class Reads(Reading):
 
     __slots__ = ()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Reads:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         call = self._call
         if call.is_over:
             return next(self._inner)
@@ -109,10 +115,10 @@ class AsyncReads(Reading):
 
     __slots__ = ()
 
-    def __aiter__(self) -> Any:
+    def __aiter__(self) -> AsyncReads:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> object:
         call = self._call
         if call.is_over:
             return await self._inner.__anext__()
