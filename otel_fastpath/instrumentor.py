@@ -142,6 +142,6 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
 def _rooms() -> tuple[Room, ...]:
     # Loaded when instrumenting, not before.
-    from otel_fastpath.rooms import ROOMS  # noqa: PLC0415
+    from otel_fastpath.rooms import ROOMS  # noqa: PLC0415  # see above
 
     return ROOMS

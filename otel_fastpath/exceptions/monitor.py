@@ -35,7 +35,7 @@ class Engine(Protocol):
     on_reraise: Callable[..., None]
     on_handled: Callable[..., None]
 
-    def configure(  # noqa: D102
+    def configure(  # noqa: D102  # described in `callbacks`
         self,
         limit: int,
         skip: frozenset[str],
@@ -45,10 +45,10 @@ class Engine(Protocol):
         marks: bool,
         /,
     ) -> None: ...
-    def watch(self, variable: ContextVar[Any] | None, /) -> None: ...  # noqa: D102
-    def counts(self) -> list[tuple[str | None, int, int, bool]]: ...  # noqa: D102
-    def site_counts(self) -> list[tuple[str | None, CodeType, int, int]]: ...  # noqa: D102
-    def reset(self) -> None: ...  # noqa: D102
+    def watch(self, variable: ContextVar[Any] | None, /) -> None: ...  # noqa: D102  # described in `callbacks`
+    def counts(self) -> list[tuple[str | None, int, int, bool]]: ...  # noqa: D102  # described in `callbacks`
+    def site_counts(self) -> list[tuple[str | None, CodeType, int, int]]: ...  # noqa: D102  # described in `callbacks`
+    def reset(self) -> None: ...  # noqa: D102  # described in `callbacks`
 
 
 @dataclass(frozen=True)

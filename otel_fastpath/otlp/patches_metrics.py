@@ -34,7 +34,7 @@ _COUNT: Final = "opentelemetry.exporter.otlp.proto.http.metric_exporter:_count_d
 
 
 def _request_class() -> Any:
-    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest  # noqa: PLC0415
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest  # noqa: PLC0415  # only where it is being patched
 
     return ExportMetricsServiceRequest
 
@@ -42,13 +42,13 @@ def _request_class() -> Any:
 def _upstream() -> Any:
     """Upstream's functions for what the encoder leaves to them; they are looked up when they are called."""
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
-    from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415
-    from opentelemetry.proto.resource.v1.resource_pb2 import Resource as PB2Resource  # noqa: PLC0415
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
+    from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415  # likewise
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource as PB2Resource  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415
+    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
 
     def metric(owner: Any) -> bytes:
         encoded = pb2.Metric(name=owner.name, description=owner.description, unit=owner.unit)
@@ -82,7 +82,7 @@ def _encoder(implementation: str) -> MetricsEncoder:
 
 def _make(original: Any, wrap: Callable[[bytes, int | None], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
 
     if original is not metrics_encoder.encode_metrics:
         raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")

@@ -49,7 +49,7 @@ _KINDS: Final = {"INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUM
 
 
 def _request_class() -> Any:
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: PLC0415
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: PLC0415  # only where it is being patched
 
     return ExportTraceServiceRequest
 
@@ -57,12 +57,12 @@ def _request_class() -> Any:
 def _upstream() -> Any:
     """Upstream's functions for what the encoder leaves to them; they are looked up when they are called."""
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415
-    from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans  # noqa: PLC0415
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
+    from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415
+    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
 
     request_class = _request_class()
 
@@ -97,7 +97,7 @@ def _encoder(implementation: str) -> Encoder:
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415
+    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
 
     if original is not trace_encoder.encode_spans:
         raise SkipError(f"encode_spans is not upstream's own, but {original!r}")

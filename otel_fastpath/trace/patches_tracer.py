@@ -91,7 +91,7 @@ def _make_start_span(original: Any, settings: Config) -> Any:
 
 def _make_start_as_current_span(original: Any, settings: Config) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.trace import INVALID_SPAN, use_span  # noqa: PLC0415
+    from opentelemetry.trace import INVALID_SPAN, use_span  # noqa: PLC0415  # likewise
 
     methods = set_up(settings).methods
     tracer = SimpleNamespace(start_span=lambda **_: INVALID_SPAN)

@@ -52,8 +52,8 @@ def forget_plans() -> None:
 @functools.cache
 def _ready(core: str) -> Ready:
     # They import the SDK: only where it is being patched.
-    from otel_fastpath.trace import planner as planning  # noqa: PLC0415
-    from otel_fastpath.trace import span_classes  # noqa: PLC0415
+    from otel_fastpath.trace import planner as planning  # noqa: PLC0415  # see above
+    from otel_fastpath.trace import span_classes  # noqa: PLC0415  # see above
 
     hot, plans = compiled.hot("trace.span", core), compiled.hot("trace.plan", core)
     span_class = span_classes.make_span_class(hot.SpanState)
