@@ -76,7 +76,7 @@ class BoundGauge(Bound):
         _record(self, "set", amount, context)
 
 
-def _record(bound: Any, method: Any, amount: Any, context: Any) -> None:
+def _record(bound: Bound, method: str, amount: float, context: Context | None) -> None:
     """Record the amount; by the instrument's own method of this name where its series is not known."""
     series = bound._series
     try:
