@@ -1,1 +1,1 @@
-"""The engine: what a patch is, whether it may be applied, how it is put in place and taken off again."""
+"""The patch engine: declares a patch, checks whether it may be applied, applies it and undoes it."""

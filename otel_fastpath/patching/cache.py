@@ -1,4 +1,4 @@
-"""A cache that is bounded by the memory that it keeps, not by the number of its entries."""
+"""A cache bounded by the memory of its entries, not by their number."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 
 class Cache:
-    """Results kept by key, up to a number of bytes. When it is full it is emptied.
+    """Keeps results by key, up to a total size in bytes. A full cache is emptied.
 
-    Reading is `cache.items.get(key)`: a look-up in a dict, nothing else. Threads need no lock: two that keep an entry
-    at once can only make the count of bytes inexact, by the size of that entry, until the cache is next emptied.
+    Reading is a dict look-up: `cache.items.get(key)`. No lock is needed: two threads that add an entry at the same time
+    can make the total inexact by the size of that entry, until the cache is emptied.
 
     Args:
-        most: How many bytes are kept, as counted by who hands them in.
-        largest: An entry of more bytes is not kept at all; by default a 64th of `most`.
+        most: The maximum total size in bytes. Callers of `keep` pass the size of each entry.
+        largest: Entries larger than this are not kept; by default a 64th of `most`.
 
     Attributes:
-        items: The entries. Always the same dict, so that hot code can hold it.
+        items: The entries. Always the same dict object, so that hot code can keep a reference to it.
     """
 
     __slots__ = ("_bytes", "_largest", "_most", "items")
@@ -31,9 +31,9 @@ class Cache:
         """Keep an entry.
 
         Args:
-            key: Hashable.
-            value: What `items` gives for it.
-            size: How many bytes the key and the value take, roughly (`sys.getsizeof` of the texts in them).
+            key: The key, which must be hashable.
+            value: The value.
+            size: The approximate size of key and value in bytes (`sys.getsizeof` of the strings in them).
         """
         if size > self._largest:
             return
@@ -43,6 +43,6 @@ class Cache:
         self.items[key] = value
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self.items.clear()
         self._bytes = 0

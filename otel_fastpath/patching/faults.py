@@ -1,4 +1,4 @@
-"""Faults of our own: told from those of the code we call, logged once for each place, counted."""
+"""Errors in this package's own code: told apart from errors of the code it calls, logged once per place, counted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _counts: Final = Tally()
 
 
 def ours(error: BaseException) -> bool:
-    """Whether the exception was raised by a line of this package, or by the standard library that the line called.
+    """Whether the exception was raised by this package's code, or by standard library code that it called.
 
-    It is not ours where anybody else stands between: a sampler of the user's own that misuses a span gets from us what
-    it would get from upstream, and what upstream raises is upstream's answer to the caller.
+    It is not when other code is in between: a user's sampler that misuses a span gets the same exception as from
+    upstream, and an exception that upstream raises is meant for the caller.
     """
     last = ""
     step = error.__traceback__
@@ -33,7 +33,7 @@ def ours(error: BaseException) -> bool:
 
 
 def report(place: str, error: BaseException) -> None:
-    """Count a fault; log the first of each place. Never raises."""
+    """Count a fault, and log the first one of each place. Never raises."""
     try:
         if _counts.add(place):
             _logger.error(
@@ -41,17 +41,17 @@ def report(place: str, error: BaseException) -> None:
                 place,
                 exc_info=error,
             )
-    except Exception:  # noqa: S110  # a handler of somebody's own: it is not for the host to meet that here
+    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
         pass
 
 
 def absorb(place: str, error: BaseException) -> None:
-    """In an `except` clause: report a fault of ours, raise again what is none."""
+    """In an `except` clause: report the exception if it is ours, otherwise raise it again."""
     if not ours(error):
         raise error
     report(place, error)
 
 
 def counts() -> dict[str, int]:
-    """The faults so far: place -> number."""
+    """The number of faults so far, by place."""
     return dict(_counts)

@@ -1,4 +1,4 @@
-"""What decides whether a patch may be applied here: the installed versions, and the source that it replaces."""
+"""Decides whether a patch may be applied, by the installed versions and the source code that it replaces."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class SkipError(Exception):
 
 
 class UnmetError(SkipError):
-    """The versions that are installed are not those that the patch is for."""
+    """The patch does not support the installed versions."""
 
 
 def fingerprint(value: Any) -> str:
     """Digest the source of a function, method, property or class: the first 12 hex digits of its SHA-256.
 
-    Indentation of the whole and trailing white space do not count. Decorated functions (PEP 3129 with
-    `functools.wraps`) are digested as written, decorators included.
+    Common leading indentation and trailing white space are ignored. Decorated functions (with `functools.wraps`) are
+    digested as written, including their decorators.
 
     Raises:
-        OSError: The source is not to be had (a compiled module, a file without its source).
-        TypeError: The value has no source by nature.
+        OSError: The source is not available (a compiled module, a file without its source).
+        TypeError: Values of this type have no source.
     """
     return _digest(inspect.getsource(_function_of(value)))
 
@@ -58,11 +58,11 @@ def _digest(text: str) -> str:
 
 
 def _is_known(value: Any, known: frozenset[str]) -> bool:
-    """Whether the function's source is one of these, found without parsing it; False: ask `fingerprint`.
+    """Whether the function's source is one of these, without parsing it. If False, `fingerprint` must decide.
 
-    `inspect.getsource` tokenizes each function: half of what it would cost to instrument. Here the text goes on to the
-    first line that can begin something else. It is never too short to be accepted: what is cut off inside a string or
-    bracket is no function that anybody knows, and a comment ends nothing. Where it is too long, it is not accepted.
+    `inspect.getsource` tokenizes each function, which would be half the cost of instrumenting. Here the text extends to
+    the first line that can begin another statement. A wrong end cannot match by accident: text that is cut off inside
+    a string or bracket has no known digest, nor has text that is too long. Comments do not end the text.
     """
     function = _function_of(value)
     if type(function) is not FunctionType:
@@ -77,7 +77,7 @@ def _is_known(value: Any, known: frozenset[str]) -> bool:
         if text and _indent(lines[number]) <= indent and text[0] not in ")]}#":
             end = number
             break
-    # Comments belong to what follows where they are not as deep as the body.
+    # Comments that are indented less than the body belong to the next statement.
     while end > head + 1 and (
         not (text := lines[end - 1].strip()) or (text[0] == "#" and _indent(lines[end - 1]) <= indent)
     ):
@@ -90,10 +90,10 @@ def _indent(line: str) -> int:
 
 
 class Distributions:
-    """The installed distributions as the guards ask for them: each is looked up once between two `forget`.
+    """The installed distributions. Each is looked up once, until `forget` is called.
 
     Args:
-        look_up: Gives every (version, folder) of a distribution on sys.path.
+        look_up: Returns every (version, folder) of a distribution on sys.path.
     """
 
     def __init__(self, look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
@@ -101,14 +101,14 @@ class Distributions:
         self._known: dict[str, Sequence[tuple[str, str]]] = {}
 
     def forget(self) -> None:
-        """Look again."""
+        """Forget the results, so that distributions are looked up again."""
         self._known = {}
 
     def check(self, text: str, *, any_version: bool) -> None:
-        """Refuse where this PEP 508 requirement is not met.
+        """Raise an error if this PEP 508 requirement is not met.
 
-        Where several versions are installed, nobody can tell whose code is imported: with `any_version` it is enough
-        that one of them meets it.
+        If several versions are installed, it is unknown which one is imported: with `any_version` it is enough that one
+        of them meets the requirement.
 
         Raises:
             UnmetError: It is not met.
@@ -136,11 +136,11 @@ class Distributions:
 
 
 def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[str]) -> None:
-    """Refuse where a source is not one of those that are known, or somebody wrapped it.
+    """Raise an error if a source has no known fingerprint, or if other code has wrapped the function.
 
     Args:
         sources: "module:qualified.name" -> fingerprints. The modules are imported.
-        decorators: The modules whose decorators may stand around them.
+        decorators: The modules whose decorators are expected around these functions.
 
     Raises:
         SkipError: See above.
@@ -149,7 +149,7 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
         value = _resolve(place)
         layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         while (inner := getattr(layer, "__wrapped__", None)) is not None:
-            # Proxies have the attributes of what they wrap; their type is their own.
+            # A proxy shows the attributes of the object that it wraps; only its type is its own.
             module = layer.__globals__.get("__name__") if type(layer) is FunctionType else type(layer).__module__
             if module not in decorators:
                 raise SkipError(f"{place} is wrapped already, by {module}")
@@ -165,10 +165,10 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
 
 
 def owner_of(module: Any, target: str) -> tuple[Any, str]:
-    """The module or class that has the target as its attribute, and the attribute's name.
+    """The module or class that has the target as an attribute, and the attribute's name.
 
     Raises:
-        SkipError: There is no such thing.
+        SkipError: The target does not exist.
     """
     *path, name = target.partition(":")[2].split(".")
     owner = module

@@ -1,7 +1,7 @@
-"""Tells those who ask of each import of a module: of the first, of one after `del sys.modules[...]`, of a reload.
+"""Import hooks, called for each import of a module: the first, one after `del sys.modules[...]`, and a reload.
 
-`wrapt` has such hooks, too; they are told of the first import only, cannot be taken back, and miss the import while
-another thread asks `importlib.util.find_spec` for the module.
+`wrapt` has import hooks, too, but they run for the first import only, cannot be removed, and miss an import that
+happens while another thread calls `importlib.util.find_spec` for the module.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def is_imported(name: str) -> bool:
-    """Whether the module is there, and no thread is still executing it."""
+    """Whether the module is in `sys.modules` and no thread is still executing it."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
-    # What the import statement itself looks at, to wait for another thread.
+    # The import statement itself checks this attribute to wait for another thread.
     return sys.modules.get(name) is not None and not getattr(spec, "_initializing", False)
 
 
 class _Loader:
-    """A module's own loader, which tells when it is done. It stands in for it only until the module is executed."""
+    """Wraps a module's loader and calls back once the module is executed. The real loader is put back before that."""
 
     def __init__(self, loader: Any, told: Callable[[str], None]) -> None:
         self._loader = loader
@@ -36,11 +36,11 @@ class _Loader:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        # Who asked for the module's spec and looks at the kind of its loader sees the real one.
+        # `isinstance` on the loader of a spec must give the answer for the real loader.
         return type(self._loader)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module as its own loader does, and tell."""
+        """Execute the module with its own loader, then call back."""
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
         for holder, attribute in ((spec, "loader"), (module, "__loader__")):
@@ -51,9 +51,9 @@ class _Loader:
 
 
 class _Finder:
-    """Finds nothing by itself: it asks the finders after it and puts a `_Loader` around what they find.
+    """Finds no modules itself: it asks the finders after it and wraps the loaders of the specs that they return.
 
-    Once in sys.meta_path it stays. To take an entry out of the list while another thread goes through it would make
+    It is never removed from `sys.meta_path`: removing an entry while another thread iterates over the list would make
     that thread's import skip a finder.
     """
 
@@ -99,14 +99,14 @@ _finder: Final = _Finder()
 
 
 def watch(names: Sequence[str], call: Callable[[str], None]) -> None:
-    """Call it with the name of each of these modules whenever one has been executed, in the importing thread.
+    """Register a callable for these modules: it is called with a module's name whenever that module was executed.
 
-    That thread holds the module's import lock, and what the call raises is what the import raises: the call must
-    neither wait for another thread nor fail.
+    It runs in the importing thread, which holds the module's import lock, and the import raises what the callable
+    raises: the callable must neither wait for another thread nor fail.
     """
     _finder.watch(names, call)
 
 
 def unwatch(names: Sequence[str], call: Callable[[str], None]) -> None:
-    """Call it no more."""
+    """Unregister a callable."""
     _finder.unwatch(names, call)

@@ -1,4 +1,4 @@
-"""Facts about this interpreter and what is installed in it, each named once."""
+"""Facts about this interpreter and the distributions installed in it, each defined once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from importlib import metadata
 from typing import Final, NamedTuple
 
 CPYTHON: Final = sys.implementation.name == "cpython"
-# The way that Python's documentation names; `sys.abiflags` is missing on Windows.
+# The check that Python's documentation recommends; `sys.abiflags` is missing on Windows.
 FREE_THREADED: Final = CPYTHON and "free-threading build" in sys.version
-# The fast core has no locks: it rests on a thread being interrupted at calls and backward jumps only.
+# The fast core has no locks: it relies on threads being switched only at calls and backward jumps.
 WHY_NO_CORE: Final = (
     "this build of Python runs threads without the GIL, which the fast path relies on"
     if FREE_THREADED
@@ -23,16 +23,16 @@ _VERSION: Final = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 
 
 class Installed(NamedTuple):
-    """One version of a distribution, and the folder or archive that it was found in."""
+    """One version of a distribution, and the folder or archive where it was found."""
 
     version: str
     folder: str
 
 
 def installed(distribution: str) -> tuple[Installed, ...]:
-    """Each version of the distribution that is on sys.path, in its order; normally one.
+    """Each version of the distribution on `sys.path`, in that order; normally one.
 
-    The version is read off the metadata's text: `importlib.metadata.version` reads it with the parser for e-mails,
+    The version is read from the metadata with a regular expression: `importlib.metadata.version` uses the email parser,
     whose import alone costs more than all our look-ups.
     """
     found: dict[str, Installed] = {}
@@ -45,6 +45,6 @@ def installed(distribution: str) -> tuple[Installed, ...]:
 
 
 def version(distribution: str) -> str | None:
-    """The version that `importlib.metadata.version` gives, or None where it is not installed."""
+    """The version that `importlib.metadata.version` returns, or None if the distribution is not installed."""
     every = installed(distribution)
     return every[0].version if every else None

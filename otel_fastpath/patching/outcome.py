@@ -1,9 +1,9 @@
-"""The host's outcome: whatever our code or a foreign processor, hook or propagator raises, the host does not see it.
+"""Keeps exceptions of our code, and of other people's processors, hooks and propagators, away from the host.
 
-Wrappers enter their own code by `guarded` and `never_raises`; the calls of the hot modules (`libraries.call_span`,
-`libraries.genai.openai.calls`) guard each of their steps. An `Exception` is reported as a fault and goes no further.
-What is no `Exception` (KeyboardInterrupt, SystemExit, a cancellation) asks the host to stop: it goes on to it, as it
-does with upstream, in the context that the host had.
+Wrappers call their own code through `guarded` and `never_raises`; the calls of the hot modules (`libraries.call_span`,
+`libraries.genai.openai.calls`) guard each of their steps. An `Exception` is reported as a fault and not raised further.
+Any other exception (KeyboardInterrupt, SystemExit, a cancellation) asks the host to stop: it is raised in the host, as
+with upstream, after the host's context is restored.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of ours; gives what it gives, and None where it raises an `Exception`.
+    """Call a function of ours and return its result, or None if it raises an `Exception`.
 
     Args:
-        place: What failed then, as `faults.report` takes it.
+        place: The place to report, see `faults.report`.
         function: The function.
         args: Its arguments.
     """
@@ -34,7 +34,7 @@ def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function of ours: each of its calls is `guarded`."""
+    """Decorate a function of ours so that each call is `guarded`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -51,12 +51,12 @@ def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 def absorbed(place: str, call: Any, error: BaseException) -> None:
-    """In an `except` clause around what is done while a call is current: report an `Exception`, and no more.
+    """In an `except` clause around code that runs while a call is current: report an `Exception`, raise the rest again.
 
     Args:
-        place: What failed, as `faults.report` takes it.
-        call: Restores its context before anything else goes on to the host.
-        error: What was raised.
+        place: The place to report, see `faults.report`.
+        call: The call; its context is restored before an exception is raised in the host.
+        error: The exception.
     """
     if isinstance(error, Exception):
         faults.report(place, error)
@@ -66,10 +66,10 @@ def absorbed(place: str, call: Any, error: BaseException) -> None:
 
 
 def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
-    """Put back the value of a context variable. Never raises.
+    """Reset a context variable. Never raises.
 
-    A coroutine may be closed in another context than the one that it ran in, by whoever collects it: there is nothing
-    to put back there.
+    The garbage collector may close a coroutine in another context than the one that it ran in: there is nothing to
+    reset in that context.
     """
     try:
         variable.reset(token)

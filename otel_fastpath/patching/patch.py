@@ -1,6 +1,6 @@
-"""Patches: applied when their target is imported, undone exactly, inert when somebody wrapped on top.
+"""Patches: applied when their target is imported, undone exactly, made inert if other code has wrapped them.
 
-This module knows nothing of OpenTelemetry. A `Patch` is a declaration; an `Installation` is its life in this process.
+This module does not depend on OpenTelemetry. `Patch` is a declaration; `Installation` is its state in this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _logger = Quiet(__name__)
 
 
 class State(str, Enum):
-    """What became of a patch."""
+    """The state of a patch."""
 
     APPLIED = "applied"
     WAITING = "waiting"
@@ -39,25 +39,25 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Patch:
-    """The replacement of one attribute of somebody else's module or class.
+    """The replacement of one attribute of another package's module or class.
 
     Attributes:
-        name: What settings and `otel-fastpath status` call it, e.g. "trace.start_span".
+        name: Its name in the settings and in `otel-fastpath status`, e.g. "trace.start_span".
         target: "module:attribute" or "module:Class.attribute".
-        why: One sentence: what the replaced code costs and what is put there.
-        make: Given the raw original (a descriptor where the target is one) and the settings that the `Patcher` was
-            given, returns the replacement. May raise: the patch is then skipped; `SkipError` is no fault and leaves no
-            traceback in the log. A function that it returns is this patch's alone: its code is exchanged when the patch
-            is taken off. Where somebody wrapped it meanwhile, the one that is in place is put in force again, as it was
-            made with the settings of then.
+        why: One sentence: what the replaced code costs and what replaces it.
+        make: Called with the raw original (which may be a descriptor) and the settings of the `Patcher`; returns the
+            replacement. If it raises, the patch is skipped; `SkipError` is not an error and is logged without a
+            traceback. No other patch may use the returned function: its code is replaced when the patch is undone. If
+            other code has wrapped a replacement, that same replacement is put in force again later, with the settings
+            that it was made with.
         requires: PEP 508 requirements that the installed distributions must meet, e.g. "opentelemetry-sdk>=1.40".
         sources: "module:qualified.name" -> the fingerprints (see `fingerprint`) of the sources that the replacement
-            was written against; normally the target itself and what its behaviour rests on. These modules are imported
-            to look, so they must be the target's own dependencies.
-        decorators: Modules whose decorators may legitimately stand around the sources.
-        undo: Called after the patch was taken off: removes what the replacement left elsewhere.
-        needs_gil: False where the replacement is right without the global interpreter lock, too.
-        budgets: The scenarios of this project's benchmarks that hold what the replacement costs, by name.
+            was written against; normally the target and the functions that its behaviour depends on. Their modules are
+            imported for the check, so they must be dependencies of the target.
+        decorators: Modules whose decorators are expected around the sources.
+        undo: Called after the patch is removed; cleans up what the replacement left elsewhere.
+        needs_gil: False if the replacement is also correct without the global interpreter lock.
+        budgets: The names of the benchmark scenarios whose budgets limit what the replacement costs.
     """
 
     name: str
@@ -73,13 +73,13 @@ class Patch:
 
     @property
     def module(self) -> str:
-        """The module whose import makes the patch due."""
+        """The module that the target is in."""
         return self.target.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the status: what became of one patch or wrapper."""
+    """One line of the status: the state of one patch or wrapper."""
 
     name: str
     target: str
@@ -89,11 +89,11 @@ class Row:
 
 
 class Installation:
-    """One patch in this process: waits for its modules, checks the guard, applies, undoes.
+    """One patch in this process: waits for its modules, runs the guard, applies and undoes the patch.
 
-    All methods are thread-safe and none raises. One thread at a time works on a patch, and no lock is held meanwhile: a
-    thread inside an import hook holds the import lock of a module, and were it to wait here for a thread that needs
-    that module, neither would go on. Who comes second leaves a note and returns.
+    All methods are thread-safe and none raises. One thread at a time works on a patch, without holding a lock: a thread
+    in an import hook holds the import lock of a module, and would deadlock if it waited here for a thread that imports
+    that module. A second thread sets a flag for the first one and returns.
     """
 
     def __init__(self, patch: Patch, distributions: Distributions, log_skip: Callable[[int, str, str], None]) -> None:
@@ -115,32 +115,32 @@ class Installation:
 
     @property
     def swap(self) -> _swap.Swap | None:
-        """What was exchanged, once something was."""
+        """The swap, once the patch was applied."""
         return self._swap
 
     def install(self, settings: Any = None) -> None:
-        """Apply the patch now if its module is imported, else when it will be."""
+        """Apply the patch now if its module is imported, otherwise when it is."""
         with self._note:
             self._off = None
             self._settings = settings
             self._is_new = True
         imports.watch(self._modules, self._module_executed)
         for name in self._modules:
-            # An import by another thread that began before the watch is not told of: wait for its end.
+            # The hook does not see an import that another thread began before the watch: wait until that import ends.
             if sys.modules.get(name) is not None and not imports.is_imported(name):
                 with suppress(Exception):
                     importlib.import_module(name)
         self._settle(in_hook=False)
 
     def uninstall(self, reason: str = "uninstrumented") -> None:
-        """Put the very same original back, or make the replacement inert where somebody wrapped it."""
+        """Restore the very same original, or make the replacement inert if other code has wrapped it."""
         with self._note:
             self._off = reason
         imports.unwatch(self._modules, self._module_executed)
         self._settle(in_hook=False)
 
     def row(self) -> Row:
-        """What to print about this patch."""
+        """This patch's line of the status."""
         reason = self.reason
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
             reason = "somebody put something else in its place since"
@@ -149,7 +149,7 @@ class Installation:
     def _module_executed(self, name: str) -> None:
         with self._note:
             self._executed.add(name)
-            # A new module under the old name is a new case.
+            # A new module object under the same name has to be patched anew.
             self._is_new = self._is_new or name == self.patch.module
         self._settle(in_hook=True)
 
@@ -174,7 +174,7 @@ class Installation:
             raise
 
     def _step(self, off: str | None, *, is_new: bool, in_hook: bool) -> None:
-        """Bring what is in place in line with what is wanted."""
+        """Apply or undo the patch, as was last requested."""
         if off is not None:
             is_off = self._swap is None or self._take_off(self._swap)
             self.state, self.reason = State.OFF, off if is_off else f"{off}, but wrapped by others: it stays"
@@ -193,7 +193,7 @@ class Installation:
             self.state, self.reason = State.APPLIED, ""
         except SkipError as skip:
             self.state, self.reason = State.SKIPPED, str(skip)
-            # A release that does not need the patch is nothing to worry about.
+            # Unsupported versions need no warning.
             self._log_skip(
                 logging.INFO if isinstance(skip, UnmetError) else logging.WARNING, self.patch.name, str(skip)
             )
@@ -203,8 +203,8 @@ class Installation:
 
     def _awaited(self, *, in_hook: bool) -> str | None:
         """The module that must be imported before the patch can be applied."""
-        # The guard imports the modules that it looks at. It must not where this thread is importing a package, and
-        # another thread, importing one of its modules, waits for the package: one of them would get an exception.
+        # The guard imports the modules whose sources it checks. It must not do so while this thread imports a package
+        # and another thread, which imports a submodule, waits for that package: one of the two imports would fail.
         may_import = not in_hook or threading.active_count() == 1
         for name in self._modules:
             if sys.modules.get(name) is None:
@@ -218,12 +218,12 @@ class Installation:
         try:
             owner, name = owner_of(sys.modules[self.patch.module], self.patch.target)
         except SkipError:
-            # That it is not there is no news in a release that the patch is not for.
+            # In versions that the patch does not support, a missing target is expected: report the versions instead.
             self._check_versions()
             raise
         old = self._swap
         if old is not None and old.owner is not owner:
-            # The module was imported again: what is patched is nobody's any more, or the old module's users'.
+            # The module was imported again: only users of the old module object still see the old patch.
             self._take_off(old)
             old = None
         if old is not None and old.is_seen():
@@ -266,8 +266,8 @@ class Patcher:
     """A set of patches that are installed and uninstalled together.
 
     Args:
-        patches: In the order in which they are applied.
-        look_up: As in `Distributions`.
+        patches: The patches, in the order in which they are applied.
+        look_up: See `Distributions`.
     """
 
     def __init__(self, patches: Iterable[Patch], look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
@@ -276,11 +276,11 @@ class Patcher:
         self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
 
     def install(self, off: Callable[[str], str | None] = lambda _name: None, settings: Any = None) -> None:
-        """Install every patch for which `off(name)` gives no reason to leave it off.
+        """Install every patch for which `off(name)` returns None.
 
         Args:
-            off: Why the patch of this name is left off; None: it is on.
-            settings: What each patch's `make` is given beside the original. Nothing here looks into it.
+            off: Returns why the patch of this name is off, or None if it is on.
+            settings: Passed to each patch's `make`, and not used here.
         """
         self._distributions.forget()
         self._logged.clear()
@@ -297,11 +297,11 @@ class Patcher:
             installation.uninstall(reason)
 
     def status(self) -> list[Row]:
-        """What became of each patch, in order of declaration."""
+        """The state of each patch, in the order of declaration."""
         return [installation.row() for installation in self.installations.values()]
 
     def _log_skip(self, level: int, name: str, reason: str) -> None:
-        """One line for each reason: a new release can concern all patches at once."""
+        """Log each reason once: a new release can affect all patches at the same time."""
         if reason not in self._logged:
             self._logged.add(reason)
             _logger.log(

@@ -1,16 +1,16 @@
-"""Sharing the interpreter: work in an exporter's thread pauses now and then, so that the application's threads run."""
+"""Pauses in the work of an exporter's thread, which release the GIL so that the application's threads can run."""
 
 from __future__ import annotations
 
 import time
 from typing import Final
 
-# How long such work keeps the interpreter, and how long it then leaves it. A thread that waits for the interpreter must
-# be awake to get it: releasing without a pause would take it back before anybody else could.
+# How long the work holds the GIL, and how long it then releases it. A thread that waits for the GIL must wake up to get
+# it: without a pause, this thread would take it back first.
 _STRETCH: Final = 200e-6
 _PAUSE: Final = 50e-6
-# Getting the interpreter back took so long: somebody computes and never releases it. To him a turn is worth nothing,
-# and each costs the exporter that wait, which is five milliseconds at least, and both of them two switches.
+# If it takes longer than this to get the GIL back, another thread computes without releasing it. Pauses do not help
+# that thread, and each costs the exporter a wait of at least five milliseconds, and both of them two context switches.
 _LONG_WAIT: Final = 2e-3
 _LONG_STRETCH: Final = 16 * _STRETCH
 
@@ -29,7 +29,7 @@ class Pace:
         self._until = time.perf_counter() + self.stretch
 
     def turn(self) -> None:
-        """Pause if it is time, and see how the others use it."""
+        """Pause if it is time, and adapt the next stretch to how long the pause took."""
         now = time.perf_counter()
         if now < self._until:
             return

@@ -1,4 +1,4 @@
-"""A logger for what is said while the host instruments or imports: its handlers cannot make that fail."""
+"""A logger for use while the host instruments or imports: an exception in a log handler cannot make that fail."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class Quiet:
-    """The logger of this name; no method raises what its handlers and filters do.
+    """The logger of this name; its methods suppress exceptions of handlers and filters.
 
     Args:
-        name: Of the module that says it.
+        name: The name of the module that logs.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a room of the package declares of itself, in its module `register`."""
+"""What each room of the package declares in its module `register`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Room:
-    """A folder of the package that can be deleted, with its line in `otel_fastpath.rooms`, and takes its feature along.
+    """A folder of the package with one feature: deleting the folder and its line in `otel_fastpath.rooms` removes it.
 
-    What has a life of its own beside the patches overrides `start`, `stop` and `status`.
+    A room that does more than apply patches overrides `start`, `stop` and `status`.
 
     Attributes:
-        name: The folder's.
-        patches: What is in place while the process is instrumented, in the order in which it is put there.
-        wrappers: What `otel_fastpath.libraries` wraps, a `Library` each, with patches of its own.
-        own_patches: What `start` puts in place when it is asked for.
-        without: What the log says where `start` fails.
+        name: The name of the folder.
+        patches: The patches that are applied while the process is instrumented, in this order.
+        wrappers: The `Library` objects of `otel_fastpath.libraries`, each with its own patches.
+        own_patches: The patches that `start` applies if the settings ask for them.
+        without: The log message if `start` fails.
     """
 
     name: str
@@ -32,23 +32,23 @@ class Room:
     without: str = ""
 
     def all_patches(self) -> tuple[Patch, ...]:
-        """Every patch that is declared here."""
+        """Every patch of this room."""
         of_wrappers = (patch for wrapper in self.wrappers for patch in wrapper.patches)
         return (*self.patches, *of_wrappers, *self.own_patches)
 
     def start(self, settings: Any, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
-        """Begin, once the patches of all rooms are in place or wait for their modules.
+        """Start, after the patches of all rooms are applied or wait for their modules.
 
         Args:
             settings: An `otel_fastpath.settings.Config`.
-            off: Why what has this name is left off; None: it is on.
-            providers: The keyword arguments of `instrument()`; of them `tracer_provider`, `meter_provider` and
-                `logger_provider`.
+            off: Returns why the feature, patch or wrapper of this name is off, or None if it is on.
+            providers: The keyword arguments of `instrument()`, with `tracer_provider`, `meter_provider` and
+                `logger_provider` among them.
         """
 
     def stop(self) -> None:
-        """End, before the patches are taken off."""
+        """Stop, before the patches are removed."""
 
     def status(self) -> list[Row]:
-        """What became of it."""
+        """The rows that this room adds to the status."""
         return []

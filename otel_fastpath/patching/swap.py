@@ -1,8 +1,8 @@
-"""One attribute of somebody else's module or class, exchanged and put back.
+"""Replaces one attribute of another package's module or class, and restores it.
 
-Where somebody wrapped the replacement meanwhile, putting back would take their wrapper off. The replacement stays below
-it then and goes inert: its code is exchanged for one that hands every call on to the original. A compiled function has
-no code to exchange; it has a switch that it looks at itself.
+If other code has wrapped the replacement meanwhile, restoring the original would remove that wrapper. The replacement
+then stays below the wrapper and becomes inert: its code object is replaced by one that passes every call on to the
+original. The code of a compiled function cannot be replaced; it checks a switch instead.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any, Final
 
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
-# Where a compiled function keeps its switch: an object whose `inert` says whether the function hands its calls on.
+# Where a compiled function keeps its switch: an object whose `inert` says whether the function passes its calls on.
 _SWITCH: Final = "_otel_fastpath_switch"
-# Descriptors around functions, and where they keep them.
+# Descriptors that hold functions, and the attributes in which they hold them.
 _PARTS: Final[dict[type, tuple[str, ...]]] = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     property: ("fget", "fset", "fdel"),
 }
-# What a function's code may be for it to be exchanged: Python wants generators to stay generators.
+# The kinds of code objects that can be replaced: in Python, a generator function's code must remain a generator's.
 _FORMS: Final = {
     0: ("def", "return"),
     inspect.CO_GENERATOR: ("def", "return (yield from"),
     inspect.CO_COROUTINE: ("async def", "return (await"),
 }
-# The code of functions that are inert now.
+# The code and keyword defaults of the functions that are inert, to restore them.
 _live: weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, dict[str, Any] | None]] = weakref.WeakKeyDictionary()
-# By the identity of the replacement: what is or was in place, to look through it.
+# By the id of the replacement: every swap that is or was in place, to find the original below it.
 _by_replacement: dict[int, Swap] = {}
 
 
 class Swap:
-    """The exchange of one attribute.
+    """The replacement of one attribute.
 
     Attributes:
         owner: The module or class.
         name: The attribute.
-        original: What stood there, raw: a descriptor where it is one.
+        original: The raw original value, which may be a descriptor.
         is_active: Whether the replacement is in force.
     """
 
@@ -70,22 +70,22 @@ class Swap:
         self.is_active = True
 
     def lay(self) -> None:
-        """Let the replacement stand there."""
+        """Set the attribute to the replacement."""
         setattr(self.owner, self.name, self._replacement)
 
     def lift(self) -> None:
-        """Let the very same original stand there."""
+        """Set the attribute to the very same original."""
         if self._is_own:
             setattr(self.owner, self.name, self.original)
         else:
             delattr(self.owner, self.name)
 
     def take_off(self) -> bool:
-        """Put the very same original back, or make the replacement inert where somebody wrapped it.
+        """Restore the very same original, or make the replacement inert if other code has wrapped it.
 
         Returns:
-            Whether the original is reached as before; False where the replacement can be neither taken off nor made
-            inert, and stays in force.
+            Whether calls reach the original as before; False if the replacement can neither be removed nor made inert,
+            and stays in force.
         """
         is_inert = self._make_inert()
         current = self._current()
@@ -98,20 +98,20 @@ class Swap:
         return is_inert
 
     def revive(self) -> None:
-        """Put an inert replacement in force again, where it stands."""
+        """Put an inert replacement in force again, below the wrappers around it."""
         for function in _functions(self._replacement):
             _revive(function)
         self.is_active = True
 
     def forget(self) -> None:
-        """Look through this replacement no more."""
+        """Forget this replacement: `seen_through` no longer resolves it to its original."""
         _by_replacement.pop(id(self._replacement), None)
 
     def is_seen(self) -> bool:
-        """Whether the replacement is what stands there, or is seen below wrappers that name what they wrap."""
+        """Whether the attribute is the replacement, or the replacement is found below wrappers with `__wrapped__`."""
         ours = [self._replacement, *(each for each in _functions(self._replacement) if each is not None)]
         layers = [self._current()]
-        # Wrappers can name each other in a circle.
+        # Wrappers can refer to each other in a cycle.
         for _ in range(100):
             if not layers:
                 break
@@ -122,7 +122,7 @@ class Swap:
         return False
 
     def is_perhaps_hidden(self) -> bool:
-        """Whether what stands there was put there on top of the replacement, without naming it."""
+        """Whether the attribute's value may be a wrapper of the replacement that has no `__wrapped__`."""
         current = self._current()
         return current is not self.original and (self.is_active or current is self._on_top)
 
@@ -131,7 +131,7 @@ class Swap:
 
     def _make_inert(self) -> bool:
         new, old = _functions(self._replacement), _functions(self.original)
-        # A static method cannot stand in for a class method: it would hand on other arguments.
+        # A static method cannot replace a class method: it would pass on other arguments.
         same_kind = _kind(self._replacement) is _kind(self.original)
         pairs = [pair for pair in zip(new, old, strict=False) if pair[0] is not None]
         if not same_kind or not all(_is_exchangeable(one) and callable(other) for one, other in pairs):
@@ -142,7 +142,7 @@ class Swap:
 
 
 def seen_through(value: Any) -> Any:
-    """What stands below the value where that is a replacement, in force or inert."""
+    """The original, if the value is a replacement (in force or inert); otherwise the value itself."""
     while (swap := _by_replacement.get(id(value))) is not None and swap._replacement is value:
         value = swap.original
     return value
@@ -153,7 +153,7 @@ def _kind(value: Any) -> type | None:
 
 
 def _functions(value: Any) -> list[Any]:
-    """The functions of a descriptor, in fixed places, or the value itself."""
+    """The functions of a descriptor, in a fixed order, or the value itself."""
     kind = _kind(value)
     return [value] if kind is None else [getattr(value, name) for name in _PARTS[kind]]
 
@@ -163,12 +163,12 @@ def _below(layer: Any) -> list[Any]:
         return _functions(layer)
     try:
         return [layer.__wrapped__]
-    except Exception:  # it is somebody's attribute: whatever it does, there is nothing to see below
+    except Exception:  # the attribute may be a property that raises anything: nothing is known to be below
         return [layer.func if isinstance(layer, functools.partial) else None]
 
 
 def _switch(function: Any) -> Any:
-    """The switch of a compiled function, or None. A function's own dict is copied by whoever wraps it."""
+    """The switch of a compiled function, or None. Not of a Python function: `functools.wraps` copies the dict to it."""
     return None if isinstance(function, FunctionType) else getattr(function, "__dict__", {}).get(_SWITCH)
 
 
@@ -186,7 +186,7 @@ def _hand_on(function: Any, original: Any) -> None:
     if function in _live:
         return
     _live[function] = (function.__code__, function.__kwdefaults__)
-    # Named before the code that reads it: another thread may call the function at any moment.
+    # Set before the code that reads it: another thread may call the function at any moment.
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), _ORIGINAL: original}
     function.__code__ = _handing_on(function.__code__)
 
@@ -200,7 +200,7 @@ def _revive(function: Any) -> None:
 
 
 def _handing_on(code: CodeType) -> CodeType:
-    """Code that hands its calls on to `_ORIGINAL`, with as many free variables, and async or a generator if it was."""
+    """Code that passes its calls on to `_ORIGINAL`, of the same kind and with as many free variables."""
     free = [f"free_{number}" for number in range(len(code.co_freevars))]
     define, give = _FORMS[code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE)]
     lines = [
