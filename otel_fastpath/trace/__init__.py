@@ -1,1 +1,1 @@
-"""Spans: the hot modules, and the patches that put them in the place of OpenTelemetry's own."""
+"""Spans: the hot modules, and the patches that replace OpenTelemetry's own code with them."""

@@ -1,6 +1,6 @@
-"""How a span is started that would not be dropped, told to those who start spans without importing the SDK.
+"""Gives code that does not import the SDK a way to start a span only if it would be recorded.
 
-The patch of `Tracer.start_span` says it; `otel_fastpath.libraries` listens. Neither imports the other.
+The patch of `Tracer.start_span` publishes it and `otel_fastpath.libraries` subscribes. Neither imports the other.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class Starter(NamedTuple):
-    """What starts the spans of the SDK's tracers.
+    """Starts the spans of the SDK's tracers.
 
     Attributes:
-        core: The implementation that this is about, "c" or "py"; empty: neither was put in place yet.
-        tracer_class: `opentelemetry.sdk.trace.Tracer`; None: its `start_span` is upstream's own.
-        start_span: What stands in its place for as long as nobody wraps it.
+        core: The implementation in use, "c" or "py"; empty if none was used yet.
+        tracer_class: `opentelemetry.sdk.trace.Tracer`; None if its `start_span` is not patched.
+        start_span: The replacement of its `start_span`, to see whether other code has wrapped it.
         spans: A `trace.start.KeptSpans`.
     """
 
@@ -32,13 +32,13 @@ _listeners: list[Callable[[Starter], object]] = []
 
 
 def listen(listener: Callable[[Starter], object]) -> None:
-    """Have the listener called with the starter now, and whenever it changes."""
+    """Call the listener with the starter now, and whenever the starter changes."""
     _listeners.append(listener)
     _tell(listener)
 
 
 def put(starter: Starter) -> None:
-    """Say what starts spans from now on."""
+    """Set the starter, and call the listeners."""
     global _starter
     _starter = starter
     for listener in tuple(_listeners):
@@ -49,6 +49,6 @@ def _tell(listener: Callable[[Starter], object]) -> None:
     while True:
         starter = _starter
         listener(starter)
-        # Otherwise another thread put one meanwhile, and the listener may have heard of that before.
+        # Otherwise another thread set a new one meanwhile, and the listener may have been called with that one first.
         if starter is _starter:
             return

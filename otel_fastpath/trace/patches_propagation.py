@@ -46,7 +46,7 @@ def _make_inject(original: Any, _settings: Config) -> Any:
 
 
 def _in_python(fast: Any, calling_it: Any) -> Any:
-    """A function whose code can be exchanged when the patch is taken off, which that of a compiled one cannot."""
+    """A Python function: its code can be replaced when the patch is undone, unlike that of a compiled function."""
     return fast if isinstance(fast, FunctionType) else calling_it
 
 

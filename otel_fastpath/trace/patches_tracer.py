@@ -1,7 +1,7 @@
 """Starting spans: `opentelemetry.sdk.trace.Tracer`.
 
 Stock: 105,000 instructions for start and end, 142,000 as the current span (CPython 3.13, SDK 1.45.1). Here the span is
-one object with a dict, started by one flat function and queued itself when it ends.
+one object with a dict, started by one flat function; the span itself is queued when it ends.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _START_SPAN_RESTS_ON: Final = (
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.detach",
     "opentelemetry.attributes:BoundedAttributes.__setitem__",
 )
-# What this process put in the place of Tracer.start_span.
+# The functions that replaced Tracer.start_span in this process.
 _starters: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -84,7 +84,7 @@ def _make_start_span(original: Any, settings: Config) -> Any:
     lazy.defer(on=True)
     start_span = ready.methods.bind_start_span(original)
     _starters.add(start_span)
-    # What wraps a library starts its spans by this, and makes none that would be dropped.
+    # The wrappers of libraries start their spans with this, and create none that would be dropped.
     kept_spans.put(kept_spans.Starter(ready.core, Tracer, start_span, ready.start.KeptSpans()))
     return start_span
 
@@ -104,7 +104,7 @@ def _make_start_as_current_span(original: Any, settings: Config) -> Any:
 
 
 def _stock_manager(function: Any) -> Any:
-    """The `_agnosticcontextmanager` function itself, also where a replacement of ours stands in its place."""
+    """The `_agnosticcontextmanager` function itself, also below a replacement of ours."""
     while not inspect.isgeneratorfunction(function.__wrapped__):
         function = function.__wrapped__
     return function

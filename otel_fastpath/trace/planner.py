@@ -1,7 +1,7 @@
-"""What a tracer's configuration allows to be short: upstream's own objects are recognised exactly, by type.
+"""Works out, once per tracer, which short cuts its configuration allows. Upstream's objects are recognised by type.
 
-Whoever is not upstream's own (a sampler, an id generator, a processor) is asked as upstream asks; a provider or tracer
-that looks different altogether gets no plan, and its spans are started by upstream.
+Samplers, id generators and processors that are not upstream's are called as upstream calls them. A provider or tracer
+of an unknown kind gets no plan, and upstream starts its spans.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ _METHODS = (
 )
 _AS_IMPORTED = {kind: {name: getattr(kind, name) for name in _METHODS if hasattr(kind, name)} for kind in _KINDS}
 _IS_ENABLED = Tracer._is_enabled
-# Since 1.44 a tracer keeps its configuration; before that it asks its provider each time.
+# Since 1.44 a tracer stores its configuration; earlier versions ask the provider each time.
 _HAS_CONFIG = "_tracer_config" in _IS_ENABLED.__code__.co_names
 _RANDOM_FLAG = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 
 
 def _cleaner() -> Any:
-    """Upstream's function for one value, where its meaning is that of 1.45; before that only its container cleans."""
+    """Upstream's function that cleans one value, if it works as in 1.45; before that only its container cleans."""
     clean = getattr(attributes_api, "_clean_attribute_value", None)
     if clean is None or "max_string_value_length" not in inspect.signature(clean).parameters:
         return None
@@ -88,12 +88,12 @@ def _is_upstream(value: Any, *kinds: type) -> bool:
 
 
 def _rule(plan: Any, sampler: Any) -> int:
-    """The sampler as the hot code decides by it; a ratio's bound goes into the plan."""
+    """The sampler as a number of `sampling`; the bound of a ratio is added to the plan."""
     if _is_upstream(sampler, StaticSampler):
         return _RULES[sampler._decision]
     if not _is_upstream(sampler, TraceIdRatioBased):
         return sampling.ASK
-    # What is compared with the bound has 64 bits.
+    # The bound is compared with 64 bits of the trace id.
     if not 0 < sampler._bound < 1 << 64:
         return sampling.SAMPLE if sampler._bound > 0 else sampling.DROP
     plan.bounds += (sampler._bound,)
@@ -101,23 +101,23 @@ def _rule(plan: Any, sampler: Any) -> int:
 
 
 def _is_for_servers(processor: Any) -> bool:
-    """Whether it is ours that looks at server and consumer spans only. What inherits from it may look at more."""
+    """Whether this is our processor that handles server and consumer spans only. A subclass may handle more."""
     return "for_server_spans" in vars(type(processor)) and "on_start" not in vars(processor)
 
 
 class Planner:
-    """Makes the plans of one core and takes them back.
+    """Makes the plans for one core, and removes them again.
 
     Args:
         plan: The class of the plans.
-        batch: The class of what queueing needs.
-        span_class: The class of the spans to create.
-        dropped_class: The class of those that are not recorded.
-        event_class: The class of their events.
-        is_watched: Whether a plan of this tracer will be dropped when one of the tracer's attributes is set.
+        batch: The class that holds what queueing in a batch processor needs.
+        span_class: The class of recording spans.
+        dropped_class: The class of spans that are not recorded.
+        event_class: The class of events.
+        is_watched: Whether setting an attribute of this tracer drops its plan.
 
     Attributes:
-        settings: Those of this process: what the hot code is to know of them belongs into the plans.
+        settings: The settings of this process. The hot code gets settings only through the plans.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class Planner:
         self._dropped_class = dropped_class
         self._event_class = event_class
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
-        # By identity: what delegates to a tracer is equal to it.
+        # By id: a proxy that delegates to a tracer compares equal to it.
         self._refused: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def make_plan(self, tracer: Any) -> Any:
-        """The tracer's plan, kept on the tracer; None where upstream must start its spans."""
+        """Make the tracer's plan and store it on the tracer; None if upstream must start its spans."""
         if self._refused.get(id(tracer)) is tracer:
             return None
         try:
@@ -151,7 +151,7 @@ class Planner:
             plan = None
         if plan is None:
             with suppress(TypeError):
-                # There are those that cannot be referred to weakly.
+                # Some objects cannot have weak references.
                 self._refused[id(tracer)] = tracer
             return None
         self._planned.add(tracer)
@@ -163,7 +163,7 @@ class Planner:
         return plan
 
     def forget(self) -> None:
-        """Take every plan off its tracer."""
+        """Remove the plans from all tracers."""
         for tracer in tuple(self._planned):
             vars(tracer).pop(PLAN, None)
         self._planned.clear()
@@ -179,7 +179,7 @@ class Planner:
         batching = [each for each in plan.processors if _is_upstream(each, BatchSpanProcessor)]
         others = [each for each in plan.processors if each not in batching]
         if type(processor) is SynchronousMultiSpanProcessor and all(map(_is_for_servers, others)):
-            # Server and consumer spans go by the other plan; to all other spans these processors do nothing.
+            # Server and consumer spans use the other plan; these processors do nothing for all other spans.
             plan.served = self._basic(tracer) if others else None
             plan.starts = False
             plan.only_batches = True
@@ -190,7 +190,7 @@ class Planner:
         return plan
 
     def _basic(self, tracer: Any) -> Any:
-        """A plan that hands spans to all processors, as upstream does."""
+        """A plan that passes spans to all processors, as upstream does."""
         processor = tracer.span_processor
         plan = self._plan()
         plan.span_class = self._span_class
@@ -198,7 +198,7 @@ class Planner:
         plan.dropped_class = self._dropped_class
         plan.tracer_class = type(tracer)
         plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
-        # Looked into at each start: the instance's own dict, where the field is.
+        # Read at each start of a span: the instance's dict, which has the field.
         plan.switch = None if plan.config is None else vars(plan.config)
         plan.resource = tracer.resource
         plan.scope = tracer._instrumentation_scope
@@ -253,6 +253,6 @@ class Planner:
         plan.max_value = unlimited(limits.max_span_attribute_length)
         plan.as_is = PLAIN if limits.max_span_attribute_length is None else PLAIN - {str}
         plan.max_events = unlimited(limits.max_events)
-        # Where no event is kept, their attributes need no room either.
+        # If no events are kept, their attributes are not needed either.
         plan.max_event_attributes = unlimited(limits.max_event_attributes) if plan.max_events else 0
         plan.max_event_value = unlimited(limits.max_attribute_length)

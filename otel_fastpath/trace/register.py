@@ -1,4 +1,4 @@
-"""What is patched of spans, in the order in which it is applied."""
+"""The patches of spans, in the order in which they are applied."""
 
 from __future__ import annotations
 

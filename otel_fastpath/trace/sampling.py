@@ -1,4 +1,4 @@
-"""How the hot code writes what a sampler of upstream's will decide. No enum: the compiled core compares C integers."""
+"""Numbers for what a sampler of upstream's decides. Not an enum: the compiled core compares C integers."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ ASK: Final = 0
 DROP: Final = 1
 RECORD_ONLY: Final = 2
 SAMPLE: Final = 3
-# From here on it is a `TraceIdRatioBased`, and the number says which of the plan's bounds is its.
+# This and every larger number stand for a `TraceIdRatioBased`: `RATIO` plus the index of its bound in the plan.
 RATIO: Final = 4

@@ -1,4 +1,4 @@
-"""The hot modules of spans, made ready for the settings of this process."""
+"""Prepares the hot modules of spans for the settings of this process."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
     from otel_fastpath.trace.planner import Planner
 
-# What this process put in the place of Tracer.__setattr__: such a tracer's plan goes when its configuration changes.
+# The functions that replaced Tracer.__setattr__ in this process: they drop a tracer's plan when an attribute is set.
 WATCHERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
 class Ready(NamedTuple):
-    """One implementation of the hot modules, with its classes made.
+    """One implementation of the hot modules, ready for use.
 
     Attributes:
         core: "c" or "py".
-        methods: `trace.tracer`: what stands in the place of the tracer's methods.
-        start: `trace.start`: what they call.
-        planner: What works out once what is known of a tracer.
+        methods: The module `trace.tracer`, which replaces the tracer's methods.
+        start: The module `trace.start`, which they call.
+        planner: Makes the plans of tracers.
     """
 
     core: str
@@ -33,10 +33,10 @@ class Ready(NamedTuple):
 
 
 def set_up(settings: Config) -> Ready:
-    """Make the hot modules ready, whenever a patch that needs them is put in place.
+    """Prepare the hot modules. Called whenever a patch that needs them is applied.
 
     Args:
-        settings: For the plans, which are what the hot code looks at.
+        settings: The settings for the plans, which the hot code reads.
     """
     ready = _ready(compiled.implementation()[0])
     ready.planner.settings = settings
@@ -45,13 +45,13 @@ def set_up(settings: Config) -> Ready:
 
 
 def forget_plans() -> None:
-    """Take the plans off the tracers."""
+    """Remove the plans from all tracers."""
     _ready(compiled.implementation()[0]).planner.forget()
 
 
 @functools.cache
 def _ready(core: str) -> Ready:
-    # They import the SDK: only where it is being patched.
+    # These import the SDK, so they are imported only when it is patched.
     from otel_fastpath.trace import planner as planning  # noqa: PLC0415  # see above
     from otel_fastpath.trace import span_classes  # noqa: PLC0415  # see above
 

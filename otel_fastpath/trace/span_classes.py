@@ -1,8 +1,8 @@
-"""The recording span: the hot state joined with upstream's `_Span`, and what upstream's own code expects of it.
+"""The recording span: combines the hot state with upstream's `_Span`, and has the attributes that upstream uses.
 
-Whatever reads or writes a private attribute of upstream's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
-upstream's container is made on first use and is from then on the one that counts. No lock is around that: threads,
-signal handlers and finalizers that come at once make one each, and the first that is kept counts, see `_first`.
+Code that reads or writes a private attribute of upstream's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
+upstream's container is created on first use and holds the data from then on. No lock is needed: threads, signal
+handlers and finalizers that do so at the same time create one each, and the first one stored is used, see `_first`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _stock_links: Any = ReadableSpan.links.fget
 
 
 class _FromPlan:
-    """An attribute that is the tracer's and the same for all its spans; a span can still be given one of its own."""
+    """An attribute that all spans of a tracer share; it can still be set on a single span."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -41,18 +41,18 @@ class _FromPlan:
         try:
             return self if span is None else getattr(span.plan, self._name)
         except Exception as error:
-            # It is there: what failed came from elsewhere, from a signal handler or for want of memory.
+            # The attribute exists: the error comes from elsewhere, such as a signal handler or a lack of memory.
             faults.report("Span", error)
             return getattr(span.plan, self._name)
 
 
 def _first(holder: Any, name: str, made: Any) -> Any:
-    """The value, or what this span or event was given first under this name: one step, whoever comes at once."""
+    """Store the value under this name, unless one was stored before, and return the stored one. Atomic."""
     return vars(holder).setdefault(f"_otel_fastpath_{name}", made)
 
 
 def _resolved(store: dict[str, Any]) -> dict[str, Any]:
-    """The store, with every lazy value made; a copy, where one of them is being made by who asks and stays `UNMADE`."""
+    """The store with every lazy value made; a copy if one of them is `UNMADE`, because its own function is asking."""
     copy = None
     for key, value in tuple(store.items()):
         if not isinstance(value, Lazy):
@@ -62,7 +62,7 @@ def _resolved(store: dict[str, Any]) -> dict[str, Any]:
             copy = copy or {}
             copy[key] = made
         elif store.get(key) is not value:
-            # The attribute was set anew meanwhile, or dropped.
+            # The attribute was meanwhile set again or dropped.
             continue
         elif made is DROPPED:
             store.pop(key, None)
@@ -72,7 +72,7 @@ def _resolved(store: dict[str, Any]) -> dict[str, Any]:
 
 
 class _LiveAttributes(Mapping[str, Any]):
-    """The attributes of a span that goes on. As upstream's container it can be iterated while others set attributes."""
+    """The attributes of a span that has not ended. Like upstream's container, they may be set during an iteration."""
 
     __slots__ = ("_span",)
 
@@ -99,7 +99,7 @@ class _LiveAttributes(Mapping[str, Any]):
 
     def _keys(self) -> tuple[str, ...]:
         keys = tuple(self._now())
-        # Where the SDK drops values that are not valid, which keys there are is known once the values are made.
+        # If the SDK drops invalid values, the set of keys is known only once the lazy values are made.
         return keys if self._span.plan.clean is not None else tuple(key for key in keys if key in self)
 
     def __iter__(self) -> Iterator[str]:
@@ -120,12 +120,12 @@ class _LiveAttributes(Mapping[str, Any]):
         return repr(self.copy())
 
     def copy(self) -> dict[str, Any]:
-        """The attributes in a dict of their own."""
+        """A copy of the attributes, as a dict."""
         return {key: self[key] for key in self}
 
 
 def _bounded(maximum: int | None, store: dict[str, Any], longest: int | None, *, immutable: bool) -> BoundedAttributes:
-    """Upstream's container around the very same dict, in which no value is lazy any more."""
+    """Upstream's container around this very dict, in which no value may be lazy."""
     bounded = BoundedAttributes(maximum, None, immutable=False, max_value_len=longest)
     bounded._dict = store
     bounded._immutable = immutable
@@ -133,7 +133,7 @@ def _bounded(maximum: int | None, store: dict[str, Any], longest: int | None, *,
 
 
 def make_event_class(state: type) -> type:
-    """An event whose attributes are upstream's `BoundedAttributes` once somebody looks."""
+    """Make the event class, which converts its attributes to upstream's `BoundedAttributes` on first access."""
 
     class FastEvent(state, Event):
         """An `opentelemetry.sdk.trace.Event` as the fast path records it."""
@@ -159,7 +159,7 @@ def make_event_class(state: type) -> type:
             self.bounded_attributes = value
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copies and pickles are upstream's own."""
+            """Copy and pickle as upstream's own class."""
             return Event(self._name, self._attributes, self._timestamp).__reduce_ex__(protocol)
 
     FastEvent.__name__ = FastEvent.__qualname__ = Event.__name__
@@ -167,7 +167,7 @@ def make_event_class(state: type) -> type:
 
 
 class UpstreamFace:
-    """What upstream's own code, and code that looks behind it, finds on a span: its containers, made on first use."""
+    """The private and public attributes of upstream's span, with upstream's containers created on first use."""
 
     __slots__ = ()
 
@@ -181,7 +181,7 @@ class UpstreamFace:
     def _lock(self) -> Any:
         try:
             if self.lock is None:
-                # Upstream's own code logs and cleans values under it: what that calls may come back to this span.
+                # Reentrant: upstream logs and cleans values while holding it, and that code may use this span again.
                 self.lock = _first(self, "lock", threading.RLock())
         except Exception as error:
             faults.report("Span", error)
@@ -213,7 +213,7 @@ class UpstreamFace:
         self.bounded_attributes = value
 
     def _bound_attributes(self, attributes: Any) -> Any:
-        """Hand the attributes over to upstream's container, which is given: those of the store, or these, not clean."""
+        """Create upstream's container with the store's attributes, or with these, which are not cleaned yet."""
         limits = self._limits
         maximum, longest = limits.max_span_attributes, limits.max_span_attribute_length
         if attributes:
@@ -222,23 +222,23 @@ class UpstreamFace:
             store = _resolved(self.attribute_store)
             bounded = _bounded(maximum, store, longest, immutable=False)
             if store is not self.attribute_store and is_being_made():
-                # For the one who asks; the span's own is made once the value is.
+                # Only for this caller; the span gets its container once the value is made.
                 return bounded
         self.bounded_attributes = bounded = _first(self, "attributes", bounded)
         if not attributes:
-            # Whatever other threads did until then: set attributes, or put another store in the place of the first.
+            # Until now, other threads may have set attributes or replaced the store.
             bounded._dict = _resolved(self.attribute_store)
         bounded._immutable = _FREEZES and self._end_time is not None
         return bounded
 
     def _end_further(self, batch: Any, measures: bool, announces: bool, sends: bool) -> None:  # positional for C
-        """Go on with the end of the span, as upstream does, after a fault of ours; nothing is done twice.
+        """Complete the end of the span as upstream does, after a fault of ours; nothing is done twice.
 
         Args:
-            batch: The first of those whose queues the span is not in yet, or None.
-            measures: Whether what counts ended spans is still to be called.
-            announces: Whether `_on_ending` of the processors is.
-            sends: Whether `on_end` of the processors is.
+            batch: The first batch processor that has not queued the span yet, or None.
+            measures: Whether the metric of ended spans is still to be recorded.
+            announces: Whether `_on_ending` of the processors is still to be called.
+            sends: Whether `on_end` of the processors is still to be called.
         """
         processor = self._span_processor
         if measures and self._record_end_metrics is not None:
@@ -252,19 +252,19 @@ class UpstreamFace:
             batch = batch.after
 
     def drop_surplus(self) -> None:
-        """Drop the oldest of what threads have set beyond a limit at once, counted."""
+        """Drop the oldest attributes beyond the limit, which threads can exceed by setting some at the same time."""
         try:
             bounded, dropped = self._attributes, []
             with bounded._lock:
                 kept, most = bounded._dict, bounded.maxlen
                 while most is not None and len(kept) > most:
-                    # Freed once the lock is: that may run anything.
+                    # Kept until the lock is released: freeing a value may run arbitrary code.
                     dropped.append(kept.pop(next(iter(kept))))
                     bounded.dropped += 1
-            # Making it counts what is too much.
+            # Creating the container drops and counts surplus events.
             _ = self._events
         except Exception as error:
-            # What was set or added is in place.
+            # Nothing that was set or added is lost.
             faults.report("Span", error)
 
     @property
@@ -295,7 +295,7 @@ class UpstreamFace:
                 self.bounded_events = kept = _first(self, "events", bounded)
                 late = self.event_store
                 if kept is bounded and late is not None and len(late) > len(store):
-                    # What other threads added until then.
+                    # Events that other threads added meanwhile.
                     bounded.extend(late[len(store) :])
         except Exception as error:
             faults.absorb("Span.events", error)
@@ -350,31 +350,31 @@ class UpstreamFace:
         return getattr(self.bounded_links, "dropped", 0)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copies and pickles are those of the read-only span that upstream hands to processors."""
+        """Copy and pickle as the read-only span that upstream passes to processors."""
         readable: ReadableSpan = self._readable_span()
         return readable.__reduce_ex__(protocol)
 
 
 def make_span_class(state: type) -> type:
-    """The span that the fast tracer path creates: `isinstance` of every class that upstream's is."""
+    """Make the class of recording spans, which inherits from upstream's `_Span`."""
 
     class FastSpan(state, UpstreamFace, _Span):
         """An `opentelemetry.sdk.trace.Span` as the fast path records it."""
 
-    # Shown by repr(), and what others look for in a span's class.
+    # Shown by repr(), and checked by code that looks at the name of a span's class.
     FastSpan.__name__ = FastSpan.__qualname__ = _Span.__name__
     return FastSpan
 
 
 def make_dropped_class(identity: type) -> type:
-    """The span of a trace that nobody records: its span context is made once somebody asks."""
+    """Make the class of spans that are not recorded, which create their span context on first access."""
 
     class DroppedSpan(identity, NonRecordingSpan):
         """An `opentelemetry.trace.NonRecordingSpan` as the fast path creates it."""
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copies and pickles are upstream's own."""
-            # Not what upstream's own says of such a span: pickle compares the class that it names with this one.
+            """Copy and pickle as upstream's own class."""
+            # Not upstream's `__reduce_ex__`: pickle would compare the class that it returns with this one.
             return NonRecordingSpan, (self._context,), self.__dict__ or None
 
     DroppedSpan.__name__ = DroppedSpan.__qualname__ = NonRecordingSpan.__name__
@@ -382,5 +382,5 @@ def make_dropped_class(identity: type) -> type:
 
 
 def unlimited(limit: int | None) -> int:
-    """A limit as the hot code compares it."""
+    """The limit as a number; no limit is `sys.maxsize`."""
     return maxsize if limit is None else limit

@@ -1,8 +1,8 @@
-"""Stack traces, reduced where the exception is caught and formatted where the text is needed.
+"""Stack traces: captured when the exception is recorded, formatted when the text is needed.
 
-`snapshot` keeps a (code, instruction, line) triple for each frame, so no frame and no local lives on; `Stack.value`
-gives the text that `traceback.format_exception` would have given. Frames are formatted by the `traceback` module
-itself, once for each code object and instruction.
+`snapshot` stores a (code, instruction, line) triple for each frame, so that no frame or local variable is kept alive;
+`Stack.value` returns the text that `traceback.format_exception` would have returned. Frames are formatted by the
+`traceback` module itself, once for each code object and instruction.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _CAUSE: Final = "\nThe above exception was the direct cause of the following exc
 _CONTEXT: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
 # traceback._RECURSIVE_CUTOFF: how many equal frames in a row are shown.
 _RECURSIVE_CUTOFF: Final = 3
-# A dict's entry with a tuple and a weak reference, roughly.
+# The approximate size in bytes of a dict entry with a tuple and a weak reference.
 _ENTRY: Final = 300
 _GROUP: Any = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
-# Their last line depends on more than the message: source text, or names close to the missing one.
+# The last lines of these depend on more than the message: on source text, or on suggested names.
 _TELLING = (SyntaxError, ImportError, NameError, AttributeError)
 
-# By identity, a weak reference to the code kept with its text: equal code objects can be of different files, and are
-# slow to hash. Code that is made while the program runs must not be kept alive.
+# By id of the code object, because equal code objects can come from different files and are slow to hash. The code is
+# referenced weakly: code that is created while the program runs must not be kept alive.
 _texts = Cache(4 << 20)
 _known: Final = _texts.items
-# The files whose source is found without the globals of a frame, or not at all.
+# The files whose source `linecache` can find without the globals of a frame, or cannot find at all.
 _files = Cache(1 << 19)
 _settled: Final = _files.items
 
 
 def _rests_on() -> tuple[Any, ...]:
-    """What the texts made here stand for, of what `traceback.format_exception` is and calls."""
+    """The functions and classes behind `traceback.format_exception` that the texts made here rely on."""
     trace, stack = traceback.TracebackException, traceback.StackSummary
     found = stack.__dict__
     return (
@@ -64,9 +64,9 @@ def _rests_on() -> tuple[Any, ...]:
 
 
 def _is_library_s(value: Any) -> bool:
-    """Whether it is of the standard library, or of the package that brings groups before 3.11 and shows them."""
+    """Whether it is from the standard library, or from `exceptiongroup`, the backport of exception groups to 3.10."""
     if value is None or isinstance(value, type):
-        # Which versions of Python do not have; or one of the classes.
+        # None: this version of Python does not have it.
         return value is None or value.__module__ == traceback.__name__
     names = getattr(getattr(value, "__func__", value), "__globals__", {})
     return names is vars(traceback) or names.get("__name__") == "exceptiongroup._formatting"
@@ -76,7 +76,7 @@ _standard: tuple[Any, ...] | None = None
 
 
 def is_standard() -> bool:
-    """Whether nobody has replaced what formats stack traces: who does may leave secrets out of them."""
+    """Whether the functions that format stack traces are not replaced: a replacement may remove secrets from them."""
     global _standard
     found = _rests_on()
     if found == _standard:
@@ -88,7 +88,7 @@ def is_standard() -> bool:
 
 
 class Stack(Lazy):
-    """The text of one exception's stack trace, not formatted yet."""
+    """The text of one exception's stack trace, formatted when it is needed."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ class Stack(Lazy):
         super().__init__(_text_of, (links,), {})
 
     def prepare(self, turn: Callable[[], None]) -> None:
-        """Make the texts of frames not seen before, each followed by a turn for others: a file may be read for it."""
+        """Format the frames that are not cached yet, and call `turn` after each, because it may read a file."""
         call = self._call
         for frames, _, _ in call[1][0] if call is not None else ():
             for code, instruction, line in frames:
@@ -106,16 +106,16 @@ class Stack(Lazy):
 
 
 def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str:
-    """Reduce an exception and those chained to it.
+    """Capture the stack trace of an exception and of the exceptions chained to it.
 
     Args:
         error: The exception; its traceback may be None.
         outer: Frames to show before those of its traceback.
 
     Returns:
-        The text to be; the text itself where groups are involved, or `sys.tracebacklimit` is set.
+        A `Stack`, or the text itself if there are exception groups or `sys.tracebacklimit` is set.
     """
-    # Before 3.11 groups come from a package, which changes the `traceback` module to show them.
+    # Before 3.11 groups come from the backport, which changes the `traceback` module to format them.
     group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", ())
     if getattr(sys, "tracebacklimit", None) is not None:
         return _text_now(error, outer)
@@ -139,13 +139,13 @@ def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str
 
 
 def text(error: BaseException) -> str:
-    """The text of an exception's stack trace at once, from the frames' texts that are kept; its failure is raised."""
+    """Format an exception's stack trace now, with the cached texts of frames. Errors are raised."""
     made = snapshot(error)
     return made if isinstance(made, str) else _text_of(*made._call[1])
 
 
 def record_under(record: Callable[..., object], error: BaseException, outer: tuple[Frame, ...], *args: Any) -> None:
-    """Call what records the exception as if these frames stood above those of its traceback."""
+    """Call `record` while these frames are above those of the exception's traceback."""
     own = error.__traceback__
     try:
         error.__traceback__ = under(own, outer)
@@ -166,7 +166,7 @@ def under(step: TracebackType | None, outer: tuple[Frame, ...]) -> TracebackType
 
 @functools.cache
 def _frame_of(code: CodeType) -> FrameType:
-    """A frame of a generator function's code, which was not run."""
+    """A frame of a generator function's code, which is not run."""
     generator = FunctionType(code, {})(*[None] * code.co_argcount)
     frame: FrameType = generator.gi_frame
     return frame
@@ -185,18 +185,18 @@ def _frames(error: BaseException, outer: tuple[Frame, ...]) -> list[Frame]:
 
 
 def _settle_source(code: CodeType, step: TracebackType) -> None:
-    """See to it that the source is found later, when the frame's globals are gone."""
+    """Make sure that the source can be found later, when the frame's globals are gone."""
     file = code.co_filename
     was_there = file in linecache.cache
     names = step.tb_frame.f_globals
-    # A module from a zip file or an import hook: its loader is only known here.
+    # The loader of a module from a zip file or an import hook is only known here.
     if linecache.lazycache(file, names) and names.get("__file__") != file:
-        # Code that was made under another name than its module's: of such names there is no end, and what is kept of
-        # each by the `linecache` module is the whole module.
+        # Code compiled under another file name than its module's: the number of such names is unlimited, and
+        # `linecache` keeps the source of the whole module for each.
         if _text_known(code, step.tb_lasti, step.tb_lineno) is None:
             _frame_text(code, step.tb_lasti, step.tb_lineno)
         entry = linecache.cache.get(file, ())
-        # Of a file that is there it is kept: the second of four is its time.
+        # The entry of an existing file stays: the second of its four items is the modification time.
         if not was_there and (len(entry) == 1 or (entry and entry[1] is None)):
             linecache.cache.pop(file, None)
         return
@@ -215,7 +215,7 @@ def _last_lines(error: BaseException) -> str:
     module: str | None = kind.__module__
     try:
         message = str(error)
-    except BaseException:  # as the `traceback` module
+    except BaseException:  # as the `traceback` module does
         module = None
     if type(module) is not str:
         return "".join(traceback.format_exception_only(kind, error))
@@ -240,7 +240,7 @@ def _text_of(links: list[tuple[list[Frame], str, str]]) -> str:
 
 
 def _add_frames(parts: list[str], frames: list[Frame]) -> None:
-    """What `traceback.StackSummary.format` gives, equal frames in a row shortened."""
+    """Add what `traceback.StackSummary.format` returns, with repeated frames shortened."""
     previous: Any = None
     count = 0
     for code, instruction, line in frames:

@@ -1,4 +1,4 @@
-"""What several patches need to know of upstream's code."""
+"""Facts about upstream's code that several patches need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 API: Final = ("opentelemetry-api>=1.40,<2",)
 SDK: Final = ("opentelemetry-api>=1.40,<2", "opentelemetry-sdk>=1.40,<2")
-# Decorates upstream's functions that become context managers.
+# The module of the decorator that upstream uses for its context managers.
 CONTEXT_MANAGERS: Final = frozenset({"opentelemetry.util._decorator"})
 
 _START_ARGUMENTS: Final = (
@@ -37,12 +37,12 @@ def _known() -> dict[str, dict[str, list[str]]]:
 
 
 def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of these "module:qualified.name" in every release that was read: `make fingerprints`."""
+    """The fingerprints of each "module:qualified.name" in the releases that `make fingerprints` has read."""
     return {place: frozenset(_known()[place]) for place in places}
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:
-    """A module to put in the place of another among somebody's globals: these names are replaced, the rest is its."""
+    """A replacement for a module among another module's globals: these names are replaced, others are looked up in it."""
     made = ModuleType(module.__name__, module.__doc__)
     made.__getattr__ = functools.partial(getattr, module)  # type: ignore[method-assign]
     vars(made).update(replaced)
@@ -54,10 +54,11 @@ class _ProbeError(Exception):
 
 
 def frame_at_yield(manager: Callable[..., Any], *args: Any) -> Frame:
-    """Where the generator behind an `_agnosticcontextmanager` function stands when an exception meets it.
+    """The frame of the generator behind an `_agnosticcontextmanager` function when an exception is thrown into it.
 
-    An exception that leaves the block of such a manager passes through its generator, and upstream records the stack
-    trace inside the innermost: their frames are the first of the text. Ours are no generators and have no such frames.
+    An exception that leaves the `with` block of such a manager passes through its generator, and upstream records the
+    stack trace in the innermost one, so the text begins with these frames. Our context managers are classes without
+    such frames.
     """
     generator = manager.__wrapped__(*args)  # type: ignore[attr-defined]
     next(generator)
@@ -73,5 +74,5 @@ def frame_at_yield(manager: Callable[..., Any], *args: Any) -> Frame:
 
 
 def start_by_keyword(tracer: Any, *args: Any) -> Any:
-    """Call a start_span that is not ours as upstream calls it: whoever wrapped it may look for keywords."""
+    """Call a start_span that is not ours as upstream does, with keywords: a wrapper may look for them."""
     return tracer.start_span(**dict(zip(_START_ARGUMENTS, args, strict=True)))
