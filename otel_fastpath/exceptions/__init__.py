@@ -1,6 +1,6 @@
-"""Counts the exceptions of this process, each once, while it runs.
+"""Counts the exceptions of this process, each of them once.
 
-`instrument()` starts it, as OTEL_FASTPATH_EXCEPTIONS says; by itself it is::
+`instrument()` starts counting if OTEL_FASTPATH_EXCEPTIONS asks for it. To use it on its own::
 
     from otel_fastpath import exceptions
 
@@ -53,11 +53,12 @@ def start(
     Args:
         settings: What to count.
         core: "py" if the compiled callback must not be used.
-        meter_provider: In the place of the global one.
-        tracer_provider: In the place of the global one, for `Settings.operations`.
+        meter_provider: The meter provider; by default the global one.
+        tracer_provider: The tracer provider for `Settings.operations`; by default the global one.
 
     Returns:
-        Whether they are counted; if not, the log says why. On Python 3.10 and 3.11 only what nothing catches is.
+        Whether exceptions are counted; if not, the log says why. False on Python 3.10 and 3.11, where only uncaught
+        exceptions can be counted.
     """
     stop()
     _watch_forks()
@@ -74,20 +75,20 @@ def start(
     if settings.operations:
         operations.install(settings, monitor.state.engine.Operation, tracer_provider)
         monitor.state.engine.watch(operations.current)
-    # Last, so that none of our own exceptions is counted.
+    # Last, so that no exceptions of our own code are counted.
     monitor.run()
     return True
 
 
 def stop(reason: str = "stopped") -> None:
-    """Stop counting and give everything back; `snapshot` keeps what was counted."""
+    """Stop counting and release all resources; `snapshot` still returns the counts."""
     operations.uninstall()
     boundaries.stop()
     monitor.stop(reason)
 
 
 def status() -> list[Row]:
-    """What became of the counters and of their patches, as in `otel-fastpath status`."""
+    """The state of the counters and of their patches, as shown by `otel-fastpath status`."""
     if boundaries.is_on():
         reason = f"{monitor.state.reason}: only what nothing catches is counted"
         return [Row(NAME, "sys.monitoring", State.SKIPPED, reason, _WHY), *boundaries.status()]

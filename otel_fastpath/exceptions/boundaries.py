@@ -1,8 +1,8 @@
-"""Python 3.10 and 3.11: what is cheap to count there, the exceptions that nothing caught.
+"""Counts uncaught exceptions on Python 3.10 and 3.11.
 
-There is no `sys.monitoring`, and a trace function slows every call down. So only where an exception comes out of the
-program is it counted: of the main thread, of a thread, of a callback or task of an event loop. That is a small part of
-what is raised, and a metric of its own.
+These versions have no `sys.monitoring`, and a trace function would slow down every call. Therefore only exceptions are
+counted that leave the main thread, another thread, or a callback or task of an event loop. They are a small part of all
+exceptions, and have a separate metric.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _is_on = False
 
 @dataclass(frozen=True)
 class UncaughtCount:
-    """The exceptions of one type that came out at one boundary.
+    """The uncaught exceptions of one type at one boundary.
 
     Attributes:
-        type: Module and qualified name, bare for builtins.
+        type: Module and qualified name; for builtins the name only.
         boundary: "main", "thread" or "event_loop".
-        count: How many.
+        count: The number of exceptions.
     """
 
     type: str
@@ -50,7 +50,7 @@ class UncaughtCount:
 
 
 def start(settings: Settings, meter_provider: Any = None) -> None:
-    """Count what nothing catches from now on."""
+    """Start counting uncaught exceptions."""
     global _settings, _is_on
     _settings, _is_on = settings, True
     _patcher.install(settings=settings)
@@ -58,7 +58,7 @@ def start(settings: Settings, meter_provider: Any = None) -> None:
 
 
 def stop() -> None:
-    """Put the hooks back; the counts stay."""
+    """Restore the original hooks; the counts are kept."""
     global _is_on
     _is_on = False
     _patcher.uninstall()
@@ -70,18 +70,18 @@ def is_on() -> bool:
 
 
 def status() -> list[Row]:
-    """What became of the hooks."""
+    """The state of the hooks."""
     return _patcher.status()
 
 
 def uncaught() -> tuple[UncaughtCount, ...]:
-    """The exceptions that nothing caught, the most frequent first; only counted on Python 3.10 and 3.11."""
+    """The uncaught exceptions, the most frequent first; counted on Python 3.10 and 3.11 only."""
     counts = [UncaughtCount(kind, boundary, count) for (kind, boundary), count in _counts.copy().items() if count]
     return tuple(sorted(counts, key=lambda each: (-each.count, each.type, each.boundary)))
 
 
 def forked() -> None:
-    """Begin at zero in a child process."""
+    """Reset the counts in a child process."""
     _counts.clear()
 
 
@@ -103,7 +103,7 @@ def _count(kind: Any, boundary: str) -> None:
     with _lock:
         if is_long or (key not in _counts and len(_counts) >= _settings.limit):
             key = (_OTHER, boundary)
-        # Tasks are finalized at any moment, and count here: no call between a look at a count and its change.
+        # A task's finalizer can run at any call and count here: no call between reading a count and changing it.
         if key in _counts:
             _counts[key] += 1
         else:

@@ -1,7 +1,7 @@
-"""The callbacks in Python, for whoever asks for them: the same interface as the compiled `callbacks_c`.
+"""The callbacks in Python, used only on request; they have the same interface as the compiled `callbacks_c`.
 
-An exception cannot be marked from Python, so each RAISE is judged by its traceback (the README says what that
-gets wrong), and what is handled cannot be told.
+Python code cannot mark an exception as counted, so each RAISE event is judged by the traceback (the README lists the
+cases that this gets wrong), and handled exceptions cannot be counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_TYPES: Final = 1024
 
 
 class Operation:
-    """Counts the exceptions raised while it is the current operation, or the outer one of it."""
+    """Counts the exceptions raised while it, or an operation inside it, is the current operation."""
 
     __slots__ = ("closed", "count", "outer")
 
@@ -43,7 +43,7 @@ class _Row:
 
 _other = _Row(None)
 _rows: dict[str, _Row] = {}
-# None: not counted.
+# None: the type is not counted.
 _types: dict[type, _Row | None] = {}
 _sites: dict[tuple[_Row, CodeType, int], list[int]] = {}
 _limit = 0
@@ -70,13 +70,13 @@ def configure(  # the compiled callbacks' interface
 
 
 def watch(variable: ContextVar[Any] | None, /) -> None:
-    """Count in the `Operation` that this variable holds; None: in none."""
+    """Count in the `Operation` that this context variable holds; None to stop."""
     global _variable
     _variable = variable
 
 
 def counts() -> list[tuple[str | None, int, int, bool]]:
-    """(name, raised, handled, markable) per type name; the name of the rest is None."""
+    """(name, raised, handled, markable) per type name; the name is None for the types beyond the limit."""
     return [(row.name, row.raised, 0, False) for row in (_other, *_rows.values())]
 
 
@@ -86,7 +86,7 @@ def site_counts() -> list[tuple[str | None, CodeType, int, int]]:
 
 
 def reset() -> None:
-    """All counts are zero."""
+    """Set all counts to zero."""
     for row in (_other, *_rows.values()):
         row.raised = 0
     _sites.clear()
@@ -129,7 +129,7 @@ def _learn(kind: type) -> _Row | None:
     name = _name(kind)
     is_skipped = any(_name(base) in _skip for base in kind.__mro__)
     if len(name) > LONGEST_NAME:
-        # Such a class is not held on to.
+        # Such a class is not kept in `_types`.
         return None if is_skipped else _other
     if not is_skipped:
         row = _rows.get(name)
@@ -152,12 +152,12 @@ def _counts_in(code: CodeType) -> bool:
 
 
 def _is_synthetic(code: CodeType) -> bool:
-    """Whether no interpreter ran it: made for a traceback by Cython, mypyc, pyexpat."""
+    """Whether the code was never executed, but made for a traceback by Cython, mypyc or pyexpat."""
     return not (code.co_flags & _OPTIMIZED) and code.co_stacksize == 1 and not code.co_names and not code.co_consts
 
 
 def _is_first(code: CodeType, exception: BaseException) -> bool:
-    """Whether this RAISE is the exception's first: `is_first_by_traceback` of the compiled callbacks."""
+    """Whether this is the first RAISE of the exception; as `is_first_by_traceback` of the compiled callbacks."""
     traceback = exception.__traceback__
     if traceback is None or not _counts_in(code):
         return False

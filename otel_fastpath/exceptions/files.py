@@ -1,4 +1,4 @@
-"""From names of modules to the files whose code counts."""
+"""Turns names of modules into filters for the files whose exceptions are counted."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from otel_fastpath.settings import title
 MINE: Final = "mine"
 NO_STDLIB: Final = "no-stdlib"
 
-# The beginning of a file's name, and whether its code counts. The first that fits decides.
+# Prefixes of file names, and whether exceptions in such files are counted. The first prefix that matches decides.
 Filters = tuple[tuple[str, bool], ...]
 
 
 def filters(modules: tuple[str, ...]) -> tuple[Filters, bool]:
-    """What decides whether a file's code counts.
+    """The filters that decide whether exceptions in a file are counted.
 
     Args:
-        modules: As in `Settings.modules`.
+        modules: See `Settings.modules`.
 
     Returns:
-        The filters, the most specific first, and whether code counts that none of them fits.
+        The filters, the most specific first, and whether exceptions in files that match none of them are counted.
     """
-    # What passes through our own hooks is counted where it came from or goes to.
+    # Exceptions that pass through our own hooks are counted in the code that raised them or that they reach next.
     found = {_OURS: False}
     names = [name for name in modules if name not in {MINE, NO_STDLIB}]
     if len(names) < len(modules):
-        # Made by exec: data classes, named tuples, annotations.
+        # Code that `exec` made: data classes, named tuples, annotations.
         found["<"] = False
         found.update(dict.fromkeys(_stdlib(), False))
         found.update(dict.fromkeys(_installed(), MINE not in modules))
@@ -47,7 +47,7 @@ def filters(modules: tuple[str, ...]) -> tuple[Filters, bool]:
 
 
 def counts(file_name: str, rules: Filters, default: bool) -> bool:
-    """Whether code of this file counts."""
+    """Whether exceptions in this file are counted."""
     for prefix, counted in rules:
         if file_name.startswith(prefix):
             return counted
@@ -55,7 +55,7 @@ def counts(file_name: str, rules: Filters, default: bool) -> bool:
 
 
 def _folder(path: str) -> str:
-    return os.path.join(path, "")  # noqa: PTH118  # ends with the separator, so that "/lib/a" is not "/lib/ab"
+    return os.path.join(path, "")  # noqa: PTH118  # adds the separator, so that "/lib/a" does not match "/lib/ab"
 
 
 # The folder of otel_fastpath.
@@ -74,7 +74,7 @@ def _installed() -> set[str]:
 
 
 def _places(name: str) -> set[str]:
-    """The file of a module, and the folders of a package, without importing it."""
+    """The file of a module, or the folders of a package, found without importing it."""
     if name == "__main__":
         file = getattr(sys.modules.get(name), "__file__", None)
         return {file} if file else set()

@@ -1,4 +1,4 @@
-"""The counts as OpenTelemetry metrics: observable counters that read the table when somebody collects."""
+"""The counts as OpenTelemetry metrics: observable counters that read the counts at collection."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ Attributes = tuple[tuple[str, Any], ...]
 
 
 class _Instrument:
-    """One observable counter, whose streams never go back.
+    """One observable counter, whose streams never decrease.
 
-    A count can: the handled ones while a `finally` runs, and all of them in a forked child, which begins at zero. The
-    child goes on from what its parent last reported, because that is what the meter it inherited compares with.
+    A count can decrease: the handled exceptions while a `finally` clause runs, and all counts in a forked child, which
+    starts at zero. The child continues from the values that its parent last reported, because the SDK state that it
+    inherited compares with those.
     """
 
     def __init__(self, read: Callable[[], Iterable[tuple[Attributes, int]]]) -> None:
@@ -47,20 +48,20 @@ class _Instrument:
             yield Observation(value, dict(attributes))
 
     def observe_globally(self, options: Any) -> Iterable[Observation]:
-        """The callback of the global provider's instrument: it has nothing where ours would be all that is exported."""
+        """The callback for the global provider: reports nothing if nothing else would be exported."""
         return self.observe(options) if _has_use(metrics.get_meter_provider()) else ()
 
     def forked(self) -> None:
-        """Go on in a child process."""
+        """Continue in a child process."""
         self._base = self._last.copy()
 
 
 def _has_use(provider: Any) -> bool:
-    """Whether the global provider has a use for what ours measure.
+    """Whether our instruments should report to the global provider.
 
-    Not where nothing else was measured, which makes a provider export that would not, perhaps to where no metrics are
-    wanted; nor where all is read in memory, as tests do, which count what they find. A provider that was given to
-    `install` is not asked.
+    They should not if there are no other instruments: they alone would make the provider export, perhaps to a back end
+    that accepts no metrics. Nor if all readers are in-memory ones: those are used by tests, which may count the
+    metrics. For a provider that was passed to `install`, this is not checked.
     """
     try:
         readers = dict(provider._measurement_consumer._reader_storages)
@@ -72,27 +73,27 @@ def _has_use(provider: Any) -> bool:
             for instrument in tuple(storage._instrument_view_instrument_matches)
         )
     except AttributeError:
-        # It is not the SDK's.
+        # Not the SDK's provider.
         return True
 
 
 _instruments: dict[str, _Instrument] = {}
-# The instruments that the global provider has, and other ones: the API cannot take one back, so none gets it twice.
+# The instruments that the global provider and other providers have. They cannot be removed, so each is created once.
 _global: set[str] = set()
 _others: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
 
 def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], meter_provider: Any = None) -> None:
-    """Make the instrument of this name, unless the provider has it.
+    """Create the instrument of this name, unless the provider has it already.
 
     Args:
         name: One of the names above.
-        read: Gives the streams; nothing while there is nothing to report.
-        meter_provider: In the place of the global one, which may also be set later; ours report there in any case.
+        read: Returns the streams; none while there is nothing to report.
+        meter_provider: The meter provider; by default the global one, which may also be set later.
     """
     is_given = meter_provider is not None
     if meter_provider is None or (meter_provider is metrics.get_meter_provider() and name in _global):
-        # Until a provider is set this is a proxy, which hands its instruments over to the one that will be.
+        # Until a provider is set, the global one is a proxy, which passes its instruments on to that provider.
         meter_provider, known = None, _global
     else:
         known = _others.setdefault(meter_provider, set())
@@ -108,13 +109,13 @@ def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], met
 
 
 def forked() -> None:
-    """Let every instrument go on in a child process."""
+    """Continue all instruments in a child process."""
     for instrument in _instruments.values():
         instrument.forked()
 
 
 def raised(counts: Iterable[TypeCount]) -> Iterator[tuple[Attributes, int]]:
-    """The streams of `cpython.exceptions`: one per type, or per raise site and one for what no site accounts for."""
+    """The streams of `cpython.exceptions`: one per type, or one per raise site and one for the rest of the type."""
     for count in counts:
         of_type = ("error.type", count.type)
         for site in count.sites:

@@ -1,4 +1,4 @@
-"""The counters on `sys.monitoring`: claim a tool id, register the callbacks, read the counts, give everything back."""
+"""Counts exceptions with `sys.monitoring`: claims a tool id, registers callbacks, reads the counts, frees the id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 TOOL_NAME: Final = "otel-fastpath"
-# 5 is nobody's; 3 and 4 are free for all but ddtrace's; 2 is cProfile's; 1 is coverage's, which takes another.
+# In order of preference: 5 is not used by a known tool; 3 and 4 only by ddtrace; 2 by cProfile; 1 by coverage, which
+# can use another id.
 TOOL_IDS: Final = (5, 3, 4, 2, 1)
 OTHER: Final = "_OTHER"
 
@@ -53,13 +54,13 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class SiteCount:
-    """The exceptions of one type that came up at one place.
+    """The exceptions of one type that were raised at one place.
 
     Attributes:
         function: The qualified name of the function.
-        file: Its file.
+        file: The file of the function.
         line: The line; 0 if unknown.
-        raised: How many.
+        raised: The number of exceptions.
     """
 
     function: str
@@ -73,10 +74,10 @@ class TypeCount:
     """The exceptions of one type since the start of the process.
 
     Attributes:
-        type: Module and qualified name, bare for builtins; `_OTHER` for the types beyond the limit.
-        raised: How many.
+        type: Module and qualified name, for builtins the name only; `_OTHER` for the types beyond the limit.
+        raised: The number of exceptions that were raised.
         handled: How many of them were caught and not raised again; None if that is not counted.
-        sites: Where they came up, the most frequent first; empty unless asked for.
+        sites: Where they were raised, the most frequent place first; empty unless asked for.
     """
 
     type: str
@@ -86,7 +87,7 @@ class TypeCount:
 
 
 class _State:
-    """What this process has running."""
+    """The state of the counters in this process."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -94,7 +95,7 @@ class _State:
         self.tool_id: int | None = None
         self.settings = Settings(mode=OFF)
         self.reason = "not started"
-        # Whether it was to count and cannot.
+        # Whether counting was requested but is not possible.
         self.is_refused = False
 
 
@@ -102,16 +103,16 @@ state = _State()
 
 
 def prepare(settings: Settings, core: str | None = None) -> bool:
-    """Get ready to count, or say once in the log why that cannot be.
+    """Prepare for counting, or log why it is not possible.
 
     Args:
         settings: What to count.
         core: "py" if the compiled callback must not be used.
 
     Returns:
-        Whether `run` can follow.
+        Whether `run` can be called.
     """
-    # Imports and log handlers first: no lock is held meanwhile.
+    # Imports and log handlers run here, without the lock.
     engine, reason = _engine(settings, core) if settings.mode != OFF else (None, "")
     filters = files.filters(settings.modules) if engine is not None else ((), False)
     is_ready = _prepare(settings, engine, reason, filters)
@@ -146,7 +147,7 @@ def run() -> None:
 
 
 def stop(reason: str = "stopped") -> None:
-    """Stop counting and give the tool id back; the counts stay."""
+    """Stop counting and free the tool id; the counts are kept."""
     with state.lock:
         state.reason, state.is_refused = reason, False
         if state.tool_id is None:
@@ -165,7 +166,7 @@ def is_counting() -> bool:
 
 
 def counts_handled() -> bool:
-    """Whether handled exceptions are asked for and can be told."""
+    """Whether handled exceptions are counted, which needs the compiled callbacks."""
     return state.settings.mode == HANDLED and is_compiled()
 
 
@@ -177,12 +178,12 @@ def is_compiled() -> bool:
 def snapshot() -> tuple[TypeCount, ...]:
     """The exceptions of this process by type, the most frequent first.
 
-    In a child process, those since the fork. What was counted stays after `stop`.
+    In a child process, only those since the fork. The counts are kept after `stop`.
     """
     engine = state.engine
     if engine is None:
         return ()
-    # The rows first: what is raised in between belongs to a site at most, never to a row alone.
+    # The rows first: an exception raised in between may then be counted in a site only, but not in a row only.
     rows = engine.counts()
     sites = _sites(engine) if state.settings.code else {}
     handled_is_known = counts_handled()
@@ -200,13 +201,13 @@ def snapshot() -> tuple[TypeCount, ...]:
 
 
 def forked() -> None:
-    """Begin at zero in a child process; the events and callbacks it inherits."""
+    """Reset the counts in a child process, which inherits the events and callbacks."""
     if state.engine is not None:
         state.engine.reset()
 
 
 def claim() -> int | None:
-    """Take the first free tool id, with nothing left on it by an earlier owner; None: none is free."""
+    """Claim the first free tool id and clear what an earlier owner left on it; None if no id is free."""
     if sys.version_info < (3, 12):
         return None
     for tool_id in TOOL_IDS:
@@ -214,7 +215,7 @@ def claim() -> int | None:
             try:
                 sys.monitoring.use_tool_id(tool_id, TOOL_NAME)
             except ValueError:
-                # Another thread was quicker.
+                # Another thread has claimed it meanwhile.
                 continue
             clear(tool_id)
             return tool_id
@@ -222,7 +223,7 @@ def claim() -> int | None:
 
 
 def clear(tool_id: int) -> None:
-    """Switch off every event of the tool id and forget its callbacks: before 3.14 freeing the id does neither."""
+    """Disable all events of the tool id and unregister its callbacks: before 3.14, freeing the id does neither."""
     if sys.version_info >= (3, 12):
         sys.monitoring.set_events(tool_id, 0)
         for event in vars(sys.monitoring.events).values():
@@ -271,7 +272,7 @@ def _owners() -> str:
 
 
 def _sites(engine: Engine) -> dict[str | None, list[SiteCount]]:
-    """The counts per place and type; functions defined anew at the same place are one."""
+    """The counts per place and type. Functions that are defined again at the same place are counted as one."""
     totals: dict[tuple[str | None, str, str, int], int] = {}
     for name, code, offset, raised in engine.site_counts():
         place = (name, code.co_qualname, code.co_filename, _line(code, offset))

@@ -1,7 +1,7 @@
 """The number of exceptions raised while a server span was open, as an attribute of that span.
 
-A span processor opens an `Operation` with each server span and keeps it in a context variable, where the callback finds
-it. Tasks inherit the variable; threads are handed it by two patches, of `Thread.start` and of the thread pool's
+A span processor creates an `Operation` for each server span and stores it in a context variable, where the callback
+finds it. Tasks inherit the variable; two patches pass it on to threads: of `Thread.start` and of the thread pool's
 `submit`.
 """
 
@@ -36,28 +36,28 @@ current: ContextVar[Any] = ContextVar("otel_fastpath_operation", default=None)
 
 
 class ExceptionCountProcessor:
-    """Gives each server and consumer span the number of exceptions raised while it was open.
+    """Records on each server and consumer span the number of exceptions raised while it was open.
 
-    It is added to the global tracer provider, or the one that `instrument(tracer_provider=...)` names. To another,
-    add it yourself: `provider.add_span_processor(ExceptionCountProcessor())`.
+    It is added to the global tracer provider, or to the one passed as `instrument(tracer_provider=...)`. Add it to
+    other providers with `provider.add_span_processor(ExceptionCountProcessor())`.
     """
 
-    # For a tracer's plan to go by: it is for server and consumer spans only, and has nothing to do once they ended.
+    # Read by a tracer's plan: this processor handles server and consumer spans only, and does nothing after their end.
     for_server_spans = True
 
     def on_start(self, span: Any, parent_context: Any = None) -> None:  # noqa: ARG002  # the interface of processors
-        """Open an operation with a server span."""
+        """Start an operation for a server or consumer span."""
         kind = span.kind
         if (kind is not _SERVER and kind is not _CONSUMER) or _new_operation is None:
             return
         try:
             outer = current.get()
             while outer is not None and outer.closed:
-                # It ended in another context than this, which it began in.
+                # This operation began in this context, but ended in another one.
                 outer = outer.outer
             operation = _new_operation(outer)
             setattr(span, _OF_SPAN, operation)
-            # Written here, so that at the end there is at most a value to replace.
+            # Set now, so that at the end the value only has to be replaced.
             span.set_attribute(ATTRIBUTE, 0)
             current.set(operation)
         except Exception as error:
@@ -77,13 +77,13 @@ class ExceptionCountProcessor:
             faults.absorb(_PLACE, error)
 
     def on_end(self, span: Any) -> None:
-        """Nothing: the attribute is set before the span is handed on."""
+        """Do nothing: the attribute is set before the span is passed to `on_end`."""
 
     def shutdown(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the processor keeps no spans."""
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:  # noqa: ARG002  # the interface of processors
-        """Nothing is held."""
+        """Do nothing: the processor keeps no spans."""
         return True
 
 
@@ -92,7 +92,7 @@ _processor: Final = ExceptionCountProcessor()
 
 
 def install(settings: Settings, operation_class: Callable[[Any], Any], tracer_provider: Any = None) -> None:
-    """Open an operation with each server span from now on."""
+    """Start an operation for each server and consumer span from now on."""
     global _new_operation
     _new_operation = operation_class
     _attach(tracer_provider or trace.get_tracer_provider())
@@ -100,19 +100,19 @@ def install(settings: Settings, operation_class: Callable[[Any], Any], tracer_pr
 
 
 def uninstall() -> None:
-    """Open no more operations; the processor stays with its provider and does nothing."""
+    """Start no more operations; the processor stays in its provider and does nothing."""
     global _new_operation
     _new_operation = None
     _patcher.uninstall()
 
 
 def status() -> list[Row]:
-    """What became of the patches."""
+    """The state of the patches."""
     return _patcher.status()
 
 
 def _overwrite(span: Any, count: int) -> None:
-    # The span has ended for everybody else: what upstream calls "ending" is after its attributes are closed.
+    # For all other code the span has ended: upstream calls `_on_ending` after the attributes are made immutable.
     try:
         if getattr(span, "bounded_attributes", span) is None and ATTRIBUTE in span.attribute_store:
             # The fast span's own store.
@@ -153,7 +153,7 @@ def _make_set_tracer_provider(original: Any, _settings: Settings) -> Any:
 
 
 def _run_within(thread: Any, run: Any, operation: Any) -> None:
-    # The attribute shadowed the method, and its reference to the thread was a cycle.
+    # Remove the instance attribute, which hides the method and forms a reference cycle with the thread.
     if run is None:
         del thread.run
         run = thread.run
@@ -173,7 +173,7 @@ def _make_start(original: Any, _settings: Settings) -> Any:
     def start(self: Any) -> None:
         try:
             operation = current.get()
-            # A pool's thread outlives the operation that happened to need it; its work items bring their own.
+            # A pool's thread outlives the operation in which it was started; `submit` passes one on with each call.
             if operation is not None and getattr(self, "_target", None) is not worker:
                 self.run = functools.partial(_run_within, self, vars(self).get("run"), operation)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What counts exceptions: it is started where the settings ask for it, and patches what it then needs."""
+"""The room of the exception counters, which are started if the settings ask for them."""
 
 from __future__ import annotations
 

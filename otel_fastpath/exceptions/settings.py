@@ -13,7 +13,7 @@ RAISED: Final = "raised"
 HANDLED: Final = "handled"
 MODES: Final = (OFF, RAISED, HANDLED)
 OPTIONS: Final = ("code", "operations", "python")
-# How an iteration, a task or a process ends; not what went wrong.
+# These end an iteration, a task or a process, and are not errors.
 SKIPPED: Final = frozenset(
     {
         "StopIteration",
@@ -25,9 +25,10 @@ SKIPPED: Final = frozenset(
     }
 )
 LIMIT: Final = 200
-# Types whose names have more characters are counted among the types beyond the limit.
+# Types with longer names are counted together with the types beyond the limit.
 LONGEST_NAME: Final = 255
-# Raise sites in files with longer names, or in functions whose names are longer than that, are not told apart.
+# Raise sites in files with longer names, or in functions with names longer than `LONGEST_NAME`, are not counted
+# separately.
 LONGEST_FILE_NAME: Final = 1023
 MAX_LIMIT: Final = 10_000
 
@@ -37,14 +38,16 @@ class Settings:
     """What is counted, and how it is shown.
 
     Attributes:
-        mode: "raised" counts exceptions; "handled" also those that some code caught for good; "off" counts nothing.
-        asked: Whether the user said so; if not, what cannot be had is no cause for a warning.
-        code: Count per raise site, and give the metric its function, file and line.
-        operations: Give each server span the number of exceptions raised while it was open.
-        python: Where there is no compiled callback, use one in Python, which costs more than ten times as much.
-        skip: Names of types that are not counted, nor are their subclasses.
-        modules: Whose code counts: () for all, ("mine",), ("no-stdlib",), or names of modules and packages.
-        limit: How many types are told apart; the rest is `_OTHER`.
+        mode: "raised" counts exceptions; "handled" also counts those that were caught and not raised again; "off"
+            counts nothing.
+        asked: Whether the user has set the mode or an option; if not, there is no warning if counting is not possible.
+        code: Count per raise site, and add its function, file and line to the metric's attributes.
+        operations: Record on each server span the number of exceptions raised while it was open.
+        python: If there is no compiled callback, use one in Python, which costs more than ten times as much.
+        skip: Names of types that are not counted, including their subclasses.
+        modules: The code whose exceptions are counted: () for all, ("mine",), ("no-stdlib",), or names of modules and
+            packages.
+        limit: How many types are counted separately; the rest is `_OTHER`.
     """
 
     mode: str = RAISED
@@ -60,7 +63,7 @@ class Settings:
     def parse(cls, mode: Any = None, skip: Any = None, modules: Any = None, limit: Any = None) -> Settings:
         """Read the settings from variables or keyword arguments; None or "" counts as unset.
 
-        Each list is an iterable of strings or one comma-separated string. What is wrong is told and left out.
+        Each list is an iterable of strings or one comma-separated string. Invalid values are reported and ignored.
         """
         known = MODES + OPTIONS
         words = wrong_settings.parts(title("exceptions"), mode, ", ".join(known))
