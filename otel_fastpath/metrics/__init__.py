@@ -1,1 +1,1 @@
-"""Measurements: the hot modules, and the patches that put them in the place of OpenTelemetry's own."""
+"""Metrics: the hot modules, and the patches that replace OpenTelemetry's own code with them."""

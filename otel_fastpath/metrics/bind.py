@@ -1,4 +1,4 @@
-"""A metric instrument together with attributes that are known up front: bind once, record many times."""
+"""Bound instruments: a metric instrument with fixed attributes. Bind once, record many times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     BoundInstrument: TypeAlias = BoundCounter | BoundHistogram | BoundGauge
 
-# An instrument's verb -> its class in the core's module.
+# The instrument's method -> the class in the module `bound`.
 _CLASSES = {"add": "BoundCounter", "record": "BoundHistogram", "set": "BoundGauge"}
 
 
@@ -26,25 +26,24 @@ def bind(instrument: Histogram, attributes: Mapping[str, Any] | None = None) -> 
 @overload
 def bind(instrument: _Gauge, attributes: Mapping[str, Any] | None = None) -> BoundGauge: ...
 def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundInstrument:
-    """The instrument with these attributes, for a call site that records the same ones each time.
+    """Bind an instrument to attributes, for a call site that always records the same ones.
 
-    It may be made before a MeterProvider is set, shared by threads and kept for as long as the program runs; each call
-    does what the instrument's own would do then.
+    A bound instrument may be created before a MeterProvider is set, shared between threads and kept for the life of the
+    program. Each call does what a call of the instrument's own method would do at that time.
 
     Args:
         instrument: A synchronous instrument of any meter.
-        attributes: As for the instrument's own method. They are copied now, lists and dicts among the values too: what
-            the caller changes later is not seen. Upstream's checks of them, and their warnings, come with each call
-            that is recorded.
+        attributes: As for the instrument's own method. They are copied, including lists and dicts among the values, so
+            later changes have no effect. Upstream validates them, and logs its warnings, at each recorded call.
 
     Returns:
-        An object with the instrument's own verb, `add`, `record` or `set`, which takes `(amount, context=None)`.
+        An object with the instrument's method `add`, `record` or `set`, which takes `(amount, context=None)`.
 
     Raises:
-        TypeError: The instrument has none of the three verbs: an observable one.
+        TypeError: The instrument has none of these methods, because it is observable.
     """
     try:
-        # What is no mapping is wrong: the instrument's own method says so, at each call.
+        # If it is not a mapping, the instrument's own method reports that, at each call.
         kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
         made: BoundInstrument = _bound(hot("metrics.bound"), instrument, kept)
     except TypeError:
@@ -56,8 +55,8 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
 
 
 def _plainly(instrument: Any, attributes: Any) -> Any:
-    """The same from the pure core, where the short way failed; the attributes are not copied."""
-    from otel_fastpath.metrics import bound as pure  # noqa: PLC0415  # only where the other way failed
+    """Bind with the pure core, without copying the attributes, after a fault."""
+    from otel_fastpath.metrics import bound as pure  # noqa: PLC0415  # only after a fault
 
     if hasattr(instrument, "add"):
         return pure.BoundCounter(instrument, attributes)
@@ -76,7 +75,7 @@ def _bound(module: Any, instrument: Any, attributes: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """The value with every list and dict in it copied; what else there is, is taken as it is."""
+    """A copy of the value with every list and dict in it copied; values of other types are shared."""
     if type(value) is list or type(value) is tuple:
         return tuple(map(_copied, value))
     if type(value) is dict:

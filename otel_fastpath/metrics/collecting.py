@@ -1,8 +1,8 @@
-"""Collecting what was measured: upstream's objects, asked for points by `points` or its twin.
+"""Collection of metrics: takes the data points of upstream's objects with `points` or its compiled twin.
 
-What is recognised exactly, by type and with the methods that it was imported with, is collected here; whatever is
-anybody else's is asked by its own method, or the whole collection is left to upstream. The locks of a reader's storage
-and of a stream are held only to look what is in them, or to take it out.
+Objects that are exactly upstream's, by type and by the methods that they were imported with, are collected here. Others
+are collected by their own methods, or the whole collection is left to upstream. The locks of a reader's storage and of
+a stream are held only to read or take their content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DELTA: Final = _aggregations.AggregationTemporality.DELTA
-# The aggregations, in the order in which upstream looks what a stream's is.
+# The aggregations, in the order in which upstream tests for them.
 _SUM: Final = _aggregations._SumAggregation
 _LAST: Final = _aggregations._LastValueAggregation
 _HISTOGRAM: Final = _aggregations._ExplicitBucketHistogramAggregation
@@ -53,7 +53,7 @@ _storage_globals: Final = vars(_storages)
 
 
 class _Stream(NamedTuple):
-    """One view of one instrument, and what its data will be."""
+    """One view of one instrument, with the temporality and aggregation of its data."""
 
     instrument: Any
     temporality: Any
@@ -62,20 +62,23 @@ class _Stream(NamedTuple):
 
 
 class Collector:
-    """Collects for readers, with the points of one core.
+    """Collects for metric readers, with the data points of one core.
 
     Args:
-        points_of: The function of `points` or its compiled twin.
+        points_of: The function of this name in `points` or its compiled twin.
     """
 
     def __init__(self, points_of: Callable[[Any, Any, int, Callable[[], None]], list[Any]]) -> None:
         self._points_of = points_of
 
     def collect(self, storage: Any) -> tuple[bool, Any]:
-        """Whether it is done, and what upstream's `MetricReaderStorage.collect` would give.
+        """Collect as upstream's `MetricReaderStorage.collect` does.
+
+        Returns:
+            Whether the data was collected (if not, upstream must collect it), and the data.
 
         Raises:
-            Exception: What an aggregation or reservoir of the user's own raises.
+            Exception: The exception of a user's aggregation or reservoir.
         """
         if type(storage) is not _storages.MetricReaderStorage or not _is_as_imported():
             return False, None
@@ -101,24 +104,25 @@ class Collector:
         match = stream.match
         if not _is_plain(match):
             return match.collect(stream.temporality, start)
-        # Since 1.45.2. Whoever measures looks under a lock whether they are the same, and comes too late for these.
+        # Since 1.45.2 the aggregations are replaced at each collection. Recording checks, under a lock, that it still
+        # has the current ones, so nothing more is recorded in those that are taken here.
         if stream.temporality is _DELTA and getattr(match, "_reset_on_collect", False):
             fresh: dict[Any, Any] = {}
             with match._lock:
-                # Nothing is called: a finalizer that measures would wait for this lock.
+                # No calls here: a finalizer that measures would deadlock on this lock.
                 home = match._attributes_aggregation
                 match._attributes_aggregation = fresh
                 match._previous_collection_start_nanos = start
             forget_series(stream.instrument)
         else:
             home = match._attributes_aggregation
-        # One step, whatever others put in.
+        # Atomic: other threads may add aggregations.
         aggregations = list(home.values())
         return self._points_of(aggregations, stream.temporality, start, turn)
 
 
 def _is_as_imported() -> bool:
-    """Whether nobody replaced a method that is not called here."""
+    """Whether the upstream methods that are bypassed here are not replaced."""
     return all(getattr(kind, name) is function for kind, name, function in _AS_IMPORTED)
 
 
@@ -127,7 +131,7 @@ def _is_plain(match: Any) -> bool:
 
 
 def _streams_of(storage: Any) -> list[_Stream] | None:
-    """What is to be collected, or None where upstream must say what that is."""
+    """The streams to collect, or None if there is an unknown aggregation, which upstream must handle."""
     with storage._lock:
         instruments = list(storage._instrument_view_instrument_matches.items())
     streams = []

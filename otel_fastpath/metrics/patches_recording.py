@@ -1,7 +1,8 @@
 """Recording measurements: the synchronous instruments of `opentelemetry.sdk.metrics`.
 
 Stock: 87,000 instructions for a counter with three attributes, 142,000 for a histogram with eight (CPython 3.13, SDK
-1.45.1): they are copied, cleaned and turned into a key each time. Here a set that was seen before is found as it is.
+1.45.1): attributes are copied, cleaned and turned into a key each time. Here a set of attributes that was recorded
+before is found without that.
 """
 
 from __future__ import annotations

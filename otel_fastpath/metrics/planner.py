@@ -1,7 +1,7 @@
-"""What can be worked out once about an instrument, and what is learnt from upstream's recording for it.
+"""Makes the recorders of instruments, which remember where upstream records each set of attributes.
 
-Upstream's own objects are recognised exactly, by type, with the methods that they were imported with. Where a filter,
-a view or an aggregation is anybody else's, upstream records.
+Upstream's objects are recognised exactly, by type and by the methods that they were imported with. If a filter, a view
+or an aggregation is not upstream's, upstream records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-# The instruments, and whether their amounts may be negative.
+# The types of instruments, and whether their amounts may be negative.
 _SIGNED: Final[dict[type, bool]] = {_Counter: False, _Histogram: False, _UpDownCounter: True, _Gauge: True}
 _FILTERS: Final[dict[type, str]] = {
     AlwaysOffExemplarFilter: "none",
@@ -63,14 +63,13 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
 }
 _AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
 _BUCKET_FACTORY: Any = ExemplarBucket
-# Keys that are kept at least; beyond them, so many for each attribute set that upstream keeps: there are several where
-# the order of the keys differs, and without end where a view takes an attribute away.
+# A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that upstream keeps: several map to the
+# same one if the order of their keys differs, and any number if a view removes an attribute.
 _LEAST: Final = 1024
 _EACH: Final = 4
-# How many bytes the texts of a set may have on average, and those of any one.
+# The maximum size in bytes of a set of attributes, on average and of any one.
 _USUAL: Final = 1024
 _LARGEST: Final = 4096
-# Beyond it an int may have no place in a double.
 
 
 def _is_upstream(value: Any, *kinds: type) -> bool:
@@ -82,7 +81,7 @@ def _is_upstream(value: Any, *kinds: type) -> bool:
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
-    """How upstream makes the key of its own dict of clean attributes."""
+    """The function that makes the key of upstream's dict of aggregations from clean attributes."""
     hashed = getattr(_matches, "_hash_attributes", None)
     if hashed is None:
         # Until 1.44.
@@ -97,12 +96,12 @@ def _stored_under() -> Callable[[dict[str, Any]], Any]:
 
 
 class Planner:
-    """Makes the recorders of one core and takes them back.
+    """Makes the recorders for one core, and removes them again.
 
     Args:
         hot: The module `recording` or its compiled twin.
-        kinds: Likewise `series`.
-        exemplars: Likewise `exemplars`.
+        kinds: The module `series` or its compiled twin.
+        exemplars: The module `exemplars` or its compiled twin.
     """
 
     def __init__(self, hot: Any, kinds: Any, exemplars: Any) -> None:
@@ -113,13 +112,13 @@ class Planner:
         self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def make_recorder(self, instrument: Any) -> Any:
-        """The instrument's recorder, kept on the instrument; None where there cannot be one."""
+        """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
         if type(instrument) not in _SIGNED or not _is_upstream(consumer, SynchronousMeasurementConsumer):
             return None
         storages = consumer._reader_storages
         if not all(_is_upstream(each, MetricReaderStorage) and _has(each, instrument) for each in storages.values()):
-            # Upstream finds the views for an instrument, and warns of conflicts, when it records for the first time.
+            # Upstream finds an instrument's views, and warns about conflicts, at the first measurement.
             return None
         recorder = self._kinds.Recorder()
         config = getattr(instrument, "_meter_config", None)
@@ -128,7 +127,7 @@ class Planner:
         recorder.storages = storages
         recorder.config = None if config is None else vars(config)
         if config is not None:
-            # An instance whose dict was asked for once is read by it.
+            # Creates the instance's dict; the attributes are then read from it.
             vars(config._config)
         recorder.is_signed = _SIGNED[type(instrument)]
         recorder.series = {}
@@ -146,12 +145,12 @@ class Planner:
         return recorder
 
     def forget(self) -> None:
-        """Take every recorder off its instrument, and every bucket of ours out of its reservoir."""
+        """Remove the recorders from all instruments, and our exemplar buckets from their reservoirs."""
         for instrument in tuple(self._planned):
             recorder = vars(instrument).pop(RECORDER, None)
             if recorder is None:
                 continue
-            # A bound instrument still has it.
+            # A bound instrument may still refer to it.
             recorder.is_refused = True
             for match in _matches_of(recorder.storages, instrument):
                 for aggregation in tuple(match._attributes_aggregation.values()):
@@ -160,7 +159,7 @@ class Planner:
         self._planned.clear()
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
-        """Where a bound instrument records, or None where it cannot be known yet."""
+        """Where a bound instrument records, or None if that is not known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
         if recorder is None or recorder.is_refused or not _is_plain({} if attributes is None else attributes):
             return None
@@ -187,24 +186,24 @@ class Planner:
         recorder.is_refused = False
 
     def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
-        """Remember where upstream records these attributes, which it did just now."""
+        """Remember where upstream records these attributes. Called after upstream has recorded them."""
         kept = {} if attributes is None else attributes.copy()
         if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
             return
         found = [match._attributes_aggregation for match in matches]
         homes = recorder.homes
         if not _are(homes, found):
-            # What is known leads to what upstream has forgotten at a collection.
+            # The known series belong to aggregations that upstream has dropped at a collection.
             recorder.forget()
             homes = recorder.homes = [[home] for home in found]
         cells = []
-        # Another thread may collect meanwhile, which forgets them.
+        # Another thread may collect meanwhile, which sets `home[0]` to None.
         for match, home in zip(matches, homes, strict=True):
             allowed = match._view._attribute_keys
             stored = kept if allowed is None else {name: value for name, value in kept.items() if name in allowed}
             aggregation = (home[0] or {}).get(self._stored_under(stored))
             if aggregation is None:
-                # Beyond a limit of cardinality, for example.
+                # For example, because of a cardinality limit.
                 return
             if type(aggregation) is _aggregations._DropAggregation:
                 continue
@@ -248,12 +247,12 @@ def _has(storage: Any, instrument: Any) -> bool:
 
 
 def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
-    """What the readers' storages keep for the instrument, one for each of its views."""
+    """The view matches of the instrument in all readers' storages."""
     return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
 
 
 def _is_plain(attributes: Any) -> bool:
-    """Whether upstream keeps these attributes as they are, and says nothing about them."""
+    """Whether upstream keeps these attributes as they are, without changes or warnings."""
     return (
         type(attributes) is dict
         and all(type(key) is str and key for key in attributes)
@@ -262,12 +261,12 @@ def _is_plain(attributes: Any) -> bool:
 
 
 def _are(homes: list[Any], found: list[Any]) -> bool:
-    """Whether these are the homes of what was found."""
+    """Whether the homes refer to exactly these dicts."""
     return len(homes) == len(found) and all(home[0] is each for home, each in zip(homes, found, strict=True))
 
 
 def _size(attributes: dict[str, Any]) -> int:
-    """How many bytes the keys and values take."""
+    """The size of the keys and values in bytes."""
     return sum(map(sys.getsizeof, attributes)) + sum(map(sys.getsizeof, attributes.values()))
 
 

@@ -1,4 +1,4 @@
-"""Where the recorder of an instrument is kept: on the instrument. Imports nothing of the SDK, which may be loading."""
+"""The attribute of an instrument that holds its recorder. Does not import the SDK, which may be half imported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RECORDER: Final = "_otel_fastpath_recorder"
 
 
 def forget_series(instrument: Any) -> None:
-    """Let go of the aggregations that an instrument's recorder leads to: upstream makes new ones."""
+    """Drop the references of an instrument's recorder to aggregations, when upstream creates new ones."""
     recorder = getattr(instrument, RECORDER, None)
     if recorder is not None:
         recorder.forget()

@@ -1,7 +1,7 @@
-"""Measurements made while their own thread is inside upstream's locks, which are not reentrant.
+"""Measurements made while their own thread holds upstream's locks, which are not reentrant.
 
-A signal handler or a finalizer can measure while its thread records or collects. In upstream's own code it would then
-wait for a lock that its own thread holds, forever. Such a measurement is put aside and recorded as soon as the locks
+A signal handler or a finalizer can measure while its thread records or collects. With upstream's code it would then
+deadlock, because its own thread holds the lock. Here such a measurement is queued, and recorded as soon as the locks
 are released.
 """
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLACE: Final = "metrics"
-# The threads that are inside upstream's locks, and the measurements that each has put aside.
+# The threads that hold upstream's locks, and the measurements that each has queued.
 inside: Final[dict[int, list[tuple[Any, ...]]]] = {}
 
 
 def is_inside() -> bool:
-    """Whether this thread is inside upstream's locks."""
+    """Whether this thread holds upstream's locks."""
     return get_ident() in inside
 
 
 def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
-    """Call what takes upstream's locks; what is measured meanwhile on this thread is recorded afterwards.
+    """Call a function that takes upstream's locks; measurements on this thread meanwhile are recorded afterwards.
 
     Raises:
-        Exception: What the call raises, and nothing of ours.
+        Exception: The function's exception; never one of our own.
     """
     thread = get_ident()
     if thread in inside:
         return original(*arguments)
     aside: list[tuple[Any, ...]] = []
-    # No call from here to the `try`: a signal handler that raises there would leave the thread inside for good.
+    # No call between here and the `try`: a signal handler that raises there would leave the thread marked forever.
     inside[thread] = aside
     try:
         return original(*arguments)
@@ -49,10 +49,10 @@ def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def record(original: Callable[..., Any], instrument: Any, amount: Any, attributes: Any, context: Any) -> None:
-    """Have upstream's `add`, `record` or `set` take the amount: now, or as soon as this thread's locks are released.
+    """Call upstream's `add`, `record` or `set` now, or as soon as this thread has released upstream's locks.
 
     Raises:
-        Exception: What upstream's method raises, where it is called now, and nothing of ours.
+        Exception: The exception of upstream's method, if it is called now; never one of our own.
     """
     thread = get_ident()
     if thread in inside:
@@ -70,20 +70,20 @@ def _put_aside(
     attributes: Any,
     context: Any,
 ) -> None:
-    # The caller may change its dict, and leaves its context.
+    # By then, the caller may have changed its dict and left its context.
     kept = dict(attributes) if isinstance(attributes, dict) else attributes
     aside.append((original, instrument, amount, kept, context or get_current()))
 
 
 @never_raises(_PLACE)
 def _record_later(aside: list[tuple[Any, ...]]) -> None:
-    """Record what was put aside, on behalf of callers who asked for something else and do not hear of a failure."""
+    """Record the queued measurements. Errors are not raised: the caller here did not make these measurements."""
     for measurement in aside:
         guarded(_PLACE, record, *measurement)
 
 
 def _forked() -> None:
-    """Forget the parent's other threads: new ones may get their numbers."""
+    """Forget the parent's other threads: new threads may get the same identifiers."""
     own = inside.get(get_ident())
     inside.clear()
     if own is not None:

@@ -1,4 +1,4 @@
-"""What is patched of measurements."""
+"""The patches of metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hot modules of metrics, made ready for the settings of this process."""
+"""Prepares the hot modules of metrics for the settings of this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ready:
-    """One implementation of the hot modules; each part is made when what it takes the place of is there.
+    """One implementation of the hot modules; each part is created when the code that it replaces is imported.
 
     Args:
         core: "c" or "py".
@@ -23,20 +23,20 @@ class Ready:
 
     def __init__(self, core: str) -> None:
         self._core = core
-        # As in `set_up`, for what is made from here on.
+        # See `set_up`.
         self.settings: Config | None = None
 
     @functools.cached_property
     def recording(self) -> Any:
-        """`metrics.recording`: what stands in the place of the instruments' methods."""
-        # The core looks at spans. Were it the first to import this, tracers would be patched while the core is half
-        # there.
+        """The module `metrics.recording`, which replaces the instruments' methods."""
+        # The hot modules of metrics import those of spans. If they were the first to import the SDK's tracing, tracers
+        # would be patched while these modules are only partly imported.
         importlib.import_module("opentelemetry.sdk.trace")
         return compiled.hot("metrics.recording", self._core)
 
     @functools.cached_property
     def planner(self) -> Planner:
-        """What makes the recorders."""
+        """Makes the recorders."""
         recording = self.recording
         from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
 
@@ -48,7 +48,7 @@ class Ready:
 
     @functools.cached_property
     def collector(self) -> Collector:
-        """What collects the points."""
+        """Collects the data points."""
         from otel_fastpath.metrics.collecting import Collector  # noqa: PLC0415  # likewise
 
         return Collector(compiled.hot("metrics.points", self._core).points_of)
@@ -56,15 +56,15 @@ class Ready:
 
 @functools.cache
 def ready(core: str) -> Ready:
-    """What is there of this implementation."""
+    """The `Ready` object of this implementation."""
     return Ready(core)
 
 
 def set_up(settings: Config) -> Ready:
-    """Make the hot modules ready, whenever a patch that needs them is put in place.
+    """Prepare the hot modules. Called whenever a patch that needs them is applied.
 
     Args:
-        settings: For what is made from here on.
+        settings: The settings for all objects created from now on.
     """
     found = ready(compiled.implementation()[0])
     found.settings = settings
@@ -72,5 +72,5 @@ def set_up(settings: Config) -> Ready:
 
 
 def forget_recorders() -> None:
-    """Take the recorders off the instruments."""
+    """Remove the recorders from all instruments."""
     ready(compiled.implementation()[0]).planner.forget()
