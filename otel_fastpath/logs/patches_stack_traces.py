@@ -1,8 +1,8 @@
-"""The stack trace of a log record's exception: the name `traceback` in the modules that format it.
+"""The stack trace of a log record's exception: replaces the name `traceback` in the modules that format it.
 
 Stock: 2,200,000 instructions for a stack of 5 frames, 12,800,000 for one of 30 (CPython 3.13, SDK 1.45.1), on the
-thread that logs. The text of a frame that was seen before is kept. It is made at once: a record's attributes are
-cleaned into upstream's container, which holds finished text only, before the first processor sees them.
+thread that logs. Here the text of each frame is cached. The stack trace cannot be formatted later: upstream's container
+for a record's attributes accepts text only, and is filled before the first processor gets the record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
 _WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
 
-# Of a handler of the standard library's `logging`.
+# The budget's scenario for handlers of the standard library's `logging`.
 _LOGGING: Final = "logging, exception of 5 frames"
 
 
@@ -44,7 +44,7 @@ def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str
             return [stack_traces.text(value)]
     except Exception as error:
         faults.report("logs", error)
-    # Looked up now: somebody may have put another in its place.
+    # Looked up at each call: it may have been replaced.
     original = traceback.format_exception
     return original(exc, value, tb, **more)
 
@@ -76,7 +76,7 @@ PATCHES: Final = (
         "instrumentation_handler",
         _INSTRUMENTATION,
         ("opentelemetry-instrumentation-logging>=0.61b0,<1",),
-        # 0.61b0 to 0.66b2: make fingerprints, of that distribution.
+        # Written by `make fingerprints` for 0.61b0 to 0.66b2 of that distribution.
         {
             f"{_INSTRUMENTATION}:LoggingHandler._get_attributes": frozenset(
                 {"0520ee266add", "47822c862203", "2bdf72fb6edc"}

@@ -1,4 +1,4 @@
-"""What is patched of log records."""
+"""The patches of log records."""
 
 from __future__ import annotations
 
