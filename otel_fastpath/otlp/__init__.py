@@ -1,1 +1,1 @@
-"""Requests of OTLP as bytes, and the patches of the exporters."""
+"""OTLP requests encoded directly as bytes, and the patches of the exporters."""

@@ -1,4 +1,4 @@
-"""What the patches of the OTLP exporters share."""
+"""Code that the patches of the OTLP exporters share."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ COMMON_NAMES: Final = (
 
 
 class Request:
-    """A request that is bytes already; its message is parsed only where somebody looks inside.
+    """An encoded request in the place of its protobuf message, which is parsed only if its fields are accessed.
 
     Args:
-        kind: The message's class.
-        content: Its bytes.
-        points: How many data points are in it, where that is known.
+        kind: The class of the message.
+        content: The encoded message.
+        points: The number of data points in it, if known.
     """
 
     __slots__ = ("_content", "_kind", "_message", "_points")
@@ -46,19 +46,19 @@ class Request:
         self._points = points
 
     def SerializePartialToString(self, **kwargs: Any) -> bytes:  # noqa: N802  # protobuf's name
-        """The request's bytes."""
-        # Whoever got the message may have changed it.
+        """The encoded request."""
+        # A message that was accessed may have been changed.
         content = self._content if self._message is None else self._message.SerializePartialToString(**kwargs)
         return bytes(content)
 
     SerializeToString = SerializePartialToString
 
     def ByteSize(self) -> int:  # noqa: N802  # protobuf's name
-        """How many bytes these are."""
+        """The size of the encoded request in bytes."""
         return len(self.SerializePartialToString())
 
     def points(self) -> int | None:
-        """How many data points are in the request, or None where only its message tells."""
+        """The number of data points in the request, or None if it must be counted in the message."""
         return self._points if self._message is None else None
 
     def _parsed(self) -> Any:
@@ -89,15 +89,15 @@ class Request:
 
 
 def nulls(common: Any) -> bool:
-    """Whether None is an attribute value, an empty one; until 1.42 it is refused."""
+    """Whether None can be encoded, as an empty attribute value; until 1.42 it is an error."""
     try:
         return common._encode_value(None) is not None
-    except Exception:  # upstream raises exactly that
+    except Exception:  # upstream raises a bare Exception
         return False
 
 
 def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], Any], ...]:
-    """A function for each module that gives those of these functions that its namespace holds."""
+    """For each module, a function that returns the module's current values of these names, as far as it has them."""
     return tuple(
         functools.partial(operator.itemgetter(*(name for name in names if name in vars(module))), vars(module))
         for module in modules
@@ -107,7 +107,7 @@ def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], 
 def patch(
     transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any, budget: str
 ) -> Patch:
-    """The patch of one exporter's encode function, `target` in the exporter's package, for this signal."""
+    """Declare the patch of one exporter's encode function, which is `target` in the exporter's package."""
     return Patch(
         name=f"otlp.{transport}_{signal}",
         target=f"{EXPORTERS}.{transport}.{target}",

@@ -1,4 +1,4 @@
-"""OTLP metrics requests as bytes: put together as those of spans are, see `trace_requests`."""
+"""OTLP metrics requests as bytes, assembled like those of spans, see `trace_requests`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from otel_fastpath.otlp.trace_requests import Upstream
 
-# What upstream encodes, a message for each point.
+# The types of data that upstream encodes with one message for each data point.
 _KINDS: Final = frozenset({ExponentialHistogram, Gauge, Histogram, Sum})
 
 
 class MetricsEncoder(Encoder):
-    """Encodes what a reader collected; safe to use from several threads.
+    """Encodes the metrics that a reader collected; thread-safe.
 
     Args:
         hot: The module `encoder` or its compiled twin.
         encode_metric: The function of this core that appends a metric.
-        upstream: Upstream's own functions; `span` encodes one metric.
+        upstream: Upstream's functions; here `span` encodes one metric.
     """
 
     def __init__(self, hot: Any, encode_metric: Callable[[Any, Any], bool], upstream: Upstream) -> None:
@@ -41,9 +41,11 @@ class MetricsEncoder(Encoder):
         self._encode_metric = encode_metric
 
     def encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
-        """The request's bytes, and how many points are in it where that is known.
+        """Encode a request.
 
-        None where upstream must encode it, or say why it cannot be.
+        Returns:
+            The encoded request and the number of its data points, if known. None if upstream must encode it, or raise
+            the error.
         """
         try:
             return self._encode_data(data)

@@ -1,10 +1,9 @@
-"""What OTLP exporters send over HTTP: `RequestsHTTPTransport.request` of `opentelemetry-exporter-http-transport`.
+"""HTTP requests of OTLP exporters: `RequestsHTTPTransport.request` of `opentelemetry-exporter-http-transport`.
 
-Stock prepares each request from nothing: it parses the address, looks for a netrc file twice, merges headers, cookies
-and hooks, and does it while the application waits for the interpreter. Here a request is prepared once, by its session,
-and sent again with another body, by the same session: adapters, hooks, cookies, retries, TLS and whoever has patched
-`Session.send` or an adapter see what they would see. Proxies and certificates are those that the environment names; it
-is read again whenever it has changed.
+Stock prepares each request from scratch: it parses the URL, looks for a netrc file twice, and merges headers, cookies
+and hooks, holding the GIL meanwhile. Here a request is prepared once, by its session, and sent again with another body
+by the same session, so that nothing changes for adapters, hooks, cookies, retries, TLS, and patches of `Session.send`
+or of an adapter. Proxies and certificates are taken from the environment, which is read again whenever it has changed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _TARGET: Final = "opentelemetry.exporter.http.transport._requests:RequestsHTTPTransport.request"
-# What preparing a request goes through: whoever replaced one of these wants it called each time.
+# The functions and classes that prepare a request. If one of them is replaced, its replacement must always be called.
 _OF_SESSION: Final = ("merge_environment_settings", "prepare_request", "request")
 _OF_MODULE: Final = (
     "get_environ_proxies",
@@ -56,7 +55,7 @@ _SUCCESS: Final = range(200, 300)
 
 
 def _own(used: Any) -> bool:
-    """Whether a function or class is exactly that of `requests`, and nothing that somebody put in its place."""
+    """Whether a function or class is that of `requests` itself, and not a replacement."""
     if type(used) is type:
         return used.__module__ == "requests.models"
     module = sys.modules.get(getattr(used, "__module__", ""))
@@ -68,7 +67,7 @@ def _own(used: Any) -> bool:
 
 
 class _Kept(NamedTuple):
-    """A prepared request, how it is sent, and what both were made of."""
+    """A prepared request, the arguments for sending it, and the inputs that both were made from."""
 
     prepared: Any
     settings: dict[str, Any]
@@ -76,7 +75,7 @@ class _Kept(NamedTuple):
 
 
 class _Requests:
-    """The requests of all transports, each kept for as long as what it is made of stays."""
+    """The prepared requests of all transports, each kept until one of its inputs changes."""
 
     def __init__(self) -> None:
         from requests import PreparedRequest, Request, Session, sessions  # noqa: PLC0415  # as upstream does: when it sends
@@ -89,20 +88,21 @@ class _Requests:
         self._netrc_auth = vars(sessions)["get_netrc_auth"]
         read = self._read()
         own = all(map(_own, read))
-        # Upstream's way is taken for every request where somebody was before us, or a system names proxies, too.
+        # None: every request is left to upstream, because a function was replaced before this patch, or because the
+        # operating system configures proxies outside of the environment.
         self._as_read = read if own and urllib.request.getproxies is urllib.request.getproxies_environment else None
 
     def _read(self) -> tuple[Any, ...]:
         return tuple(itertools.chain.from_iterable([read() for read in self._used]))
 
     def _is_replaced(self) -> bool:
-        # By identity: a proxy says that it is equal to what it stands before.
+        # By identity: a proxy object compares equal to the object that it wraps.
         return self._as_read is None or not all(map(operator.is_, self._read(), self._as_read))
 
     def prepared(
         self, transport: Any, method: str, url: str, headers: Any, data: Any
     ) -> tuple[Any, dict[str, Any]] | None:
-        """The request with this body and how to send it; None where only upstream's way is known to be right."""
+        """The request with this body, and the arguments for sending it; None if upstream must prepare it."""
         session = transport._session
         if (
             type(session) is not self._session
@@ -126,7 +126,7 @@ class _Requests:
             return None
         prepared = kept.prepared.copy()
         prepared.prepare_body(data, None)
-        # An adapter may change what it is given, and add hooks to it: a copy of a request shares them.
+        # An adapter may change the request and add hooks to it, and copies of a request share the lists of hooks.
         prepared.hooks = {event: list(hooks) for event, hooks in prepared.hooks.items()}
         return prepared, {**kept.settings, "proxies": kept.settings["proxies"].copy()}
 
@@ -136,7 +136,7 @@ class _Requests:
         if session.trust_env and self._netrc_auth(url) is not None:
             return None
         prepared = session.prepare_request(self._request(method.upper(), url, headers=headers, data=data))
-        # The exporter's connections keep the last body no longer than upstream's do.
+        # Do not keep the body alive.
         prepared.body = None
         settings = session.merge_environment_settings(prepared.url, {}, None, None, None)
         headers = None if headers is None else dict(headers)
@@ -167,7 +167,7 @@ def _make(original: Callable[..., Any], _settings: Config) -> Any:
         try:
             ready = requests().prepared(self, method, url, headers, data)
         except Exception as error:
-            # What cannot be prepared is upstream's to refuse.
+            # If the request is invalid, upstream must raise the error.
             if faults.ours(error):
                 faults.report("OTLP request", error)
             ready = None

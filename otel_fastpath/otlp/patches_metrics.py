@@ -1,7 +1,7 @@
 """OTLP export of metrics: `encode_metrics` of the exporters of `opentelemetry-exporter-otlp-proto-http` and `-grpc`.
 
-Stock: 124,000 instructions for a point of a histogram with three attributes, under the interpreter's lock in one
-stretch for the whole collection. Here the points become bytes directly, and others get their turns.
+Stock: 124,000 instructions for a histogram's data point with three attributes, holding the GIL for the whole
+collection. Here the points are encoded directly as bytes, and other threads can run in between.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _request_class() -> Any:
 
 
 def _upstream() -> Any:
-    """Upstream's functions for what the encoder leaves to them; they are looked up when they are called."""
+    """Upstream's functions for the parts that our encoder leaves to upstream, looked up at each call."""
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
     from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415  # likewise
@@ -92,7 +92,7 @@ def _make(original: Any, wrap: Callable[[bytes, int | None], Any]) -> Any:
 
     @functools.wraps(original)
     def encode_metrics(data: Any) -> Any:
-        # Whoever replaces one of upstream's functions wants it called.
+        # If one of upstream's functions was replaced, the replacement must be called.
         if tuple([read() for read in used]) == as_read:
             encoded = encode(data)
             if encoded is not None:
@@ -107,7 +107,7 @@ def _make_http(original: Any, _settings: Config) -> Any:
 
 
 def _make_grpc(original: Any, _settings: Config) -> Any:
-    # grpc's serializer is a method of the message's class: it takes nothing else.
+    # grpc's serializer is a method of the message class, so it needs such a message.
     parse = _request_class().FromString
     return _make(original, lambda content, _points: parse(content))
 

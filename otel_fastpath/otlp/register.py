@@ -1,4 +1,4 @@
-"""What is patched of the OTLP exporters."""
+"""The patches of the OTLP exporters."""
 
 from __future__ import annotations
 

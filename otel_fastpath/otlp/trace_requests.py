@@ -1,8 +1,8 @@
-"""OTLP trace requests as bytes: spans grouped as upstream groups them, the interpreter shared while they are encoded.
+"""OTLP trace requests as bytes: spans are grouped as upstream groups them, and other threads can run in between.
 
 The spans themselves are encoded by `encoder` or `encoder_c`, in runs that end at a new resource or scope, or at a span
-that is not plainly upstream's or ours. Such spans, and what is once per batch, are left to upstream's own functions,
-handed in as `Upstream`. Encoded resources and scopes are kept for as long as they are the same objects.
+that is not exactly of upstream's class or ours. Such spans, and resources and scopes, are encoded by upstream's own
+functions, passed in as `Upstream`. Encoded resources and scopes are cached by object identity.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
     from otel_fastpath.lazy import Lazy
 
-# How many bytes are kept of what was encoded of resources and scopes, and what each takes besides its texts.
+# The size in bytes of the cache of encoded resources and scopes, and the size of an entry without its texts.
 _MOST_PARTS: Final = 1 << 21
 _EACH: Final = 1024
 
 
 class Upstream(NamedTuple):
-    """What upstream's encoder does, for what ours leaves to it.
+    """Upstream's encoder, for the parts that ours leaves to it.
 
     Attributes:
-        span: Encodes one span, as it would in its request; raises what it raises.
-        resource: The fields of `ResourceSpans` before and after its scopes, and whether none of the resource's
-            attributes failed.
-        scope: The same of `ScopeSpans`, before and after its spans; None is a scope, too.
+        span: Encodes one span, and raises the errors that encoding the request would raise.
+        resource: Returns the encoded fields of `ResourceSpans` before and after its scopes, and whether all attributes
+            of the resource could be encoded.
+        scope: Does the same for `ScopeSpans`, before and after its spans; the scope may be None.
         cacheable: The types of resources and scopes that cannot change.
-        nulls: Whether None is an attribute value.
+        nulls: Whether None can be encoded as an attribute value.
     """
 
     span: Callable[[Any], bytes]
@@ -45,7 +45,7 @@ class Upstream(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """Upstream's functions raised: what they raised is for the caller, and no fault of ours."""
+    """Wraps an exception of upstream's functions, which must reach the caller and is not a fault of ours."""
 
     def __init__(self, why: Exception) -> None:
         super().__init__(why)
@@ -64,18 +64,18 @@ class _Batch:
 
     Attributes:
         resources: Resource -> scope -> its spans.
-        groups: The same by (id of resource, id of scope): hashing a resource takes longer than encoding ten spans.
+        groups: (id of resource, id of scope) -> the same spans, as hashing a resource takes longer than encoding ten.
     """
 
     def __init__(self, make_spans: Callable[[], Any]) -> None:
         self.resources: dict[Any, dict[Any, Any]] = {}
         self.groups: dict[tuple[int, int], Any] = {}
         self._make_spans = make_spans
-        # While they are held, no other object gets their ids.
+        # Resources and scopes are kept alive, so that no other object gets their ids.
         self._held: list[Any] = []
 
     def spans_of(self, resource: Any, scope: Any) -> Any:
-        """Where spans of this resource and scope, or of ones that are equal to them, go."""
+        """The group for spans of this resource and scope, or of equal ones."""
         spans = self.groups.get((id(resource), id(scope)))
         if spans is None:
             scopes = self.resources.setdefault(resource, {})
@@ -88,26 +88,26 @@ class _Batch:
 
 
 class Encoder:
-    """Encodes batches of spans; safe to use from several threads.
+    """Encodes batches of spans; thread-safe.
 
     Args:
         hot: The module `encoder` or its compiled twin.
-        upstream: Upstream's own functions.
+        upstream: Upstream's functions.
     """
 
     def __init__(self, hot: Any, upstream: Upstream) -> None:
         self._spans = hot.Spans
         self._encode_run = hot.encode
         self._upstream = upstream
-        # By the id of the resource or scope, which is held by the entry.
+        # By the id of the resource or scope, which the entry keeps alive.
         self._parts = Cache(_MOST_PARTS)
         self._stretch = 0.0
 
     def encode(self, spans: Iterable[Any]) -> bytes | None:
-        """The request's bytes, or None where a fault of ours leaves the batch to upstream.
+        """Encode a request; None if upstream must encode the batch because of a fault of ours.
 
         Raises:
-            Exception: What upstream's own functions raise for a span that cannot be sent.
+            Exception: The exception that upstream's own functions raise for a span that cannot be encoded.
         """
         try:
             return self._encode(spans if type(spans) is list else list(spans))
@@ -129,7 +129,7 @@ class Encoder:
             if at >= 0 and at < len(spans):
                 known = len(batch.groups)
                 batch.spans_of(spans[at].resource, spans[at].instrumentation_scope or None)
-                # A span that is not of the resource or scope that it says it is of.
+                # The span returns another resource or scope at each access.
                 if len(batch.groups) == known:
                     at = ~at
             if at < 0:
@@ -137,7 +137,7 @@ class Encoder:
                 self._leave(batch, spans[at])
                 at += 1
                 pace.turn()
-        # Long stretches are tried for some batches, and then what they were taken for is looked at anew.
+        # Halved for each batch, so that long stretches end after some batches unless a wait for the GIL is long again.
         self._stretch = pace.stretch / 2
         return self._assemble(batch)
 
@@ -160,23 +160,23 @@ class Encoder:
         return b"".join(pieces)
 
     def _parts_of(self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]]) -> tuple[bytes, bytes]:
-        """What goes before and after the spans of a resource or scope."""
+        """The encoded fields before and after the spans of a resource or scope."""
         known = self._parts.items.get(id(owner))
         if known is not None and known[1] is owner.attributes:
             return known[2], known[3]
         head, tail, complete = _theirs(encode, owner)
         # A failed attribute is logged each time, as upstream does.
         if complete and type(owner) in self._upstream.cacheable:
-            # The owner's own texts are about as long as what was made of them.
+            # The texts of the owner are about as long as the encoded fields.
             size = _EACH + 2 * (len(head) + len(tail))
             self._parts.keep(id(owner), (owner, owner.attributes, head, tail), size)
         return head, tail
 
 
 def varint(number: int) -> bytes:
-    """A non-negative number as protobuf writes it."""
+    """Encode a non-negative number as a protobuf varint."""
     made = bytearray()
-    while number >= 0x80:  # noqa: PLR2004  # seven bits a byte
+    while number >= 0x80:  # noqa: PLR2004  # seven bits per byte
         made.append(number & 0x7F | 0x80)
         number >>= 7
     made.append(number)
@@ -184,9 +184,9 @@ def varint(number: int) -> bytes:
 
 
 def resolve(value: Lazy, turn: Callable[[], None]) -> Any:
-    """Make a lazy value, with turns for others: the first text of a long stack trace takes milliseconds."""
+    """Make a lazy value, and let other threads run: the first formatting of a long stack trace takes milliseconds."""
     if type(value) is stack_traces.Stack:
-        # What goes wrong here goes wrong again below, and is logged there.
+        # An error here is raised again below, and logged there.
         with contextlib.suppress(Exception):
             value.prepare(turn)
     made = value.value()
