@@ -218,7 +218,7 @@ PATCHES: Final = (
     Patch(
         name="exceptions.tracer_provider",
         target="opentelemetry.trace:_set_tracer_provider",
-        why="A tracer provider that is set later gets the processor that counts exceptions, too.",
+        why="Adds the processor that counts exceptions to a tracer provider that is set later.",
         make=_make_set_tracer_provider,
         budgets=("the tracer provider is set",),
     ),

@@ -62,7 +62,7 @@ PATCHES: Final = (
     Patch(
         name="metrics.collect",
         target=_TARGET,
-        why="A histogram's point takes 53,000 instructions, under locks; here it is filled in one step, between turns.",
+        why="A histogram's data point takes 53,000 instructions, under locks; here its fields are set in one step.",
         make=_make,
         requires=SDK,
         sources=sources(_TARGET, *_RESTS_ON),

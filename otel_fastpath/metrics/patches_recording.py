@@ -83,7 +83,7 @@ PATCHES: Final = (
         "counter.add, 3 attributes",
         "Adding with three attributes takes 87,000 instructions; here a look-up and an addition.",
     ),
-    _patch("UpDownCounter", "add", "up_down_counter.add, 3 attributes", "The same, for what goes down as well."),
+    _patch("UpDownCounter", "add", "up_down_counter.add, 3 attributes", "The same as for counters."),
     _patch(
         "Histogram",
         "record",

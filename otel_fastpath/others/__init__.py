@@ -1,1 +1,1 @@
-"""Patches of other people's instrumentations."""
+"""Patches of third-party instrumentations."""

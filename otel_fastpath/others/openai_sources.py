@@ -1,4 +1,4 @@
-"""What the patches of other people's OpenAI instrumentations share: the sources that they were written against."""
+"""The source fingerprints that the patches of third-party OpenAI instrumentations were written against."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def _known() -> dict[str, dict[str, list[str]]]:
 
 
 def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of these "module:qualified.name" in every release that was read and has what we replace."""
+    """The fingerprints of each "module:qualified.name" in every release that was read and has the code to replace."""
     return {place: frozenset(_known().get(place, ())) for place in places}
 
 
 def check_inside(module: Any, name: str) -> None:
-    """Refuse where the function under Traceloop's `dont_throw`, which leaves no `__wrapped__`, is not a known one.
+    """Check the function that Traceloop's `dont_throw` wraps without a `__wrapped__` attribute.
 
     Raises:
-        SkipError: See above.
+        SkipError: The function has no known fingerprint.
     """
     outer: Any = getattr(module, name, None)
     cells = getattr(outer, "__closure__", None) or ()

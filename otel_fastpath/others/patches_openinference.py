@@ -1,6 +1,6 @@
-"""OpenInference's `openinference-instrumentation-openai`: what it wastes for each call and each streamed chunk.
+"""OpenInference's `openinference-instrumentation-openai`: avoids unnecessary work for each call and streamed chunk.
 
-Its hooks stay, and so does what they emit.
+Its hooks and the telemetry that they emit do not change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PACKAGE: Final = "openinference.instrumentation.openai"
 _ACCUMULATOR: Final = f"{_PACKAGE}._response_accumulator"
 _IMAGES: Final = frozenset({"image_url", "input_image"})
-# What is replaced by the next value, and need not be copied.
+# Values of these types are immutable and need not be copied.
 _PLAIN: Final = frozenset({str, int, float, bool})
 
 
@@ -47,7 +47,7 @@ def _make_redact(original: Any, _settings: Config) -> Any:
     def redact_images_from_request_parameters(
         request_parameters: dict[str, Any], hide_input_images: bool, base64_image_max_length: int
     ) -> Any:
-        # The copy is read once and never kept: without an image it need not be one.
+        # The result is only read and not kept, so that without an image no copy is needed.
         if type(request_parameters) is dict and not _may_have_images(request_parameters):
             return request_parameters
         return original(request_parameters, hide_input_images, base64_image_max_length)
@@ -58,7 +58,7 @@ def _make_redact(original: Any, _settings: Config) -> Any:
 def _make_add(original: Any, _settings: Config) -> Any:
     names = original.__globals__
     values_type = names["_ValuesAccumulator"]
-    # How an accumulator takes a value; what has no way of its own is replaced by it.
+    # How a value is added to the held one, by the type of the latter. Held values of other types are replaced.
     ways: dict[type, Callable[[Any, Any], None]] = {
         names["_StringAccumulator"]: _add_text,
         names["_IndexedAccumulator"]: _add_indexed,
@@ -67,7 +67,7 @@ def _make_add(original: Any, _settings: Config) -> Any:
     }
 
     @functools.wraps(original)
-    def __iadd__(self: Any, values: Any) -> Any:  # noqa: N807  # the name that it is put under
+    def __iadd__(self: Any, values: Any) -> Any:  # noqa: N807  # the name of the replaced method
         if not values:
             return self
         held = self._values
@@ -95,7 +95,7 @@ def _add_text(mine: Any, value: Any) -> None:
 
 
 def _add_values(mine: Any, value: Any) -> None:
-    # The type is asked first: the ABC takes a microsecond.
+    # The type is checked first: `isinstance` with the ABC takes a microsecond.
     if type(value) is dict or isinstance(value, Mapping):
         mine += value
 
@@ -160,13 +160,13 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any],
     )
 
 
-_WARNINGS: Final = "Changes the process's warning filters for each streamed chunk; pydantic has an argument for it."
+_WARNINGS: Final = "Changes the process's warning filters for each streamed chunk; here pydantic is told not to warn."
 
 PATCHES: Final = (
     _patch(
         "redact",
         f"{_PACKAGE}._request:redact_images_from_request_parameters",
-        "Copies the whole request for each call, in case it has images; now where it has one.",
+        "Copies the whole request for each call, in case it contains images; here only if it contains one.",
         _make_redact,
         "openinference, request of a chat",
         f"{_PACKAGE}._image_utils:redact_images_from_request_parameters",
@@ -177,7 +177,7 @@ PATCHES: Final = (
     _patch(
         "accumulate",
         f"{_ACCUMULATOR}:_ValuesAccumulator.__iadd__",
-        "Asks 58 times for each streamed chunk what type something is, 9 of them of typing; now of exact types first.",
+        "Makes 58 type checks for each streamed chunk, 9 of them with typing's classes; here exact types come first.",
         _make_add,
         "openinference, stream of 20 chunks",
         f"{_ACCUMULATOR}:_ValuesAccumulator",

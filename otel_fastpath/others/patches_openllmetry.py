@@ -1,6 +1,6 @@
-"""Traceloop's `opentelemetry-instrumentation-openai`: what it wastes for each call and each streamed chunk.
+"""Traceloop's `opentelemetry-instrumentation-openai`: avoids unnecessary work for each call and streamed chunk.
 
-Its hooks stay, and so does what they emit. See also `version_lookups`, which has the version numbers that it parses.
+Its hooks and the telemetry that they emit do not change. `patches_version_lookups` handles its version look-ups.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "opentelemetry.instrumentation.openai"
 _CHAT: Final = f"{_PACKAGE}.shared.chat_wrappers"
-# Its own stand-ins for an uploader of images give no awaitable, with a loop or without.
+# The modules of its own placeholders for an image uploader, which return no awaitable, with a loop or without.
 _STAND_INS: Final = frozenset({_PACKAGE, f"{_PACKAGE}.shared.config"})
 
 
 def _needs_loop(coroutine: Any, config: Any) -> bool:
-    """Whether the coroutine may wait: for the upload of an image that is in a message, and for nothing else."""
+    """Whether the coroutine may suspend, which it does only to upload an image of a message."""
     upload = config.upload_base64_image
     if not upload or getattr(upload, "__module__", None) in _STAND_INS:
         return False
@@ -54,14 +54,14 @@ def _make_run_async(original: Any, _settings: Config) -> Any:
         if not is_simple:
             original(method)
             return
-        # In a loop, stock starts a thread, which has an empty context; otherwise asyncio.run copies this one.
+        # If a loop is running, stock starts a thread, which has an empty context; else asyncio.run copies this context.
         context = contextvars.copy_context() if running_loop() is None else contextvars.Context()
         try:
             context.run(method.send, None)
         except StopIteration:
             return
         method.close()
-        faults.report("openllmetry.run_async", RuntimeError("it waits where nothing was to be waited for"))
+        faults.report("openllmetry.run_async", RuntimeError("the coroutine waits, although it has no image to upload"))
 
     return run_async
 
@@ -75,7 +75,7 @@ def _make_accumulate(original: Any, _settings: Config) -> Any:
     return _accumulate_stream_items
 
 
-# The fields of a chunk. Where a release has others, or a server sends others, the chunk is dumped as ever.
+# The known fields of a chunk. If a chunk has others, because of the release or the server, upstream dumps it.
 _OF_CHUNK: Final = frozenset(
     {
         "id",
@@ -100,7 +100,7 @@ def _has_only(model: Any, fields: frozenset[str]) -> bool:
 
 
 def _add_text(chunk: Any, complete: dict[str, Any]) -> bool:
-    """Add a chunk that has nothing but text for one choice; False: it has more, and nothing was done."""
+    """Add a chunk that has only text for one choice. Returns False, and does nothing, if it has more."""
     try:
         (choice,) = chunk.choices
         delta, index = choice.delta, choice.index
@@ -141,14 +141,14 @@ def _patch(name: str, why: str, make: Callable[[Any, Config], Any], budget: str,
     )
 
 
-# Under `dont_throw`: looked at by `openai_sources.check_inside`.
+# Wrapped by `dont_throw`, so `openai_sources.check_inside` checks them.
 INSIDE: Final = (f"{_CHAT}:_handle_request", f"{_CHAT}:_set_prompts")
 
 PATCHES: Final = (
     _patch(
         "run_async",
-        "Starts an event loop for each synchronous call, in a loop a thread as well: 100 to 300 us. Nothing is awaited "
-        "but an image's upload; where there is none the coroutine is run as the function that it is.",
+        "Starts an event loop for each synchronous call, and a thread if a loop is running: 100 to 300 us. Only the "
+        "upload of an image is awaited; without one, the coroutine is run without a loop.",
         _make_run_async,
         "openllmetry, request of a chat",
         f"{_PACKAGE}.utils:run_async",
@@ -158,7 +158,7 @@ PATCHES: Final = (
     ),
     _patch(
         "accumulate",
-        "Dumps the whole of each streamed chunk to read five fields of it; of a chunk of text they are read directly.",
+        "Dumps each streamed chunk completely to read five fields; for chunks of text, they are read directly.",
         _make_accumulate,
         "openllmetry, stream of 20 chunks",
         f"{_CHAT}:_accumulate_stream_items",

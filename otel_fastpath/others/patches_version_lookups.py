@@ -1,7 +1,7 @@
-"""Version lookups that instrumentations make for each call or each streamed chunk, answered from one made once.
+"""Caches the version lookups that instrumentations make for each call or each streamed chunk.
 
-A row of `LOOKUPS` is all that it takes. What is replaced is a name among an instrumentation's own globals: nobody else
-sees it, and the application's importlib.metadata and packaging stay what they are.
+Each is one row of `LOOKUPS`. A patch replaces a name in an instrumentation's own globals, so no other code is affected:
+the application's importlib.metadata and packaging do not change.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def _make_lookup(original: Any, _settings: Config) -> Any:
 
 
 def _make_parser(original: Any, _settings: Config) -> Any:
-    """Replace the module `packaging.version` by one that remembers what it parsed; the rest is the original's."""
+    """Replace the module `packaging.version` by one that caches parsed versions; other names are the original's."""
     if original is not packaging_version:
         raise SkipError(f"it is not the module packaging.version: {original!r}")
-    # A Version is immutable and can be shared; what is no version raises each time.
+    # A Version is immutable and can be shared; an invalid version raises an exception each time.
     once = functools.lru_cache(maxsize=64)
     return stand_in(original, parse=once(original.parse), Version=once(original.Version))
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a name stands for in an instrumentation, and what is put in its place.
+    """A kind of object that a name in an instrumentation refers to, and its replacement.
 
     Attributes:
-        why: What the original costs and what replaces it.
-        make: As in `Patch`; raises `SkipError` if the name does not stand for that.
-        budget: The scenario that holds what it costs.
+        why: See `Patch`.
+        make: See `Patch`; raises `SkipError` if the name refers to another object.
+        budget: The benchmark scenario that limits what the replacement costs.
     """
 
     why: str
@@ -70,15 +70,15 @@ PARSER: Final = Kind(
 
 @dataclass(frozen=True)
 class Lookup:
-    """A name among an instrumentation's globals that is called over and over.
+    """A name in an instrumentation's globals that is called repeatedly.
 
     Attributes:
-        name: That of the patch.
+        name: The name of the patch.
         module: The instrumentation's module.
-        attribute: The name in it.
-        kind: What the name stands for.
-        requires: The instrumentation's releases in which it is called over and over.
-        callers: The functions of the module that call it; one of them as it was in a release that was read is needed.
+        attribute: The name in the module.
+        kind: The kind of object that the name refers to.
+        requires: The instrumentation's releases in which it is called repeatedly.
+        callers: The functions of the module that call it, whose sources the guard checks.
     """
 
     name: str
@@ -92,8 +92,8 @@ class Lookup:
 _OPENAI: Final = "opentelemetry.instrumentation.openai"
 
 LOOKUPS: Final = (
-    # Until 0.37 they look up the versions of openai and of pydantic: both for each call, several times, and both for
-    # each chunk. From 0.38 they keep the two strings, and need nothing until 0.46, which parses one at each question.
+    # Until 0.37 it looks up the versions of openai and pydantic, both several times for each call and both for each
+    # chunk. Since 0.38 it stores the two strings; since 0.46 it parses one of them at each comparison of versions.
     Lookup(
         "versions.openai",
         f"{_OPENAI}.utils",
@@ -126,7 +126,7 @@ LOOKUPS: Final = (
         "opentelemetry-instrumentation-groq>=0.33,<0.38",
         ("model_as_dict",),
     ),
-    # For each connection of a DB-API driver, and where SQL comments are on, of mysqlclient.
+    # For each connection of a DB-API driver; with SQL comments enabled, also for mysqlclient.
     Lookup(
         "versions.schema_url",
         "opentelemetry.instrumentation._semconv",
@@ -148,7 +148,7 @@ LOOKUPS: Final = (
 
 @functools.cache
 def _fingerprints() -> dict[str, dict[str, list[str]]]:
-    """What the callers' sources were in the releases that were read: tests/others/lookup_fingerprints.py writes it."""
+    """The fingerprints of the callers' sources, written by tests/others/lookup_fingerprints.py."""
     text = Path(__file__).with_name("version_lookups.json").read_text(encoding="utf-8")
     known: dict[str, dict[str, list[str]]] = json.loads(text)
     return known

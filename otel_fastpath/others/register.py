@@ -1,4 +1,4 @@
-"""What is patched of other people's instrumentations."""
+"""The patches of third-party instrumentations."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ PATCHES: Final = (
     Patch(
         name="otlp.http_request",
         target=_TARGET,
-        why="Preparing a request takes a third of sending it, and looks for a netrc file each time; here it is kept.",
+        why="Preparing a request costs a third of sending it, and looks for a netrc file; here it is done once.",
         make=_make,
         requires=("opentelemetry-exporter-http-transport>=0.66b0,<1", "requests>=2.31,<3"),
         sources=sources(_TARGET),

@@ -128,14 +128,14 @@ def _make_count(original: Any, _settings: Config) -> Any:
 PATCHES: Final = (
     _patch(
         "http",
-        "Encoding a histogram's point takes 124,000 instructions; here its bytes are written once.",
+        "Encoding a histogram's data point takes 124,000 instructions; here its bytes are written directly.",
         _make_http,
         "OTLP, 128 histogram points",
     ),
     Patch(
         name="otlp.http_metrics_count",
         target=_COUNT,
-        why="The exporter counts the points of the request's message, which would be parsed for nothing else.",
+        why="The exporter counts the data points of the request, whose bytes would have to be parsed only for that.",
         make=_make_count,
         requires=(*SDK, "opentelemetry-exporter-otlp-proto-http>=1.44,<2"),
         sources=sources(_COUNT),
@@ -143,7 +143,7 @@ PATCHES: Final = (
     ),
     _patch(
         "grpc",
-        "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.",
+        "The same encoder as over HTTP; its bytes are then parsed into the message that grpc needs.",
         _make_grpc,
         "OTLP over grpc, 128 histogram points",
     ),

@@ -135,13 +135,13 @@ def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget:
 PATCHES: Final = (
     _patch(
         "http",
-        "Encoding a span takes 302,000 instructions, which the application waits for; here its bytes are written once.",
+        "Encoding a span takes 302,000 instructions while holding the GIL; here its bytes are written directly.",
         _make_http,
         "otlp, one more span, 7 attributes",
     ),
     _patch(
         "grpc",
-        "The same encoder as over HTTP; here its bytes are parsed into the message that grpc wants.",
+        "The same encoder as over HTTP; its bytes are then parsed into the message that grpc needs.",
         _make_grpc,
         "otlp over grpc, one more span, 7 attributes",
     ),

@@ -64,7 +64,8 @@ class _Batch:
 
     Attributes:
         resources: Resource -> scope -> its spans.
-        groups: (id of resource, id of scope) -> the same spans, as hashing a resource takes longer than encoding ten.
+        groups: (id of resource, id of scope) -> the same spans. Hashing a resource takes longer than encoding ten
+            spans.
     """
 
     def __init__(self, make_spans: Callable[[], Any]) -> None:

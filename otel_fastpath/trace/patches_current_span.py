@@ -66,7 +66,7 @@ PATCHES: Final = (
     _patch(
         "trace.proxy_tracer",
         "ProxyTracer.start_as_current_span",
-        "The tracer of code that asked for one before there was a provider puts a third generator around each span.",
+        "A tracer that code got before a provider was set puts a third generator around each span.",
         _make_proxy,
         "no SDK configured",
     ),

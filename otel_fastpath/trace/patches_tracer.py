@@ -114,7 +114,7 @@ PATCHES: Final = (
     Patch(
         name="tracer.configuration",
         target=f"{_MODULE}:Tracer.__setattr__",
-        why="What is worked out once about a tracer is dropped when its configuration changes, not checked per span.",
+        why="Drops a tracer's plan when its configuration changes, so that it need not be checked for each span.",
         make=_make_setattr,
         requires=SDK,
         sources=sources(f"{_MODULE}:Tracer.__init__"),

@@ -42,7 +42,7 @@ def sources(*places: str) -> dict[str, frozenset[str]]:
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:
-    """A replacement for a module among another module's globals: these names are replaced, others are looked up in it."""
+    """A replacement for a module in another module's globals: these names are replaced, the others looked up in it."""
     made = ModuleType(module.__name__, module.__doc__)
     made.__getattr__ = functools.partial(getattr, module)  # type: ignore[method-assign]
     vars(made).update(replaced)
