@@ -1,12 +1,12 @@
-"""Which build of the hot modules is used, and why. They patch nothing: `otel_fastpath.rooms` puts them in place.
+"""Selects the build of the hot modules. Importing them patches nothing: the patches of `otel_fastpath.rooms` do that.
 
 Each hot module exists twice from one source: `trace.span` (plain Python) and `trace.span_c` (the same file, compiled
 with the C types of `trace/span_c.pxd`). `choose()` decides once which of them is used.
 
-The way of a span, in `trace`: `tracer` (what stands in the place of the tracer's methods) -> `start` (parent,
-sampling, ids) -> `span` (attributes, events, end) -> `plan` (the queue). `scope` and `current_span` make spans
-current. Wrappers of ours take `tracer.start_span` and `start_as_current_span` like everybody: with the attributes
-as a dict at the start they are the cheapest way, and where nothing is recorded the attributes are not looked at.
+The path of a span in `trace`: `tracer` (replaces the tracer's methods) -> `start` (parent, sampling, ids) -> `span`
+(attributes, events, end) -> `plan` (the queue). `scope` and `current_span` make spans current. Our own wrappers use
+`tracer.start_span` and `start_as_current_span` like all other code: passing the attributes as a dict at the start is
+the cheapest way, and if the span is not recorded, they are not read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 _PACKAGE = __name__.rpartition(".")[0]
 COMPILED = "c"
 PURE = "py"
-# The compiled twins: all or none, as they take from one another.
+# The compiled twins. Either all or none are used, because they import each other.
 TWINS = (
     "libraries.call_span_c",
     "libraries.db.sql_c",
@@ -59,10 +59,13 @@ _loaded: dict[str, ModuleType] = {}
 
 
 def choose(asked: str | None) -> None:
-    """Decide which implementation `hot` gives: the one asked for by name, else the compiled one where it is there.
+    """Decide which implementation `hot` returns.
+
+    Args:
+        asked: "c" or "py" requires that implementation; None selects the compiled one if it is available.
 
     Raises:
-        ImportError: The implementation that was asked for cannot be imported.
+        ImportError: The required implementation cannot be imported.
     """
     global _chosen, _why_not_compiled
     if asked == PURE:
@@ -70,30 +73,30 @@ def choose(asked: str | None) -> None:
         return
     try:
         for name in TWINS:
-            # Looked for where it lies: its room is not imported for that.
+            # Searched in its folder, so that its package is not imported for that.
             folder = Path(__file__).parents[1].joinpath(*name.split(".")[:-1])
             if PathFinder.find_spec(f"{_PACKAGE}.{name}", [str(folder)]) is None:
                 raise ModuleNotFoundError(f"no module named {name}")
-        # The one that does without the SDK, to see whether what is there can be loaded here.
+        # Check that compiled modules can be imported here, with the one that does not import the SDK.
         importlib.import_module(f"{_PACKAGE}.trace.scope_c")
         _chosen, _why_not_compiled = COMPILED, ""
     except ImportError as error:
         if asked == COMPILED:
             raise
         if not isinstance(error, ModuleNotFoundError):
-            _logger.warning("The compiled core is there but cannot be imported (%s); the pure one is used.", error)
+            _logger.warning("The compiled core exists but cannot be imported (%s); the pure one is used.", error)
         _chosen, _why_not_compiled = PURE, str(error)
 
 
 def implementation() -> tuple[str, str]:
-    """Which implementation is used, "c" or "py", and why it is not the compiled one."""
+    """The implementation in use, "c" or "py", and why it is not the compiled one."""
     if not _chosen:
         choose(None)
     return _chosen, _why_not_compiled
 
 
 def hot(name: str, core: str | None = None) -> Any:
-    """The hot module of this name (e.g. "trace.span"), in the chosen implementation or the one named."""
+    """The hot module of this name (e.g. "trace.span"), in the given implementation or the chosen one."""
     suffix = "_c" if (core or implementation()[0]) == COMPILED else ""
     full_name = f"{_PACKAGE}.{name}{suffix}"
     if full_name not in _loaded:

@@ -1,10 +1,10 @@
-"""Build hook: compile the hot modules where a C compiler is there; else leave a pure-Python package.
+"""Build hook: compiles the hot modules if a C compiler is available; otherwise the package is pure Python.
 
-OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. As many modules are compiled at once as
-there are processors; an editable install compiles again only what has changed.
+OTEL_FASTPATH_EXTENSION=auto (default), off, or require. Not part of the wheel. Modules are compiled in parallel, one
+per processor; an editable install compiles only modules that have changed.
 
-A hot module imports others as any module does. What is compiled is a copy of it, line for line, in which such an import
-takes the other's compiled twin, so that a call from one to the other is a call in C.
+Hot modules import each other with ordinary imports. The build compiles a copy of each module, with the same lines, in
+which these imports are replaced by cimports of the compiled twins, so that calls between modules are calls in C.
 """
 
 from __future__ import annotations
@@ -50,47 +50,47 @@ EXTENSIONS = {
     "otel_fastpath.libraries.genai.openai.prepared_calls_c": "otel_fastpath/libraries/genai/openai/prepared_calls.py",
     "otel_fastpath.trace.tracer_c": "otel_fastpath/trace/tracer.py",
 }
-# What every module needs of Cython's own code, once: it is written by Cython, and has no source.
+# Cython's own code that all modules need, compiled once. Cython generates it, so it has no source.
 SHARED = "otel_fastpath.compiled.shared_c"
 EXTENSIONS[SHARED] = ""
-# They take from one another: all or none. What is named here stands alone.
+# The modules above import each other, so all or none are used. Those named here are independent.
 ALONE = {}
 if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
-    # The callback of sys.monitoring, which it calls under the GIL.
+    # The callback of sys.monitoring, which relies on the GIL.
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"
-# -O3 makes the modules a third larger, and faster only where there are loops. No tables of symbols, and none of frames,
-# which exceptions of C++ need. What is linked at the start needs no table to jump by.
+# -O3 makes the modules a third larger, and only loops faster. Debug symbols and unwind tables (which C++ exceptions
+# need) are left out. Functions that are bound at load time need no procedure linkage table.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2", "-fno-asynchronous-unwind-tables"]
 LOOPS = {} if sys.platform == "win32" else {"otel_fastpath.otlp.encoder_c": ["-O3"]}
 LINKING = []
 if sys.platform == "linux":
     FLAGS.append("-fno-plt")
     LINKING.append("-Wl,-s")
-# Annotations are for mypy: as C types they would reject what the pure twin accepts. Nothing compiled is pickled as it
-# is: what a user may pickle says how.
+# Annotations are for mypy: as C types they would reject values that the pure twin accepts. Compiled classes need no
+# generated pickle support: those that users may pickle have their own.
 DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": False}
-# What is inlined into the modules that import it: the C forms stand in the .pxd alone.
+# Modules whose functions are inlined into the importing modules: their C forms are in the .pxd files only.
 HELPERS = ("otel_fastpath/compiled/helpers.py", "otel_fastpath/compiled/traceparent.py")
-# An import of one hot module by another.
+# Matches the import of one hot module by another.
 _HOT = "|".join(
     each.removesuffix(".py").replace("/", r"\.") for each in (*EXTENSIONS.values(), *HELPERS) if each.endswith(".py")
 )
 _HOT_IMPORT = re.compile(rf"^from ({_HOT}) import ", re.MULTILINE)
 _SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".c", ".h"}
-# What a module takes from others when it is compiled.
+# Matches the imports and includes of other sources in a module that is compiled.
 _TAKEN = re.compile(
     rb"^(?:from (otel_fastpath[\w.]+) c?import|include \"([^\"]+)\"|# ?include \"(\w+\.h)\")", re.MULTILINE
 )
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
-    """Adds the compiled modules to a wheel, or puts them beside their sources for an editable install."""
+    """Adds the compiled modules to a wheel, or for an editable install to the folders of their sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, unless switched off.
+        """Compile the modules, unless switched off.
 
         Raises:
-            ValueError: The switch has none of its three values.
+            ValueError: The value of OTEL_FASTPATH_EXTENSION is invalid.
         """
         mode = os.environ.get(SWITCH, "auto")
         if mode not in {"auto", "off", "require"}:
@@ -100,7 +100,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
         kept = Path(self.root, ".cache", "extensions") if version == "editable" else None
         if kept is not None:
             for target in targets.values():
-                # An older compile would be imported in the place of the edited source.
+                # An outdated compiled module would be used instead of the edited source.
                 Path(self.root, target).unlink(missing_ok=True)
         if mode == "off":
             return
@@ -116,7 +116,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
         for name, path in built.items():
             target = targets[name]
             if version == "editable":
-                # A new file, not new bytes in the old one: a running process may have that one mapped.
+                # Replace the file instead of writing to it: a running process may have mapped the old one.
                 fresh = Path(self.root, target + ".new")
                 fresh.write_bytes(path.read_bytes())
                 fresh.replace(Path(self.root, target))
@@ -124,24 +124,27 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
                 build_data["force_include"][str(path)] = target
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002  # the hook's interface
-        """Remove what compiling left."""
+        """Remove temporary files."""
         if hasattr(self, "scratch"):
             self.scratch.cleanup()
 
 
 def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str, Path]:
-    """Compile what can be compiled and was not compiled before: the compiled name -> the file.
+    """Compile the modules that are not in the folder yet.
 
     Args:
-        root: The project.
-        folder: Where the compiled modules are put, and found again.
-        required: Whether it is an error that a module cannot be compiled.
+        root: The folder of the project.
+        folder: The folder for the compiled modules, which are reused by later builds.
+        required: Whether it is an error if a module cannot be compiled.
+
+    Returns:
+        The usable modules: compiled name -> file.
 
     Raises:
-        RuntimeError: It was required; the message names the module and ends with what the compiler said.
+        RuntimeError: A required module cannot be compiled. The message has the modules' names and the output.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    # Where each is or will be: its name has what it was made from.
+    # The name of each file contains a digest of the sources.
     paths = {name: folder / f"{name}-{_digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
     for group in (EXTENSIONS, ALONE):
         outdated = {name: paths[name] for name in group if not paths[name].exists()}
@@ -155,7 +158,7 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
 
 
 def _digest(root: Path, name: str, source: str) -> str:
-    """What the compiled module is made from: the sources, the compilers and their options."""
+    """A digest of everything that the compiled module depends on: sources, Python, Cython and the options."""
     digest = hashlib.sha256(
         f"{sys.version}{version_of('cython')}{FLAGS}{LOOPS.get(name)}{LINKING}{DIRECTIVES}".encode()
     )
@@ -171,21 +174,21 @@ def _digest(root: Path, name: str, source: str) -> str:
         for module, *included in _TAKEN.findall(text):
             if module:
                 taken = root / Path(*module.decode().removesuffix("_c").split("."))
-                # An import takes the twin's types, which a `cimport` names.
+                # An import becomes a cimport of the twin, which reads the types in its .pxd.
                 waiting += [taken.with_suffix(".pxd"), taken.with_name(f"{taken.name}_c.pxd")]
             waiting += [path.parent / each.decode() for each in included if each]
     return digest.hexdigest()[:16]
 
 
 def _compile_apart(root: Path, wanted: dict[str, Path]) -> str:
-    """Compile modules in a process of their own; what the compilers said where one of them failed."""
+    """Compile modules in a separate process. Returns the output if that fails, otherwise an empty string."""
     command = [sys.executable, __file__, *(f"{name}={path.absolute()}" for name, path in wanted.items())]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     return "" if ran.returncode == 0 else f"{ran.stdout}{ran.stderr}" or "unknown error"
 
 
 def write_sources(root: Path, folder: Path) -> None:
-    """Write what is compiled to a folder, as the package stands in the project."""
+    """Write copies of the sources to a folder, with the imports of hot modules replaced by cimports."""
     for path in Path(root, "otel_fastpath").rglob("*"):
         if path.suffix not in _SUFFIXES:
             continue
@@ -198,7 +201,7 @@ def write_sources(root: Path, folder: Path) -> None:
 
 
 def compile_here(wanted: dict[str, Path]) -> None:
-    """Compile modules of the project in the current directory, each into its file."""
+    """Compile modules of the project in the current directory, and write each to the given file."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
@@ -226,23 +229,23 @@ def compile_here(wanted: dict[str, Path]) -> None:
         command.run()
         os.chdir(here)
         for name, path in wanted.items():
-            # In one step: another build may be looking for it.
+            # Atomic: another build may be reading the file.
             fresh = path.with_suffix(f".{os.getpid()}")
             fresh.write_bytes(Path(command.get_ext_fullpath(name)).read_bytes())
             fresh.replace(path)
 
 
 def _write_shared() -> str:
-    """Have Cython write what the modules share; its file."""
+    """Generate Cython's shared code, and return its file."""
     path = f"{SHARED.replace('.', '/')}.c"
-    # No module has a view of memory.
+    # No module uses memoryviews.
     command = [sys.executable, "-m", "cython", "generate-shared", "--exclude", "MemoryView", path]
     subprocess.run(command, check=True)
     return path
 
 
 def usable(compiled: dict[str, Path]) -> dict[str, Path]:
-    """Of what was to be compiled, what is there and not without another that it needs."""
+    """The compiled modules that exist, without those that need a missing one."""
     there = {name: path for name, path in compiled.items() if path.exists()}
     return there if there.keys() >= EXTENSIONS.keys() else {name: there[name] for name in there if name in ALONE}
 

@@ -1,6 +1,6 @@
-"""What C does better than Python: each function has a C form of the same meaning in `helpers_c.pxd`.
+"""Helpers that are faster in C: each has an equivalent C form in `helpers_c.pxd`.
 
-A hot module imports these as it imports anything. The build turns the import into one of the C forms.
+Hot modules import them with ordinary imports, which the build replaces by cimports of the C forms.
 """
 
 from __future__ import annotations
@@ -17,41 +17,42 @@ if TYPE_CHECKING:
 
     _M = TypeVar("_M", bound=dict[str, object])
 
-# An instance of a class, of which no constructor has run.
+# Creates an instance of a class without calling `__init__`.
 new_instance = object.__new__
 process_id = os.getpid
-# An item of a tuple, by number. The tuple's class may inherit from `tuple`, for which C has no quick way of its own.
+# An item of a tuple by index. The C form is also fast for subclasses of `tuple`, for which Cython has no fast path.
 item = operator.getitem
-# What a context variable that has a default holds; have it hold something else; undo that.
+# Get, set and reset a context variable that has a default value.
 get_value = ContextVar.get
 set_value = ContextVar.set
 reset_value = ContextVar.reset
 
 
-def read_clock(module: dict[str, Callable[[], int]]) -> int:
-    """Nanoseconds since the epoch, by the `time_ns` in a module's globals: tests put another clock there."""
-    return module["time_ns"]()
+def read_clock(module: dict[str, Any]) -> int:
+    """Nanoseconds since the epoch, from `time_ns` in a module's globals, which tests may replace."""
+    return module["time_ns"]()  # type: ignore[no-any-return]
 
 
-def current_value(variable: ContextVar[_M], key: str) -> object:
-    """What the mapping that a context variable holds has for the key, or None."""
+def current_value(variable: ContextVar[Any], key: Any) -> Any:
+    """The value of a key in the mapping that a context variable holds, or None."""
     return variable.get().get(key)
 
 
-def with_value(kind: type[_M], mapping: _M | None, key: str, value: object) -> _M:
-    """A new mapping of this kind, of what the mapping (None: nothing) holds and this value for the key."""
+def with_value(kind: type[dict[Any, Any]], mapping: Any, key: Any, value: Any) -> Any:
+    """A new mapping of this class with the items of the mapping (which may be None) and this key and value."""
     return kind({**mapping, key: value}) if mapping else kind({key: value})
 
 
-def set_with_value(variable: ContextVar[_M], kind: type[_M], key: str, value: object) -> Token[_M]:
-    """Have a context variable hold `with_value` of what it holds; gives the token that undoes it."""
+def set_with_value(variable: ContextVar[Any], kind: type[dict[Any, Any]], key: Any, value: Any) -> Token[Any]:
+    """Set a context variable to its current mapping with this key and value; returns the token to reset it."""
     return variable.set(kind({**variable.get(), key: value}))
 
 
-def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | None:
-    """A copy of attributes that are kept as they are; None where one of them has to be looked at.
+def plain_copy(attributes: dict[Any, Any], longest: int) -> dict[str, Any] | None:
+    """A copy of the attributes, or None if one of them must be cleaned or dropped.
 
-    Those are under texts that are not empty, and of a primitive type; no text is longer than allowed.
+    No cleaning is needed if all keys are non-empty strings, all values have a primitive type, and no string is longer
+    than `longest`.
     """
     for key, value in attributes.items():
         kind = type(value)
@@ -65,6 +66,6 @@ def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | 
     return attributes.copy()
 
 
-def attribute_key(attributes: dict[str, object]) -> tuple[object, ...]:
-    """What attributes are found by: their keys, values and types of values, because True, 1 and 1.0 are equal."""
+def attribute_key(attributes: dict[str, Any]) -> Any:
+    """A hashable key for attributes: their items, and the types of their values, because True, 1 and 1.0 are equal."""
     return (*attributes.items(), *map(type, attributes.values()))

@@ -1,4 +1,4 @@
-"""The `traceparent` header of W3C Trace Context, read and written; `traceparent_c.pxd` has the C forms.
+"""Reads and writes the `traceparent` header of W3C Trace Context; the C forms are in `traceparent_c.pxd`.
 
 https://www.w3.org/TR/trace-context/#traceparent-header
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import struct
 
 _fromhex = bytes.fromhex
-# A version, a trace id in two halves, a span id, the flags.
+# The version, the trace id in two halves, the span id and the flags.
 _unpack = struct.Struct(">BQQQB").unpack
 
 
 def read_traceparent(header: str) -> tuple[int, int, int] | None:
-    """Trace id, span id and flags of a header of 55 characters; None where it is not of version 00, or not valid."""
+    """Trace id, span id and flags of a header of 55 characters; None if it is invalid or not of version 00."""
     if not header[2] == header[35] == header[52] == "-" or header.lower() != header:
         return None
     try:
-        # It takes blanks between two octets. With 26 octets there is no other blank in so short a text.
+        # `fromhex` allows spaces between octets. With 26 octets in 55 characters, there are no other spaces.
         version, high, low, span_id, flags = _unpack(_fromhex(header.replace("-", " ")))
     except (ValueError, struct.error):
         return None
@@ -27,7 +27,7 @@ def read_traceparent(header: str) -> tuple[int, int, int] | None:
 
 
 def write_traceparent(trace_id: int, span_id: int, flags: int) -> str | None:
-    """The header of version 00; None where a number has no place in it."""
+    """The header of version 00; None if a number is negative or too large."""
     try:
         numbers = trace_id.to_bytes(16, "big"), span_id.to_bytes(8, "big"), flags.to_bytes(1, "big")
     except OverflowError:
