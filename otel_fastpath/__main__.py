@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The exit status of a command line that cannot be carried out, as argparse has it.
+# The exit status for a command that cannot be executed, the same as argparse's.
 _CANNOT = 2
 _LEAST_WIDTH = 60
 _SDK = "opentelemetry.sdk.trace.export"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sub-command; the result is the exit status."""
+    """Run one sub-command, and return the exit status."""
     options = _parser().parse_args(arguments)
     result: int = options.run(options)
     return result
@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         help="print what is patched, what is not, and why",
         description=(
             "Instruments this process as opentelemetry-instrument would, with the settings of the environment, imports "
-            "OpenTelemetry's SDK and the named modules, and prints what became of every patch and wrapper."
+            "OpenTelemetry's SDK and the named modules, and prints the state of every patch and wrapper."
         ),
     )
     status.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
@@ -44,19 +44,19 @@ def _parser() -> argparse.ArgumentParser:
         "modules", nargs="*", metavar="MODULE", help="import it first, as the service does (e.g. openai, app.main)"
     )
     status.set_defaults(run=_status)
-    from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # options only; what measures is loaded later
+    from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
 
     add_commands(commands)
     return parser
 
 
 def _status(options: argparse.Namespace) -> int:
-    from otel_fastpath import settings, status  # noqa: PLC0415  # other commands do without them
+    from otel_fastpath import settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
     instrumentor = FastpathInstrumentor()
     notes = []
-    # What an imported module prints is none of the table or JSON.
+    # Output of imported modules must not be mixed with the table or JSON.
     with contextlib.redirect_stdout(sys.stderr):
         instrumentor.instrument()
         problem = _import(_SDK)
@@ -76,12 +76,12 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _import(name: str) -> str:
-    """Import a module as `python -m` would find it; what is wrong with it, in one line."""
+    """Import a module, found as by `python -m`; returns the error in one line, or an empty string."""
     if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds strings
         sys.path.insert(0, os.getcwd())  # noqa: PTH109  # likewise
     try:
         importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # whatever an application does when it is imported
+    except (Exception, SystemExit) as error:  # an application's module may raise anything when it is imported
         return " ".join(f"{type(error).__name__}: {error}".split())
     return ""
 

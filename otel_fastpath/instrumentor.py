@@ -1,4 +1,4 @@
-"""The `opentelemetry_instrumentor` entry point: settings -> patches on, and off again."""
+"""The `opentelemetry_instrumentor` entry point: applies and removes the patches that the settings ask for."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _lock = Lock()
 
 
 class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
-    """Makes the OpenTelemetry of this process cheap; `uninstrument()` puts back what was there.
+    """Makes OpenTelemetry cheap in this process; `uninstrument()` restores the original code.
 
-    `opentelemetry-instrument` finds and calls it by itself. To call it explicitly::
+    `opentelemetry-instrument` finds and calls it automatically. To call it explicitly::
 
         FastpathInstrumentor().instrument()
 
-    Keyword arguments of `instrument`: `disabled` and `core`, as in `otel_fastpath.settings.Config`; those of
-    `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, for them
-    too. No argument and no variable makes it raise: `otel_fastpath.wrong_settings` tells what is not valid, once.
+    Keyword arguments of `instrument`: `disabled` and `core`, see `otel_fastpath.settings.Config`; those of
+    `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, which are
+    also for these. Invalid arguments or variables do not raise: `otel_fastpath.wrong_settings` reports each once.
     """
 
     _patcher: Patcher | None = None
     _need_gil: frozenset[str] = frozenset()
 
     def instrument(self, **kwargs: Any) -> Any:
-        """See the class; as every instrumentor, unless it did so before."""
-        # The first instrumentor of a process settles what OTEL_SEMCONV_STABILITY_OPT_IN is for all that follow. Ours
-        # does not read it.
+        """Instrument this process, unless it is instrumented already. For the arguments, see the class."""
+        # The first instrumentor of a process fixes the value of OTEL_SEMCONV_STABILITY_OPT_IN for all later ones. Ours
+        # must not, so that state is restored below.
         stability: Any = None
         modes: dict[Any, Any] = {}
         before: dict[Any, Any] = {}
@@ -72,16 +72,16 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 faults.report("instrument", error)
 
     def instrumentation_dependencies(self) -> Collection[str]:
-        """Nothing must be installed for it: each patch waits for its own target."""
+        """No dependencies: each patch waits for its own target."""
         return ()
 
     def status(self) -> list[Row]:
-        """What became of every patch, in the order of `otel-fastpath status`."""
+        """The state of every patch, in the order of `otel-fastpath status`."""
         return self._patches().status() + [row for room in _rooms() for row in room.status()]
 
     def _patches(self) -> Patcher:
         if self._patcher is None:
-            # Imports modules: no lock is held meanwhile.
+            # This imports modules, so it must not hold the lock.
             rooms = _rooms()
             patcher = Patcher([patch for room in rooms for patch in room.patches], interpreter.installed)
             wrappers = [wrapper for room in rooms for wrapper in room.wrappers]
@@ -89,7 +89,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 patch.name for each in (*rooms, *wrappers) for patch in each.patches if patch.needs_gil
             )
             with _lock:
-                # On the class: the instrumentor is a singleton, and so is what it did to this process.
+                # On the class: the instrumentor is a singleton, and the patches belong to the process.
                 if self._patcher is None:
                     type(self)._need_gil = need_gil
                     type(self)._patcher = patcher
@@ -105,18 +105,18 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             off = self._switch(settings)
             patcher.install(off, settings)
             if not settings.stock and find_spec("opentelemetry.sdk") is None:
-                _logger.warning("OpenTelemetry's SDK is not installed: only what patches its API is in place.")
+                _logger.warning("OpenTelemetry's SDK is not installed: only the patches of its API are applied.")
         except Exception:
             _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
             return
         for room in rooms:
             try:
                 room.start(settings, off, kwargs)
-            except Exception:  # noqa: PERF203  # what fails in one room is not the others'
+            except Exception:  # noqa: PERF203  # a failure in one room must not affect the others
                 _logger.exception(room.without)
 
     def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
-        """What says of each patch why it is left off."""
+        """The function that returns why a patch is off, or None if it is on."""
         if settings.stock:
             return settings.off
         if interpreter.WHY_NO_CORE:
@@ -141,7 +141,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
 
 def _rooms() -> tuple[Room, ...]:
-    # Loaded when instrumenting, not before.
+    # Imported when instrumenting, not before.
     from otel_fastpath.rooms import ROOMS  # noqa: PLC0415  # see above
 
     return ROOMS

@@ -1,4 +1,4 @@
-"""Attribute values that are made only when somebody reads or exports them."""
+"""Attribute values that are computed only when they are read or exported."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 FAILED: Final = "<lazy attribute value failed>"
-# What a value gives that the SDK drops as not valid, as it does before 1.45: there is no such attribute.
+# The result for a value that the SDK drops because it is invalid, as it does before 1.45: the attribute does not exist.
 DROPPED: Final = object()
-# What a value that is being made looks like to the function that makes it.
+# What the function that computes a value gets if it reads that same value.
 UNMADE: Final = "<lazy attribute value is being made>"
 
 _deferring = False
@@ -26,19 +26,19 @@ _being_made: ContextVar[tuple[Lazy, ...]] = ContextVar("otel_fastpath_lazy", def
 
 
 def lazy(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Put off making an attribute value until it is needed.
+    """Compute an attribute value only when it is needed.
 
-    `span.set_attribute("k", lazy(json.dumps, message))`: the call is made once, when a processor or somebody else reads
-    the span's attributes, or in the export thread; never for a span that is not recording. Its result is cleaned and
-    limited as a value given at once would be. The arguments are kept by reference: what they refer to is read when the
-    call is made, so hand over what does not change, or a copy. Where the call raises, the value is `FAILED`; the first
-    failure of each function is logged, all are counted, see `failures`.
+    In `span.set_attribute("k", lazy(json.dumps, message))`, the function is called once: when a processor or other code
+    reads the span's attributes, or in the export thread; never for a span that is not recording. Its result is cleaned
+    and limited like any other value. The arguments are kept by reference until then, so pass objects that do not
+    change, or copies. If the function raises, the value is `FAILED`; the first failure of each function is logged, and
+    all are counted, see `failures`.
 
-    No lock is held meanwhile. Threads that need the value at the same moment may each make the call; the first result
-    counts. The function may read the span that the value belongs to: that value, and others whose making led here, are
-    `UNMADE` to it. What it sets on this span may get lost.
+    No lock is held during the call. Threads that need the value at the same time may each call the function; the first
+    result is used. The function may read the span that the value belongs to; it then gets `UNMADE` for that value and
+    for others that are being computed. Attributes that it sets on this span may be lost.
 
-    Without the fast path the call is made here and now, and its result or exception is the caller's.
+    Without the fast path the function is called immediately, and its result is returned or its exception raised.
     """
     if _deferring:
         try:
@@ -49,28 +49,31 @@ def lazy(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 def failures() -> dict[str, int]:
-    """How often the calls of each function failed: module and qualified name -> number."""
+    """How often each function failed, by module and qualified name."""
     return dict(_failures)
 
 
 def defer(*, on: bool) -> None:
-    """Let `lazy` put its calls off, or no more: whether the spans of this process can hold what it returns."""
+    """Set whether `lazy` defers its calls, which the spans of this process must support."""
     global _deferring
     _deferring = on
 
 
 class Lazy:
-    """A call that is made once, when its value is first needed. What `lazy` returns while the fast path is on."""
+    """A deferred call, made once when its value is first needed. `lazy` returns it while the fast path is on."""
 
     __slots__ = ("_call", "_results")
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._call: Any = (function, args, kwargs)
-        # Two threads that make the call at once both add theirs; the first counts.
+        # Two threads that make the call at the same time both append their result; the first is used.
         self._results: list[Any] = []
 
     def value(self) -> Any:
-        """Make the call, unless it was made; its failure gives `FAILED`, and `UNMADE` if it is this call that asks."""
+        """The result of the call, which is made now if it was not made before.
+
+        `FAILED` if the call raises an exception; `UNMADE` if the call itself asks for its value.
+        """
         call = self._call
         if not self._results and call is not None:
             try:
@@ -78,14 +81,14 @@ class Lazy:
                     return UNMADE
             except Exception as error:
                 _failed(Lazy, error)
-                # No second call of the function, which may have been made.
+                # The function may have been called; do not call it again.
                 self._results = self._results or [FAILED]
-            # The arguments are not kept alive any longer.
+            # Release the arguments.
             self._call = None
         return self._results[0]
 
     def _make(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Make the call; False if it is this call that asks."""
+        """Make the call; False if the call itself asks for its value."""
         makers = _being_made.get()
         if any(each is self for each in makers):
             return False
@@ -101,27 +104,27 @@ class Lazy:
         return True
 
     def __str__(self) -> str:
-        """The value as text, for a span that upstream records and that takes any unknown value's text."""
+        """The value as text, for upstream's spans, which record `str` of a value of an unknown type."""
         return str(self.value())
 
 
 def is_being_made() -> bool:
-    """Whether a lazy value is being made here, so that values can be `UNMADE`."""
+    """Whether this context is computing a lazy value, so that values can be `UNMADE`."""
     return bool(_being_made.get())
 
 
 def _failed(function: Any, error: Exception) -> None:
-    """Count the failure, log the first of each function. Never raises."""
+    """Count the failure, and log the first one of each function. Never raises."""
     try:
         function = function.__func__ if isinstance(function, MethodType) else function
         named = function if isinstance(function, FunctionType | BuiltinFunctionType | type) else type(function)
         place = f"{named.__module__}.{named.__qualname__}"
         if _failures.add(place):
             _logger.error(
-                "A lazy attribute value could not be made by %s; %r is recorded instead. Logged once, counted further.",
+                "A lazy attribute value could not be made by %s; %r is recorded. Further failures are only counted.",
                 place,
                 FAILED,
                 exc_info=error,
             )
-    except Exception:  # noqa: S110  # a handler of somebody's own: it is not for the host to meet that here
+    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
         pass

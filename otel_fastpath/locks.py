@@ -1,9 +1,10 @@
-"""The lock of what is set up rarely: one that a thread never waits for itself for, and that a forked child finds free.
+"""Locks for rare operations such as set-up: reentrant, and released in a forked child.
 
-A signal handler or a finalizer runs in the middle of what its thread does: it must get a lock that the thread holds. A
-child process has one thread of its parent's, and the locks that the others held: nobody is left to release them.
+A signal handler or a finalizer can interrupt its thread at any point, so it must be able to acquire a lock that this
+thread holds. A forked child has only one of its parent's threads, but also the locks that other threads held, which
+would never be released.
 
-Whoever holds one calls nothing that is not ours: no import, no log handler, no function of the user's own.
+Code that holds such a lock must call only our own code: no imports, no log handlers, no functions of the user's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """Reentrant, and free in a forked child unless the thread that forked holds it; used by `with`."""
+    """A reentrant lock, released in a forked child unless the thread that forked holds it. Use it with `with`."""
 
     __slots__ = ("__weakref__", "_held")
 
@@ -34,7 +35,7 @@ class Lock:
         self._held.release()
 
     def renew(self) -> None:
-        """Be free, unless this thread holds it."""
+        """Release the lock, unless this thread holds it."""
         if self._held.acquire(blocking=False):
             self._held.release()
         else:
@@ -54,27 +55,27 @@ if hasattr(os, "register_at_fork"):
 
 
 class Agenda:
-    """Jobs of one object, done one at a time and in order by whoever comes when none is being done.
+    """A queue of jobs, run one at a time and in order, without a lock being held.
 
-    No lock is held meanwhile. Whoever comes then, be it the same thread from within a job, leaves the job and returns.
+    The first caller runs the jobs. Other callers, also the same thread from within a job, only add a job and return.
     """
 
     def __init__(self) -> None:
         self._jobs: deque[Callable[[], object]] = deque()
         self._lock = Lock()
-        # Who is at work; thread 0: nobody.
+        # The process and thread that run the jobs; 0 if none does.
         self._process = self._thread = 0
 
     def do(self, job: Callable[[], object]) -> None:
-        """Do the job, and what others leave meanwhile, or leave it to who is at work.
+        """Run the job, and those that others add meanwhile; or add it, if a thread is running jobs already.
 
         Raises:
-            Exception: What the job raises. Those after it are done when somebody comes again.
+            Exception: The exception of a job. The jobs after it are run at the next call.
         """
         process, thread = os.getpid(), threading.get_ident()
         with self._lock:
             self._jobs.append(job)
-            # In a forked child no other thread is still at work.
+            # In a forked child, the parent's other threads do not run.
             if self._thread and (self._process == process or self._thread == thread):
                 return
             self._process, self._thread = process, thread
@@ -94,10 +95,10 @@ class Agenda:
 
 
 class Tally(dict[str, int]):
-    """Counts by name; any thread, signal handler or finalizer may count.
+    """Counts by name. Threads, signal handlers and finalizers may all count.
 
     Args:
-        most: How many names there are at most. What comes under another name then counts as `REST`.
+        most: The maximum number of names. Further names are counted as `REST`.
     """
 
     REST: Final = "_other"
@@ -108,11 +109,11 @@ class Tally(dict[str, int]):
         self._lock = Lock()
 
     def add(self, name: str) -> bool:
-        """Count one; whether it is the first of its name."""
+        """Add one to the count of a name, and return whether it is the first."""
         with self._lock:
             if name not in self and len(self) >= self._most:
                 name = self.REST
-            # No call between a look at a count and its change.
+            # No call between reading a count and changing it: a finalizer could count there.
             if name in self:
                 self[name] += 1
                 return False

@@ -1,6 +1,6 @@
-"""The table of rooms. Deleting a folder, and its name in both places here, deletes the feature.
+"""The table of rooms. To remove a feature, delete its folder and the two lines with its name here.
 
-Loaded when instrumenting, not before.
+This module is imported when instrumenting, not before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from otel_fastpath.trace import register as trace
 if TYPE_CHECKING:
     from otel_fastpath.patching.room import Room
 
-# In the order in which they are put in place.
+# In the order in which their patches are applied.
 ROOMS: Final[tuple[Room, ...]] = (
     others.ROOM,
     trace.ROOM,

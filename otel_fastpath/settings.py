@@ -1,6 +1,6 @@
-"""Settings: keyword arguments of `instrument()` over OTEL_FASTPATH_* variables over defaults.
+"""Settings: keyword arguments of `instrument()` take precedence over OTEL_FASTPATH_* variables, these over defaults.
 
-The only module that reads os.environ. A bad value never raises: `wrong_settings` tells of it, and the rest holds.
+The only module that reads os.environ. An invalid value never raises: `wrong_settings` reports it, and it is ignored.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
-# What a library can be told.
+# The modes of a library's wrapper.
 MODES: Final = ("on", "off", "defer")
 
-# What captures content -> whether as attributes of spans, of events.
+# The capture mode -> whether content is captured as attributes of spans, and of events.
 _CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
 
 _PREFIX: Final = "OTEL_FASTPATH_"
-# The keywords, beside those of libraries; see `_variable`.
+# The keyword arguments besides those of libraries. For their environment variables, see `_variable`.
 _SETTINGS: Final = (
     "disabled",
     "core",
@@ -33,24 +33,24 @@ _SETTINGS: Final = (
     "exceptions_modules",
     "exceptions_limit",
 )
-# Read when the package is built.
+# Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
-# What other instrumentors take: callers that instrument all of them alike pass it to each.
+# Keyword arguments of other instrumentors, which callers may pass to all instrumentors.
 _OF_OTHERS: Final = frozenset({"tracer_provider", "meter_provider", "logger_provider"})
 
 
 @dataclass(frozen=True)
 class Config:
-    """What is on, and how.
+    """The settings of a process.
 
     Attributes:
-        disabled: Names of patches and wrappers that are left off; `*` and `?` match as in file names.
-        core: "c" or "py" asks for that implementation; None takes the compiled one where it is there.
-        stock: Why nothing is patched at all; empty where something is.
-        exceptions: What `otel_fastpath.exceptions.Settings.parse` reads, in its order.
-        libraries: Library -> "on", "off" or "defer", where one was asked for; `<library>_options` -> what was given.
-        disabled_instrumentations: What OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names.
-        semconv: What OTEL_SEMCONV_STABILITY_OPT_IN names.
+        disabled: Names of patches and wrappers that are off; `*` and `?` match as in file names.
+        core: "c" or "py" requires that implementation; None selects the compiled one if it is available.
+        stock: Why nothing is patched at all; empty if patches are applied.
+        exceptions: The arguments of `otel_fastpath.exceptions.Settings.parse`, in its order.
+        libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
+        disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
+        semconv: The names in OTEL_SEMCONV_STABILITY_OPT_IN.
     """
 
     disabled: frozenset[str] = frozenset()
@@ -62,15 +62,15 @@ class Config:
     semconv: frozenset[str] = frozenset()
 
     def mode(self, library: str) -> str:
-        """What this library's wrapper was told: "on", "off", "defer"; empty: nothing."""
+        """The mode set for this library's wrapper: "on", "off" or "defer"; empty if not set."""
         return str(self.libraries.get(library, ""))
 
     def options(self, library: str) -> Any:
-        """The options of this library's wrapper as they were given; empty where they were not."""
+        """The options set for this library's wrapper, not parsed yet; empty if not set."""
         return self.libraries.get(f"{library}_options", "")
 
     def off(self, name: str) -> str | None:
-        """Why the patch or wrapper of this name is left off; None: it is on."""
+        """Why the patch or wrapper of this name is off, or None if it is on."""
         if self.stock:
             return self.stock
         for pattern in sorted(self.disabled):
@@ -79,7 +79,7 @@ class Config:
         return None
 
     def check_names(self, known: Iterable[str]) -> Config:
-        """Drop what names no patch or wrapper, and tell of it."""
+        """Report and drop names in `disabled` that match no patch or wrapper."""
         names = tuple(known)
         unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
         for pattern in sorted(unknown):
@@ -91,10 +91,10 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
     """The settings of this process.
 
     Args:
-        environ: In the place of os.environ.
-        libraries: The names of the libraries that there are wrappers for, each of which has two settings.
-        **keywords: `disabled` (names, or one comma-separated string) and `core`, as in `Config`, and `exceptions`,
-            `exceptions_skip`, `exceptions_modules`, `exceptions_limit`; for each library its name and
+        environ: The environment; by default os.environ.
+        libraries: The names of the libraries for which there are wrappers; each of them has two settings.
+        **keywords: `disabled` (names, or one comma-separated string) and `core`, see `Config`; `exceptions`,
+            `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; for each library, its name and
             `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
@@ -114,12 +114,12 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
 
 
 class GenAI(NamedTuple):
-    """What OpenTelemetry's own variables for generative AI ask for.
+    """The values of OpenTelemetry's own variables for generative AI.
 
     Attributes:
-        on_span: Content becomes attributes of spans.
-        on_event: Content becomes attributes of events.
-        events: There are events.
+        on_span: Whether content is recorded as attributes of spans.
+        on_event: Whether content is recorded as attributes of events.
+        events: Whether events are emitted.
         hook: The name of the completion hook; empty for none.
     """
 
@@ -141,7 +141,7 @@ def genai(environ: Mapping[str, str] | None = None) -> GenAI:
 
 
 def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) -> str:
-    """The variable's value in lower case, or nothing where it is not what is expected."""
+    """The variable's value in lower case, or an empty string if it is not an expected one."""
     value = environ.get(name, "").strip().lower()
     if not value or value in expected:
         return value
@@ -150,13 +150,13 @@ def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) ->
 
 
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether `opentelemetry-instrument` loads no instrumentation at all; who calls `instrument()` gets it still."""
+    """Whether `opentelemetry-instrument` loads no instrumentations. An explicit `instrument()` still works."""
     environ = os.environ if environ is None else environ
     return "*" in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
 
 
 def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
-    """What the setting was called where it was made, and its value."""
+    """The setting's name, as keyword argument or variable, and its value."""
     if keywords.get(name) is not None:
         return f"instrument({name}=...)", keywords[name]
     return _variable(name), environ.get(_variable(name), "")
@@ -168,7 +168,7 @@ def _variable(name: str) -> str:
 
 
 def title(keyword: str) -> str:
-    """What to call a setting where it is not known how it was made."""
+    """The name of a setting for messages, if it is not known whether it was a variable or a keyword argument."""
     return f"{_PREFIX}{keyword.upper()} ({keyword}=)"
 
 
@@ -186,7 +186,7 @@ def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any], kno
 
 
 def _report_misspelt(environ: Mapping[str, str]) -> None:
-    """Tell of another spelling of our own name where OpenTelemetry's variable wants it exactly."""
+    """Report misspellings of our entry point's name, which OpenTelemetry's variable must contain exactly."""
     variable = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
     for name in sorted(_listed(environ, variable) - {ENTRY_POINT}):
         if ENTRY_POINT in "".join(filter(str.isalpha, name.lower())):
@@ -202,7 +202,7 @@ def _core(setting: str, value: Any) -> str | None:
     if asked in CORES:
         return str(asked)
     if asked != "":
-        effect = "The compiled core is used where it is there."
+        effect = "The compiled core is used if it is available."
         wrong_settings.tell(setting, value, "c (compiled) or py (pure Python)", effect, allowed=CORES)
     return None
 
@@ -223,7 +223,7 @@ def _libraries(libraries: Sequence[str], keywords: Mapping[str, Any], environ: M
         if mode in MODES:
             found[library] = mode
         elif mode != "":
-            effect = "The default is used: ours takes the place of the official one."
+            effect = "The default is used: ours replaces the official one."
             wrong_settings.tell(setting, value, _any_of(MODES), effect, allowed=MODES)
         _, options = _given(f"{library}_options", keywords, environ)
         if options != "":
@@ -232,13 +232,13 @@ def _libraries(libraries: Sequence[str], keywords: Mapping[str, Any], environ: M
 
 
 def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:
-    """The names of a comma-separated list of OpenTelemetry's own."""
+    """The names in a variable of OpenTelemetry's that is a comma-separated list."""
     return frozenset(name.strip() for name in environ.get(variable, "").split(",") if name.strip())
 
 
 def environment() -> Any:
-    """The environment as it is held, not decoded, to be compared with a copy; None where it is not held as in CPython.
+    """The environment in its encoded form, for comparison with a copy; None if `os.environ` is not CPython's.
 
-    Decoding it to look for proxies is a fifth of what sending a request takes.
+    Decoding the environment to look for proxies takes a fifth of the time of sending a request.
     """
     return getattr(os.environ, "_data", None)

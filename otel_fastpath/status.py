@@ -1,4 +1,4 @@
-"""What became of every patch and wrapper in this process: as text for people, as JSON for programs."""
+"""The state of every patch and wrapper in this process, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching.patch import Row
 
-# Goes up when a key of the JSON is renamed or goes away.
+# Increased when a key of the JSON object is renamed or removed.
 SCHEMA: Final = 1
 
 _DISTRIBUTIONS: Final = ("opentelemetry-api", "opentelemetry-sdk", "opentelemetry-instrumentation")
@@ -28,18 +28,18 @@ _NARROWEST_REASON: Final = 30
 
 @dataclass(frozen=True)
 class Status:
-    """The facts that explain what this process does with OpenTelemetry.
+    """The status of otel-fastpath in this process.
 
     Attributes:
-        version: Of otel-fastpath.
-        core: The implementation in use, "c" or "py"; empty where none is.
+        version: The version of otel-fastpath.
+        core: The implementation in use, "c" or "py"; empty if none.
         why_not_compiled: Why it is not "c".
-        python: Implementation and version.
-        distributions: OpenTelemetry's distributions -> their versions, None where one is not installed.
-        faults: How often our own code failed, for each place; upstream's ran instead.
-        notes: What else there is to know, a sentence each.
+        python: The name and version of the Python implementation.
+        distributions: OpenTelemetry's distributions -> their versions; None if not installed.
+        faults: How often our own code failed, by place; upstream's code ran instead.
+        notes: Other remarks, one sentence each.
         rows: Every patch and wrapper.
-        wrong_settings: What is not valid among the settings, a line each.
+        wrong_settings: The messages about invalid settings.
     """
 
     version: str
@@ -54,7 +54,12 @@ class Status:
 
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
-    """Describe this process, with these rows of its instrumentor."""
+    """Collect the status of this process.
+
+    Args:
+        rows: The rows of the instrumentor.
+        notes: See `Status`.
+    """
     implementation, why_not = compiled.implementation()
     return Status(
         version=interpreter.version("otel-fastpath") or "?",
@@ -70,14 +75,14 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
 
 
 def as_json(status: Status) -> str:
-    """The status as one JSON object; `schema` says which keys to expect."""
+    """The status as one JSON object; `schema` is the version of its keys."""
     document: dict[str, Any] = {"schema": SCHEMA, **asdict(status)}
     document["patches"] = document.pop("rows")
     return json.dumps(document, indent=2)
 
 
 def as_text(status: Status, width: int) -> str:
-    """The status as a table of at most this width, where the names and targets leave room for it."""
+    """The status as a table of at most this width, unless the names and targets are too long for it."""
     return "\n".join([*_head(status, width), "", *_table(status.rows, width), "", _summary(status.rows)])
 
 
@@ -118,13 +123,13 @@ def _table(rows: Sequence[Row], width: int) -> list[str]:
 
 
 def _target(target: str, room: int) -> list[str]:
-    """The target, in lines that have room: the module and what is in it."""
+    """The target; if it is too long for one line, the module and the name in it on separate lines."""
     module, _, name = target.partition(":")
     return [target] if len(target) <= room or not name else [*_at_dots(f"{module}:", room), f"{_GAP}{name}"]
 
 
 def _at_dots(text: str, room: int) -> list[str]:
-    """A dotted name in lines that have room."""
+    """A dotted name, broken after dots into lines of at most this length."""
     lines = [""]
     for part in re.findall(r"[^.]+\.?", text) if len(text) > room else [text]:
         if lines[-1] and len(lines[-1]) + len(part) > room:

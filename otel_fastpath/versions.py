@@ -1,9 +1,9 @@
-"""Distribution versions, looked up once.
+"""Cached look-ups of distribution versions.
 
-`importlib.metadata.version` searches the whole of sys.path and parses a metadata file at each call, a millisecond or
-more. A version that was found is remembered for the life of the process: whoever upgrades a distribution under a
-running process still has the modules that it imported before, which is what the answer is about. A distribution that
-was not found is looked for again at each call.
+`importlib.metadata.version` searches the whole of sys.path and parses a metadata file at each call, which takes a
+millisecond or more. A version that was found is cached for the life of the process: if a distribution is upgraded
+meanwhile, the process still runs the modules that it imported before. A distribution that was not found is looked up
+again at each call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Memory:
-    """What one way of looking versions up has found."""
+    """The versions that one look-up function has found."""
 
     __slots__ = ("answers",)
 
@@ -29,27 +29,27 @@ _memories: Final[dict[Callable[[str], str], _Memory]] = {}
 
 
 def once(lookup: Callable[[str], str]) -> Callable[[str], str]:
-    """Make a function that answers as `lookup` did when it was first asked, and raises what it raises.
+    """Wrap a look-up function so that it caches the versions that it finds; exceptions are not cached.
 
     Args:
-        lookup: `importlib.metadata.version`, or that of the backport, which has exceptions of its own.
+        lookup: `importlib.metadata.version`, or that of the backport, which has its own exceptions.
 
     Returns:
-        A new function at each call; those of one `lookup` share what they remember. Safe to use from several threads.
+        A new function at each call; those for the same `lookup` share their cache. Thread-safe.
     """
     memory = _memories.setdefault(lookup, _Memory())
 
     @functools.wraps(lookup)
     def version(distribution_name: str) -> str:
-        # Taken once: an answer that was on its way when `clear` was called goes where nobody looks any more. Without
-        # a lock, since a lookup runs other people's finders, which may be waiting for an import on another thread.
+        # Read once: a look-up that is running when `clear` is called then stores its result in the old dict. There is
+        # no lock, because a look-up runs third-party finders, which may wait for an import on another thread.
         answers = memory.answers
         try:
             return answers[distribution_name]
-        except (KeyError, TypeError):  # TypeError: it is for the lookup to say what is wrong with [] as a name
+        except (KeyError, TypeError):  # TypeError: the name is not hashable, and `lookup` must raise the error
             pass
         found = lookup(distribution_name)
-        # Metadata without a version give None, and are perhaps being written at this moment.
+        # None: the metadata has no version; it may be just being written.
         return answers.setdefault(distribution_name, found) if isinstance(found, str) else found
 
     return version
@@ -59,6 +59,6 @@ version: Final = once(metadata.version)
 
 
 def clear() -> None:
-    """Forget every version, so that each is looked up again."""
+    """Clear the cache, so that versions are looked up again."""
     for memory in tuple(_memories.values()):
         memory.answers = {}

@@ -1,8 +1,8 @@
-"""Tells of settings that are not valid: the one place that decides how.
+"""Reports invalid settings.
 
-Each is a line in the log, and a line on stderr where the log does not reach the console: the root logger of a service
-often has OpenTelemetry's handler only, which sends the line to a back end where nobody looks for it. Each is told once
-per process, and `otel-fastpath status` repeats it.
+Each invalid setting is logged, and also written to stderr if the log does not reach the console: the root logger of a
+service often has only OpenTelemetry's handler, which sends the message to a back end where it is easily missed. Each is
+reported once per process, and shown again by `otel-fastpath status`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _logger = logging.getLogger(__name__)
 
 IGNORED: Final = "It is ignored."
 _NEAREST: Final = 3
-# Characters of a value that are shown, and compared with what is allowed.
+# How many characters of a value are shown, and compared with the allowed values.
 _SHOWN: Final = 200
 
-# What was told in this process, and what was found since `forget`.
+# The messages reported in this process, and the messages since `forget`.
 _told: dict[str, object] = {}
 _found: dict[str, None] = {}
 _shown = reprlib.Repr()
@@ -43,50 +43,50 @@ def tell(
     allowed: Iterable[str] = (),
     level: int = logging.WARNING,
 ) -> None:
-    """Tell of a value, or of a part of one, that is not valid. Never raises.
+    """Report an invalid value, or an invalid part of a value. Never raises.
 
     Args:
-        setting: What the user called it: a variable, `instrument(keyword=...)`.
-        value: What is not valid.
-        expected: What would be, in words.
-        effect: What is done instead, a sentence.
-        allowed: Every valid value. Of more than three, which `expected` may leave out, the three nearest are named.
-        level: Of the log record.
+        setting: The setting as the user made it: a variable, or `instrument(keyword=...)`.
+        value: The invalid value.
+        expected: A description of valid values.
+        effect: What is done instead, as a sentence.
+        allowed: All valid values. If there are more than three, the message names the three most similar ones.
+        level: The level of the log record.
     """
     every = tuple(allowed)
     hint = f"; nearest: {', '.join(nearest(value, every))}" if len(every) > _NEAREST else ""
     text = f"{setting}: {_shown.repr(value)} is not valid; expected {expected}{hint}. {effect}"
     _found[text] = None
-    # One operation, so that of two threads only one tells.
+    # Atomic, so that only one of two threads reports it.
     mine = object()
     if _told.setdefault(text, mine) is not mine:
         return
-    # Handlers are other people's code, and may raise.
+    # Log handlers may raise.
     with contextlib.suppress(Exception):
         _logger.log(level, "%s", text)
     if not _reaches_console(level):
-        # There may be no stderr, or a closed one.
+        # stderr may be None or closed.
         with contextlib.suppress(Exception):
             sys.stderr.write(f"otel-fastpath: {text}\n")
 
 
 def found() -> tuple[str, ...]:
-    """What is not valid among the settings that this process was instrumented with last, a line each."""
+    """The messages about the settings that this process was last instrumented with."""
     return tuple(_found)
 
 
 def forget() -> None:
-    """The settings are read anew: what is not valid any more is not repeated."""
+    """Forget the messages that `found` returns, before the settings are read again."""
     _found.clear()
 
 
 def parts(setting: str, value: Any, expected: str) -> list[str]:
-    """The parts of a list, a comma-separated string or an iterable of strings; the rest holds where one is not valid.
+    """The parts of a list, which is a comma-separated string or an iterable of strings. Invalid parts are reported.
 
     Args:
-        setting: As in `tell`.
-        value: The list; None is an empty one.
-        expected: What the parts would be, in words.
+        setting: See `tell`.
+        value: The list; None is an empty list.
+        expected: A description of valid parts.
     """
     if value is None:
         return []
@@ -104,14 +104,14 @@ def parts(setting: str, value: Any, expected: str) -> list[str]:
 
 
 def nearest(value: Any, allowed: Iterable[str]) -> list[str]:
-    """The three of what is allowed that look most like the value, the nearest first."""
+    """The three allowed values that are most similar to the value, the most similar first."""
     text = value[:_SHOWN] if isinstance(value, str) else _shown.repr(value)
     by_lower = {each.lower(): each for each in allowed}
     return [by_lower[each] for each in difflib.get_close_matches(text.lower(), by_lower, _NEAREST, cutoff=0)]
 
 
 def _reaches_console(level: int) -> bool:
-    """Whether a record of ours of this level is written to stdout or stderr by the handlers that there are."""
+    """Whether a handler writes log records of this module with this level to stdout or stderr."""
     if not _logger.isEnabledFor(level):
         return False
     handlers = list(_handlers())
@@ -128,11 +128,11 @@ def _handlers() -> Iterator[logging.Handler]:
 
 
 def _is_console(handler: Any, depth: int = 2) -> bool:
-    """Whether the handler, or one that it hands its records to, writes to stdout or stderr.
+    """Whether the handler, or one that it passes its records to, writes to stdout or stderr.
 
-    A handler of a kind that is not known does not: a line that is there twice is better than none.
+    Handlers of unknown classes are assumed not to: it is better to show a message twice than not at all.
     """
-    # `console` is that of rich's handler, `target` a MemoryHandler's, `listener` a QueueHandler's.
+    # `console` is an attribute of rich's handler, `target` of a MemoryHandler, `listener` of a QueueHandler.
     streams = [getattr(handler, "stream", None), getattr(getattr(handler, "console", None), "file", None)]
     if any(map(_is_standard, streams)):
         return True
@@ -141,7 +141,7 @@ def _is_console(handler: Any, depth: int = 2) -> bool:
 
 
 def _is_standard(stream: Any) -> bool:
-    """Whether what is written to this stream is seen where stdout or stderr is."""
+    """Whether this stream is stdout or stderr, or writes to the same file as one of them."""
     if stream is None:
         return False
     if any(stream is each for each in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__)):

@@ -215,7 +215,7 @@ def test_without_the_sdk_its_patches_wait(without_sdk):
     assert seen["span"] == "opentelemetry.trace.span"
     assert seen["states"]["trace.use_span"] == "applied"
     assert seen["states"]["tracer.start_span"] == "waiting"
-    assert result.stderr == ("OpenTelemetry's SDK is not installed: only what patches its API is in place.\n")
+    assert result.stderr == ("OpenTelemetry's SDK is not installed: only the patches of its API are applied.\n")
 
 
 def test_without_the_sdk_the_status_says_so(without_sdk):

@@ -79,7 +79,7 @@ def test_a_core_that_does_not_exist_is_reported(logged, value):
 
     (line,) = logged()
     assert line.startswith(f"instrument(core=...): {value!r} is not valid; expected c (compiled) or py (pure Python).")
-    assert line.endswith("The compiled core is used where it is there.")
+    assert line.endswith("The compiled core is used if it is available.")
 
 
 def test_a_bad_variable_is_reported_under_its_own_name(logged):

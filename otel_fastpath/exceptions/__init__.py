@@ -90,7 +90,7 @@ def stop(reason: str = "stopped") -> None:
 def status() -> list[Row]:
     """The state of the counters and of their patches, as shown by `otel-fastpath status`."""
     if boundaries.is_on():
-        reason = f"{monitor.state.reason}: only what nothing catches is counted"
+        reason = f"{monitor.state.reason}: only uncaught exceptions are counted"
         return [Row(NAME, "sys.monitoring", State.SKIPPED, reason, _WHY), *boundaries.status()]
     if not is_counting():
         state = State.SKIPPED if monitor.state.is_refused else State.OFF

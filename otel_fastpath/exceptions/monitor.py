@@ -256,7 +256,7 @@ def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
             reason = "the compiled callback is not built"
         except ImportError as error:
             reason = f"the compiled callback cannot be imported ({error})"
-            _logger.warning("The compiled exception callback is there but cannot be imported: %s", error)
+            _logger.warning("The compiled exception callback exists but cannot be imported: %s", error)
     if not settings.python:
         return None, f"{reason}; OTEL_FASTPATH_EXCEPTIONS=python counts without it"
     if settings.mode == HANDLED:

@@ -128,7 +128,7 @@ class Distributions:
             known[name] = self._look_up(name)
             if len(known[name]) > 1:
                 _logger.warning(
-                    "%s is installed more than once: %s. Patches go by the source of what is imported.",
+                    "%s is installed more than once: %s. Patches are checked against the source that is imported.",
                     name,
                     ", ".join(f"{version} in {folder}" for version, folder in known[name]),
                 )

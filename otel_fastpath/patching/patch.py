@@ -143,7 +143,7 @@ class Installation:
         """This patch's line of the status."""
         reason = self.reason
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
-            reason = "somebody put something else in its place since"
+            reason = "replaced by other code since"
         return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
 
     def _module_executed(self, name: str) -> None:
@@ -177,7 +177,7 @@ class Installation:
         """Apply or undo the patch, as was last requested."""
         if off is not None:
             is_off = self._swap is None or self._take_off(self._swap)
-            self.state, self.reason = State.OFF, off if is_off else f"{off}, but wrapped by others: it stays"
+            self.state, self.reason = State.OFF, off if is_off else f"{off}, but wrapped by other code: it stays"
             return
         is_active = self._swap is not None and self._swap.is_active
         if not is_new and (is_active or self.state is State.SKIPPED):
@@ -252,13 +252,13 @@ class Installation:
         if not swap.is_active:
             return True
         if not swap.take_off():
-            _logger.warning("Patch %s was wrapped by others and cannot be taken off: it stays.", self.patch.name)
+            _logger.warning("Patch %s was wrapped by other code and cannot be undone: it stays.", self.patch.name)
             return False
         if self.patch.undo is not None:
             try:
                 self.patch.undo()
             except Exception:
-                _logger.exception("What patch %s left behind could not be removed.", self.patch.name)
+                _logger.exception("Patch %s was undone, but what it left behind could not be removed.", self.patch.name)
         return True
 
 

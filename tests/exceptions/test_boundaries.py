@@ -117,7 +117,7 @@ def test_older_pythons_have_this_and_no_counters(run_python):
         print(metric.name, metric.data.data_points[0].attributes)
     """)
     assert found.splitlines() == [
-        "False sys.monitoring needs Python 3.12: only what nothing catches is counted",
+        "False sys.monitoring needs Python 3.12: only uncaught exceptions are counted",
         "() [('ZeroDivisionError', 'thread', 1)]",
         "cpython.exceptions.uncaught {'error.type': 'ZeroDivisionError', 'cpython.exception.boundary': 'thread'}",
     ]

@@ -171,7 +171,7 @@ def test_what_others_put_in_its_place_is_told(patcher):
     one.install()
     patched.function = lambda: "theirs"
 
-    assert state(one) == (State.APPLIED, "somebody put something else in its place since")
+    assert state(one) == (State.APPLIED, "replaced by other code since")
     one.uninstall()
     assert patched.function() == "theirs"
 
@@ -240,5 +240,5 @@ def test_a_replacement_that_cannot_come_off_says_so(patcher, logged):
 
     one.uninstall()
 
-    assert state(one) == (State.OFF, "uninstrumented, but wrapped by others: it stays")
+    assert state(one) == (State.OFF, "uninstrumented, but wrapped by other code: it stays")
     assert len(logged()) == 1
