@@ -133,13 +133,13 @@ def test_threads_get_one_answer():
     start, meet = Barrier(count), Barrier(count)
 
     def lookup(_name):
-        meet.wait(10)
+        meet.wait(60)
         return str(object())
 
     version = versions.once(lookup)
 
     def ask(_):
-        start.wait(10)
+        start.wait(60)
         return version("a")
 
     with ThreadPoolExecutor(count) as pool:

@@ -247,7 +247,7 @@ def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
     assert "interrupted" in output
-    _, alive = psutil.wait_procs(left, timeout=5)
+    _, alive = psutil.wait_procs(left, timeout=60)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
     assert list((tmp_path / "scratch").iterdir()) == []
 

@@ -134,5 +134,5 @@ def test_interrupted_it_leaves_nothing(start, tmp_path, number, moment):
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
     assert "interrupted" in output
-    _, alive = psutil.wait_procs(left, timeout=5)
+    _, alive = psutil.wait_procs(left, timeout=60)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []

@@ -90,14 +90,18 @@ def test_a_closed_connection_is_told(look):
     )
 
 
-def test_a_second_query_meanwhile_is_a_span_of_its_own(look):
-    """It is refused by asyncpg; it is no part of the first one."""
+def test_a_second_query_meanwhile_is_a_span_of_its_own(look, seen, database_url):
+    """It is refused by asyncpg; it is no part of the first one, which waits for a lock until then."""
 
     async def main(connection):
-        first = asyncio.create_task(connection.fetch("SELECT pg_sleep(0.2)"))
+        other = await asyncpg.connect(database_url)
+        await other.execute("SELECT pg_advisory_lock(97)")
+        seen.spans()
+        first = asyncio.create_task(connection.fetch("SELECT pg_advisory_lock(97)"))
         await busy(connection)
         with pytest.raises(asyncpg.InterfaceError, match="another operation is in progress"):
             await connection.fetch("SELECT 2")
+        await other.close()
         await first
 
     refused, first = look(main).spans()
