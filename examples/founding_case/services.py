@@ -60,6 +60,8 @@ class Case:
         command += ["--worker-class", "uvicorn.workers.UvicornWorker", "--workers", str(self.workers)]
         # It would be one socket for all, in the user's home.
         command += ["--bind", f"127.0.0.1:{port}", "--no-control-socket"]
+        # A worker that imports for half a minute, on a busy machine, is not one that hangs.
+        command += ["--timeout", "300"]
         environment = self._environment(name)
         # gunicorn waits for its workers at SIGTERM, and at SIGINT it does not: they are ended with it then.
         child = processes.start(name, command, stop_signal=signal.SIGTERM, cwd=HERE, env=environment)
