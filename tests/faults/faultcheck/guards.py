@@ -104,7 +104,7 @@ class Module:
             name, value = node.targets[0].id, node.value
             call = value.value if isinstance(value, ast.Attribute) else value
             if isinstance(call, ast.Call) and _name(call.func) == "hot" and isinstance(call.args[0], ast.Constant):
-                module = self._at(f"{PACKAGE}.core.{call.args[0].value}")
+                module = self._at(f"{PACKAGE}.{call.args[0].value}")
                 if module is not None and call is value:
                     self._modules[name] = module
                 elif module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
@@ -174,7 +174,7 @@ class Module:
         if not isinstance(function, ast.Attribute):
             return False
         if isinstance(function.value, ast.Call) and _name(function.value.func) == "hot":
-            hot = self._at(f"{PACKAGE}.core.{function.value.args[0].value}")
+            hot = self._at(f"{PACKAGE}.{function.value.args[0].value}")
             return hot is not None and function.attr in hot.names
         holder = _name(function.value)
         if isinstance(function.value, ast.Name) and holder in self._modules:

@@ -60,6 +60,11 @@ class Injector:
         _watch(None)
         return self._seen
 
+    def close(self) -> None:
+        """Stop, and leave the interpreter as it was to who watches next in this process."""
+        _watch(None)
+        _leave()
+
     def _reached(self, filename: str, line: int) -> bool:
         """Gives whether to raise."""
         name = relative(filename)
@@ -95,6 +100,9 @@ if sys.version_info >= (3, 12):
         # Lines that were reached while something else was looked for.
         monitoring.restart_events()
 
+    def _leave() -> None:
+        sys.monitoring.free_tool_id(_TOOL_ID)
+
 else:
 
     def _watch(reached: Callable[[str, int], bool] | None) -> None:
@@ -113,3 +121,6 @@ else:
             return None if relative(frame.f_code.co_filename) is None else local[0]
 
         sys.settrace(on_call)
+
+    def _leave() -> None:
+        pass
