@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import json
 import shutil
@@ -15,6 +16,8 @@ from otel_fastpath.budget import calibration, declare
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benchmarks" / "budgets.toml"
+# Scenarios of the pure core, and all others.
+PURE, OTHERS = "*py]", "*[!y]]"
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +43,17 @@ def exceeded(results):
     ]
 
 
-# Instructions are counted by valgrind, which takes three times as long as all the others.
+# Instructions are counted by valgrind, which takes three times as long as all the others: a processor for each half.
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize(
-    "metrics", ["bytecodes,calls,allocations", pytest.param("instructions", marks=pytest.mark.slow)]
+    ("metrics", "only"),
+    [
+        pytest.param("bytecodes,calls,allocations", [PURE, OTHERS], id="bytecodes, calls, allocations"),
+        pytest.param("instructions", [PURE], marks=pytest.mark.slow, id="instructions, pure"),
+        pytest.param("instructions", [OTHERS], marks=pytest.mark.slow, id="instructions, others"),
+    ],
 )
-def test_no_hook_costs_more_than_it_may(declaration, metrics):
+def test_no_hook_costs_more_than_it_may(declaration, metrics, only):
     """`make budget` says it in a table; `make budget-calibrate` writes down what is meant."""
     here = calibration.here(declaration)
     known = calibration.matching(calibration.read(declaration.lock), here)
@@ -53,9 +61,12 @@ def test_no_hook_costs_more_than_it_may(declaration, metrics):
     if why:
         pytest.skip(f"not measured: {why}")
     # A run without the compiled core holds the pure one.
-    pure = [] if importlib.util.find_spec("otel_fastpath.trace.scope_c") else ["--only=*py]"]
+    if importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+        only = [each for each in only if each == PURE]
+        if not only:
+            pytest.skip("not measured: the core is not compiled")
 
-    results = check(FILE, f"--metrics={metrics}", *pure)
+    results = check(FILE, f"--metrics={metrics}", *(f"--only={each}" for each in only))
 
     assert not exceeded(results), "\n".join(exceeded(results))
     lost = [
@@ -67,6 +78,12 @@ def test_no_hook_costs_more_than_it_may(declaration, metrics):
     assert {each["metric"] for each in lost} <= {"allocations", "instructions"}, lost
     if lost:
         pytest.skip("not measured: " + "; ".join(sorted({f"{each['metric']}: {each['reason']}" for each in lost})))
+
+
+def test_each_scenario_is_in_one_of_the_halves(declaration):
+    """None is left out of what is held, and none is measured twice."""
+    for name in declaration.scenarios:
+        assert sum(fnmatch.fnmatchcase(name, half) for half in (PURE, OTHERS)) == 1, name
 
 
 def test_a_hook_that_costs_more_is_found(declaration, tmp_path):
