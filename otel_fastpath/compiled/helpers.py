@@ -28,27 +28,27 @@ set_value = ContextVar.set
 reset_value = ContextVar.reset
 
 
-def read_clock(module: dict[str, Any]) -> int:
+def read_clock(module: dict[str, Callable[[], int]]) -> int:
     """Nanoseconds since the epoch, from `time_ns` in a module's globals, which tests may replace."""
-    return module["time_ns"]()  # type: ignore[no-any-return]
+    return module["time_ns"]()
 
 
-def current_value(variable: ContextVar[Any], key: Any) -> Any:
+def current_value(variable: ContextVar[_M], key: str) -> object:
     """The value of a key in the mapping that a context variable holds, or None."""
     return variable.get().get(key)
 
 
-def with_value(kind: type[dict[Any, Any]], mapping: Any, key: Any, value: Any) -> Any:
+def with_value(kind: type[_M], mapping: _M | None, key: str, value: object) -> _M:
     """A new mapping of this class with the items of the mapping (which may be None) and this key and value."""
     return kind({**mapping, key: value}) if mapping else kind({key: value})
 
 
-def set_with_value(variable: ContextVar[Any], kind: type[dict[Any, Any]], key: Any, value: Any) -> Token[Any]:
+def set_with_value(variable: ContextVar[_M], kind: type[_M], key: str, value: object) -> Token[_M]:
     """Set a context variable to its current mapping with this key and value; returns the token to reset it."""
     return variable.set(kind({**variable.get(), key: value}))
 
 
-def plain_copy(attributes: dict[Any, Any], longest: int) -> dict[str, Any] | None:
+def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | None:
     """A copy of the attributes, or None if one of them must be cleaned or dropped.
 
     No cleaning is needed if all keys are non-empty strings, all values have a primitive type, and no string is longer
@@ -66,6 +66,6 @@ def plain_copy(attributes: dict[Any, Any], longest: int) -> dict[str, Any] | Non
     return attributes.copy()
 
 
-def attribute_key(attributes: dict[str, Any]) -> Any:
+def attribute_key(attributes: dict[str, object]) -> tuple[object, ...]:
     """A hashable key for attributes: their items, and the types of their values, because True, 1 and 1.0 are equal."""
     return (*attributes.items(), *map(type, attributes.values()))
