@@ -158,10 +158,8 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
 
 
 def _digest(root: Path, name: str, source: str) -> str:
-    """A digest of everything that the compiled module depends on: sources, Python, Cython and the options."""
-    digest = hashlib.sha256(
-        f"{sys.version}{version_of('cython')}{FLAGS}{LOOPS.get(name)}{LINKING}{DIRECTIVES}".encode()
-    )
+    """A digest of everything that the compiled module depends on: sources, Python, Cython and this hook."""
+    digest = hashlib.sha256(f"{sys.version}{version_of('cython')}{name}".encode() + Path(__file__).read_bytes())
     twin = (root / Path(*name.split("."))).with_suffix(".pxd")
     waiting, seen = [root / source, twin] if source else [], set()
     while waiting:
@@ -197,6 +195,8 @@ def write_sources(root: Path, folder: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if path.relative_to(root).as_posix() in EXTENSIONS.values():
             text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text)
+            # What only mypy reads is not compiled.
+            text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
         target.write_text(text, encoding="utf-8")
 
 

@@ -127,13 +127,15 @@ def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
     first, second = list(hook.EXTENSIONS.values())[:2]
     (project / first).parent.mkdir(parents=True)
     taken = second.removesuffix(".py").replace("/", ".")
-    text = f"import os\nfrom {taken} import (\n    ONE,\n)\n\nfrom otel_fastpath.lazy import lazy\n"
+    text = (
+        f"import os\nfrom {taken} import (\n    ONE,\n)\n\nfrom otel_fastpath.lazy import lazy\n"
+        "if TYPE_CHECKING:\n    import this\n"
+    )
     for each in (first, first.replace("trace/", "trace/cold_")):
         (project / each).parent.mkdir(parents=True, exist_ok=True)
         (project / each).write_text(text)
     hook.write_sources(project, folder)
 
-    assert (folder / first).read_text() == text.replace(
-        f"from {taken} import", f"from cython.cimports.{taken}_c import"
-    )
+    expected = text.replace(f"from {taken} import", f"from cython.cimports.{taken}_c import")
+    assert (folder / first).read_text() == expected.replace("TYPE_CHECKING:", "False:")
     assert (folder / first.replace("trace/", "trace/cold_")).read_text() == text
