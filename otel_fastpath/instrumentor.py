@@ -107,7 +107,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             if not settings.stock and find_spec("opentelemetry.sdk") is None:
                 _logger.warning("OpenTelemetry's SDK is not installed: only the patches of its API are applied.")
         except Exception:
-            _logger.exception("otel-fastpath could not be put in place; OpenTelemetry runs as it is.")
+            _logger.exception("otel-fastpath could not be applied; OpenTelemetry runs unchanged.")
             return
         for room in rooms:
             try:
@@ -137,7 +137,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 room.stop()
             self._patches().uninstall()
         except Exception:
-            _logger.exception("otel-fastpath could not be taken off completely.")
+            _logger.exception("otel-fastpath could not be removed completely.")
 
 
 def _rooms() -> tuple[Room, ...]:

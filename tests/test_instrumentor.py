@@ -300,7 +300,7 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
     instrumentor.instrument()
 
     (line,) = logged(logging.ERROR)
-    assert line == "otel-fastpath could not be put in place; OpenTelemetry runs as it is."
+    assert line == "otel-fastpath could not be applied; OpenTelemetry runs unchanged."
     instrumentor.uninstrument()
 
 

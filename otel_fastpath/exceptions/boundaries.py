@@ -157,7 +157,7 @@ PATCHES: Final = (
     Patch(
         name="exceptions.event_loop",
         target="asyncio.base_events:BaseEventLoop.call_exception_handler",
-        why="Counts the exceptions of callbacks, and of tasks that nobody awaited.",
+        why="Counts the exceptions of callbacks, and of tasks whose exception was never retrieved.",
         make=_make_call_exception_handler,
         budgets=("an exception of an event loop's callback",),
     ),
