@@ -14,7 +14,7 @@ from collections import deque
 from typing import Any
 
 from opentelemetry import context, trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -37,6 +37,7 @@ class Given:
     Attributes:
         tracer: Of a provider with a batch processor.
         dropping: Of a provider that samples nothing.
+        watched: Of a provider with a batch processor and one that does nothing.
         span: One that is recording.
         proxy: Of no provider.
         shallow: An exception that went through 5 frames.
@@ -45,15 +46,11 @@ class Given:
     """
 
     def __init__(self) -> None:
-        provider = TracerProvider()
-        # Never full, and never exported: the processor's thread would take part in what is measured.
-        batch = BatchSpanProcessor(
-            Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
-        )
-        provider.add_span_processor(batch)
-        self._keep_small(batch)
-        self.provider = provider
-        self.tracer = provider.get_tracer("bench")
+        self.provider = self._batching()
+        self.tracer = self.provider.get_tracer("bench")
+        watched = self._batching()
+        watched.add_span_processor(SpanProcessor())
+        self.watched = watched.get_tracer("bench")
         dropping = TracerProvider(sampler=ParentBased(TraceIdRatioBased(0.0)))
         dropping.add_span_processor(BatchSpanProcessor(Drop()))
         self.dropping = dropping.get_tracer("bench")
@@ -64,10 +61,18 @@ class Given:
         self.shallow, self.deep = fallen(5), fallen(30)
 
     @staticmethod
-    def _keep_small(batch: Any) -> None:
-        """A queue of the usual length that forgets its oldest: millions of spans must not be kept."""
+    def _batching() -> TracerProvider:
+        """A provider with a batch processor."""
+        provider = TracerProvider()
+        # Never full, and never exported: the processor's thread would take part in what is measured.
+        batch = BatchSpanProcessor(
+            Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
+        )
+        provider.add_span_processor(batch)
+        # A queue of the usual length that forgets its oldest: millions of spans must not be kept.
         inner = batch._batch_processor
         inner._queue = deque(inner._queue, maxlen=2048)
+        return provider
 
 
 def fallen(frames: int) -> ValueError:
@@ -141,6 +146,12 @@ def parent(given: Given) -> None:
 def parent_and_child(given: Given) -> None:
     """A child of the current span."""
     with trace.use_span(given.span, end_on_exit=False), given.tracer.start_as_current_span("SELECT items"):
+        pass
+
+
+def span_watched(given: Given) -> None:
+    """A span that a second processor is told of."""
+    with given.watched.start_as_current_span("GET /items/{item_id}"):
         pass
 
 
@@ -224,6 +235,7 @@ ROWS = {
     "same, 7 attributes": (nothing, span_7_attributes),
     "start_span + end": (nothing, start_and_end),
     "child start_as_current_span + end": (parent, parent_and_child),
+    "a second processor": (nothing, span_watched),
     "sampled out": (nothing, sampled_out),
     "no SDK configured": (nothing, without_sdk),
     "set_attribute, str": (nothing, set_attribute),

@@ -20,6 +20,7 @@ from opentelemetry.trace import NonRecordingSpan
 
 from otel_fastpath.lazy import DROPPED, UNMADE, Lazy, is_being_made
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.read_only_spans import read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ _FREEZES = "_immutable" in _Span.end.__code__.co_names
 _stock_attributes: Any = ReadableSpan.attributes.fget
 _stock_events: Any = ReadableSpan.events.fget
 _stock_links: Any = ReadableSpan.links.fget
+_stock_readable_span: Any = _Span._readable_span
 
 
 class _FromPlan:
@@ -351,8 +353,16 @@ class UpstreamFace:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Copy and pickle as the read-only span that upstream passes to processors."""
-        readable: ReadableSpan = self._readable_span()
+        readable: ReadableSpan = _stock_readable_span(self)
         return readable.__reduce_ex__(protocol)
+
+    def _readable_span(self) -> Any:
+        """The read-only span that upstream passes to processors."""
+        try:
+            return read_only(self)
+        except Exception as error:
+            faults.absorb("Span._readable_span", error)
+        return _stock_readable_span(self)
 
 
 def make_span_class(state: type) -> type:
