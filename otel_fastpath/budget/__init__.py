@@ -1,6 +1,6 @@
-"""Overhead budgets: what telemetry may cost, declared, measured and enforced.
+"""Overhead budgets: how much telemetry may cost. They are declared, measured and enforced here.
 
-The names below are loaded when they are first used: pytest imports this package in every project that has it.
+The names below are loaded on first use, because pytest imports this package in every project that has it installed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The other version of a comparison: a folder, a wheel or a git ref, made importable."""
+"""The version that head is compared with: a folder, a wheel or a git ref, made importable."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class BaseError(Exception):
-    """There is no such base; the message is one line."""
+    """The base cannot be used; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """A version to compare with.
+    """A version to compare head with.
 
     Attributes:
-        name: For reports.
-        folders: What is imported from in the place of the project's `source`.
+        name: The name shown in reports.
+        folders: The folders that replace the project's `source` on the import path.
     """
 
     name: str
@@ -41,12 +41,12 @@ def resolved(declaration: Declaration, text: str, *, build: bool = False) -> Ite
     """Make a base importable.
 
     Args:
-        declaration: Of the project.
-        text: A folder (a checkout, or what `pip install --target` made), a wheel, or a git ref.
-        build: Build a wheel of a checkout or ref first: for projects with compiled modules.
+        declaration: The project's declaration.
+        text: A folder (a checkout, or one made by `pip install --target`), a wheel, or a git ref.
+        build: Whether to build a wheel from a checkout or ref first, which projects with compiled modules need.
 
     Raises:
-        BaseError: It is none of these.
+        BaseError: The text is none of these.
     """
     with tempfile.TemporaryDirectory(prefix="otel-fastpath-base-") as name:
         scratch = Path(name)
@@ -130,7 +130,7 @@ def _built(tree: Path, scratch: Path) -> Path:
     out = scratch / "built"
     uv = shutil.which("uv")
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(out)]
-    # For this interpreter: a compiled module of another one would not be found, and the pure one compared instead.
+    # Build for this interpreter: a module compiled for another one is not found, and the pure one is compared instead.
     command = [uv, "build", "--wheel", "--python", sys.executable, "--out-dir", str(out)] if uv else pip
     run = subprocess.run([*command, str(tree)], capture_output=True, text=True, check=False)
     wheels = list(out.glob("*.whl")) if out.is_dir() else []

@@ -1,7 +1,7 @@
-"""Times, taken so that the machine's moods cancel out: short blocks of every arm in turn, in random order.
+"""Timing that cancels out changes of the machine's speed: short blocks of all arms in turn, in random order.
 
-Sequential timing cannot see less than +58 % on a shared machine. Blocks of about 200 us, all arms in each cycle, and
-the median over the cycles of a ratio within the cycle can see +5 %.
+On a shared machine, sequential timing cannot detect a slowdown below 58 %. Blocks of about 200 us, with all arms in
+each cycle, detect 5 %: the ratio is taken within each cycle, and the median of the cycles is used.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LONGEST_WARM_UP_NS: Final = 500_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured in one process.
+    """How much to measure in one process.
 
     Attributes:
-        cycles: Blocks of each arm.
-        block_ns: What a block should take.
-        warm_up: Calls before anything counts; the first five to ten of a hook cost twice the rest.
-        longest_ns: Where calls are slow, cycles are left out to stay below this, down to twenty.
+        cycles: The number of blocks of each arm.
+        block_ns: The intended duration of a block.
+        warm_up: The number of calls before timing starts; the first five to ten calls of a hook cost twice the rest.
+        longest_ns: The longest total time; slow calls get fewer cycles to stay below it, but at least twenty.
     """
 
     cycles: int = 300
@@ -39,20 +39,20 @@ class Plan:
 
 
 def calls_per_block(arm: Arm, plan: Plan) -> int:
-    """How many calls fill a block; as many are made to find out."""
+    """The number of calls that fill a block, found by making that many."""
     calls = 1
     while True:
         taken = max(arm.block(calls), 1)
         if taken * 4 >= plan.block_ns or calls >= plan.block_ns:
             break
         calls *= 4
-    # The fastest of three: a block that was interrupted would make all later ones too short.
+    # Take the fastest of three: an interrupted block would make all later ones too short.
     fastest = min(taken, arm.block(calls), arm.block(calls))
     return max(1, round(calls * plan.block_ns / max(fastest, 1)))
 
 
 def warm(arm: Arm, plan: Plan) -> None:
-    """Call often enough for the interpreter and the caches to settle, for half a second at most."""
+    """Call until the interpreter and the caches are warm, for half a second at most."""
     start, done, step = perf_counter_ns(), 0, 10
     while done < plan.warm_up and perf_counter_ns() - start < _LONGEST_WARM_UP_NS:
         arm.block(step)
@@ -65,10 +65,10 @@ def interleave(
     """Time the arms in turn.
 
     Args:
-        arms: What to time, by name.
-        plan: How much.
-        seed: Of the random orders.
-        enter: Called with an arm's name before its block, outside the time taken.
+        arms: The arms to time, by name.
+        plan: How much to measure.
+        seed: The seed of the random orders.
+        enter: Called with an arm's name before each of its blocks; this call is not timed.
 
     Returns:
         Nanoseconds per call of each arm, one for each cycle.

@@ -1,7 +1,7 @@
 """The calibrated values: `overhead-lock.toml`, written by `otel-fastpath budget calibrate` and committed.
 
-One table for each Python version. Counts are good for the versions that were installed, instructions for one build of
-the interpreter and the tools as well, and everything for the harness that took it.
+The file has one table for each Python version. Counts are valid for the installed versions, instructions also for one
+build of the interpreter and the tools only, and all values only for the version of the harness that measured them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _KEYS: Final = ("python", "release", "implementation", "harness", "reference", "
 
 @dataclass
 class Calibration:
-    """The values of one Python version.
+    """The calibrated values for one Python version.
 
     Attributes:
-        python: "3.13".
-        release: "3.13.1".
-        implementation: "cpython".
-        harness: Version of the way in which they were taken.
+        python: The minor version, such as "3.13".
+        release: The full version, such as "3.13.1".
+        implementation: The name of the implementation, such as "cpython".
+        harness: The version of the measuring method.
         reference: The unit of the overheads.
-        interpreter: The build that instructions were counted on.
-        tools: The compiler of what was counted, and what counted it.
-        cpu: The processor that times were taken on, for information.
-        distributions: Installed versions.
+        interpreter: The build of the interpreter that instructions were counted with.
+        tools: The compiler of the extensions, and the tool that counted their instructions.
+        cpu: The processor that times were measured on, for information.
+        distributions: The installed versions.
         scenarios: Name -> metric -> value.
     """
 
@@ -50,11 +50,11 @@ class Calibration:
     scenarios: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def value(self, scenario: str, metric: str) -> float | None:
-        """A calibrated value, if there is one."""
+        """Return a calibrated value, or None if there is none."""
         return self.scenarios.get(scenario, {}).get(metric)
 
     def unfit(self, here: Calibration, metric: str) -> str:
-        """Why a value of this metric says nothing here; empty if it does."""
+        """Why a calibrated value of this metric is not valid here; empty if it is valid."""
         if self.harness != here.harness:
             return f"calibrated by harness {self.harness}, this is {here.harness}"
         if metric == "overhead":
@@ -70,7 +70,7 @@ class Calibration:
         return ""
 
     def doubt(self, here: Calibration) -> str:
-        """Why a count above its limit may be no fault of the code held to it; empty if nothing says so."""
+        """Why a count above its limit may have another cause than the measured code; empty if none is known."""
         if self.release == here.release:
             return ""
         return f"calibrated on Python {self.release}, this is {here.release}: the standard library may have changed"
@@ -96,7 +96,7 @@ def read(file: Path) -> list[Calibration]:
     """All calibrations of a lock file; none if there is no file.
 
     Raises:
-        DeclarationError: It is not one.
+        DeclarationError: It is not a valid lock file.
     """
     if not file.exists():
         return []
@@ -116,7 +116,7 @@ def read(file: Path) -> list[Calibration]:
 
 
 def matching(known: list[Calibration], this: Calibration) -> Calibration | None:
-    """The calibration of this Python version."""
+    """The calibration for the same Python version, if there is one."""
     for each in known:
         if (each.python, each.implementation) == (this.python, this.implementation):
             return each
@@ -124,7 +124,7 @@ def matching(known: list[Calibration], this: Calibration) -> Calibration | None:
 
 
 def merged(known: list[Calibration], new: Calibration) -> list[Calibration]:
-    """The calibrations with a new one in its place; scenarios that were not measured keep theirs while they fit."""
+    """Add or replace a calibration; scenarios that were not measured keep their values as long as these are valid."""
     old = matching(known, new)
     if old is not None and not old.unfit(new, "bytecodes"):
         for name, values in old.scenarios.items():
@@ -154,5 +154,5 @@ def _pairs(values: Mapping[str, Any]) -> list[str]:
 def _short(value: Any) -> str:
     if not isinstance(value, float):
         return json.dumps(value)
-    rounded = round(value, 1) if abs(value) >= 1000 else float(f"{value:.6g}")  # noqa: PLR2004  # a tenth of a thousand is exact enough
+    rounded = round(value, 1) if abs(value) >= 1000 else float(f"{value:.6g}")  # noqa: PLR2004  # one decimal is enough from a thousand upwards
     return str(int(rounded)) if rounded == int(rounded) else repr(rounded)

@@ -1,4 +1,4 @@
-"""A scenario made ready to run: its callables found, its set-up called, sync and async behind one face."""
+"""Prepares a scenario to run: loads its callables, calls its set-up, and gives sync and async one interface."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def nothing(*_given: object) -> None:
 
 
 async def async_nothing(*_given: object) -> None:
-    """The same for an async hook."""
+    """The bare call of an async hook that is measured by itself."""
 
 
 def load(place: str, key: str) -> Callable[..., Any]:
-    """The callable at "module:name".
+    """Load the callable at "module:name".
 
     Raises:
-        ScenarioError: There is none.
+        ScenarioError: There is no such callable.
     """
     module_name, _, path = place.partition(":")
     try:
@@ -63,7 +63,7 @@ class Arm:
     """One callable of a scenario.
 
     Attributes:
-        block: Runs so many calls and gives the nanoseconds that they took.
+        block: Runs the given number of calls and returns the nanoseconds that they took.
     """
 
     def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -96,12 +96,12 @@ def _async_block(call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Ca
 
 
 class Running:
-    """A scenario between its set-up and its end; a context manager.
+    """A scenario that is set up and can be measured; a context manager.
 
     Attributes:
-        bare: The work alone.
+        bare: The work without the hook.
         instrumented: The work with the hook.
-        is_async: Whether both are.
+        is_async: Whether both callables are async.
     """
 
     bare: Arm
@@ -117,7 +117,7 @@ class Running:
         self._generator: Any = None
 
     def __enter__(self) -> Running:  # noqa: PYI034  # typing.Self is 3.11's
-        """Call the set-up, and each callable once: whether it is async shows in what it returns.
+        """Call the set-up, then each callable once, because only its result shows whether it is async.
 
         Raises:
             ScenarioError: One of them failed, or one callable is async and the other is not.
@@ -139,7 +139,7 @@ class Running:
         self.close()
 
     def close(self) -> None:
-        """End the scenario; what its end raises does not spoil what was measured."""
+        """End the scenario; an exception raised by its teardown is ignored, because the measurement is complete."""
         generator, self._generator = self._generator, None
         try:
             if inspect.isasyncgen(generator):

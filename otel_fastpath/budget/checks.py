@@ -1,4 +1,4 @@
-"""Holding budgets: what is declared, measured and judged."""
+"""Checks budgets: measures the declared scenarios and judges their limits."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
     Wanted = dict[str, tuple[Scenario, list[Limit]]]
 
-# Batches of processes after the first, for a breach that must be confirmed and for what then is still open.
+# Batches of processes after the first: one to confirm a breach, the others if the result is still open.
 MOST_CONFIRMATIONS: Final = 3
-# One count of instructions can be off by more than a per cent: see `measuring.count`.
+# A single count of instructions can be off by more than 1 %: see `measuring.count`.
 CALIBRATING_SEEDS: Final = (0, 1, 2)
 CONFIRMING_SEEDS: Final = (3, 4, 5, 6, 7)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a check goes about it.
+    """Options of a check.
 
     Attributes:
-        metrics: What is looked at; None: everything that is declared, and in a comparison no overheads.
-        only: Patterns of scenario names; empty: all.
-        processes: Fresh processes for an overhead; as many again to confirm a breach, and where that leaves it open.
-        pairs: The same for a regression.
-        plan: What is done in each of them.
-        pause: Seconds before another batch: states of a machine last, and a second look at once sees the same one.
-        base: What head is compared with.
-        progress: Called with done, total and a text.
+        metrics: The metrics to check. None means all that are declared, except overheads in a comparison.
+        only: Patterns of scenario names; all scenarios if empty.
+        processes: Fresh processes for an overhead; as many again confirm a breach, and again while it is still open.
+        pairs: The same number for a regression.
+        plan: How much each process measures.
+        pause: Seconds before another batch: a machine state lasts a while, and an immediate repeat would see it again.
+        base: The version that head is compared with.
+        progress: Called with the steps done, the total and a text.
         run: Starts the measuring processes.
-        calibrate: What to tell somebody whose calibrated value is missing, if not the command of this name.
+        calibrate: The advice shown if a calibrated value is missing; by default, to run the command of this name.
     """
 
     metrics: frozenset[str] | None = None
@@ -65,7 +65,7 @@ class Options:
 
 
 def check(declaration: Declaration, options: Options | None = None) -> Report:
-    """Hold every limit that is asked for.
+    """Check every selected limit.
 
     Raises:
         DeclarationError: A scenario is not as declared.
@@ -74,7 +74,7 @@ def check(declaration: Declaration, options: Options | None = None) -> Report:
 
 
 def calibrate(declaration: Declaration, options: Options | None = None) -> tuple[Calibration, list[str]]:
-    """Measure what relative limits refer to; and a line for everything that could not be measured.
+    """Measure the values that relative limits refer to; also return a line for each value that could not be measured.
 
     Raises:
         DeclarationError: A scenario is not as declared.
@@ -83,7 +83,7 @@ def calibrate(declaration: Declaration, options: Options | None = None) -> tuple
 
 
 def selected(declaration: Declaration, only: Sequence[str]) -> list[Scenario]:
-    """The scenarios that match one of the patterns; all if there is no pattern."""
+    """The scenarios that match one of the patterns; all scenarios if there is no pattern."""
     scenarios = list(declaration.scenarios.values())
     return [each for each in scenarios if not only or any(fnmatchcase(each.name, pattern) for pattern in only)]
 
@@ -162,7 +162,7 @@ class _Run:
         return found
 
     def _expect(self, wanted: Wanted, batches: int) -> None:
-        """How many steps it will be, but for confirmations."""
+        """Set the expected number of steps, not counting confirmations."""
         declared = [{limit.metric for limit in found} for _scenario, found in wanted.values()]
         counts = set().union(*declared) & set(limits.COUNTS)
         self._total = len(counts) * (2 if self._base else 1)
@@ -177,7 +177,7 @@ class _Run:
         self._done += 1
 
     def _confirm_instructions(self, wanted: Wanted, counted: Counted, of_base: Counted | None) -> None:
-        """Count what is above its limit again: the median of those counts decides."""
+        """Count the instructions that are above their limit again: the median of these counts decides."""
         above: Wanted = {}
         for name, (scenario, declared) in wanted.items():
             instructions = [limit for limit in declared if limit.metric == limits.INSTRUCTIONS]
@@ -204,7 +204,7 @@ class _Run:
         )
 
     def _time(self, task: str, metric: str, wanted: Wanted, batches: int = 1) -> dict[str, Timed]:
-        """Time scenarios, one process of each in turn: a scenario's processes are spread over the whole run."""
+        """Time scenarios, one process of each in turn, so that a scenario's processes are spread over the whole run."""
         batch = self._options.pairs if task == "pair" else self._options.processes
         job = Job(
             task,

@@ -1,6 +1,6 @@
 """`otel-fastpath budget check | calibrate | compare | explain` and `otel-fastpath bench`: options and output.
 
-Importing this is cheap: what a command needs is loaded when it runs.
+Importing this module is cheap: a command's own modules are loaded when it runs.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ def _count(text: str) -> int:
 
 
 def declaration_of(options: argparse.Namespace) -> Declaration:
-    """The declaration that the options name, or the nearest one.
+    """Read the declaration that the options name, or else the nearest one.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no declaration.
     """
     from otel_fastpath.budget import declare  # noqa: PLC0415  # see the module's docstring
 
@@ -131,7 +131,7 @@ def declaration_of(options: argparse.Namespace) -> Declaration:
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """Run a command; what is wrong with the asking is one line and status 2."""
+    """Run a command; a mistake in its arguments or the declaration gives one line and status 2."""
     from otel_fastpath.budget import base, declare, results  # noqa: PLC0415  # see the module's docstring
 
     try:
@@ -190,7 +190,7 @@ def _checked(options: argparse.Namespace) -> int:
 
 
 def write_report(options: argparse.Namespace, report: Report) -> None:
-    """To the terminal and to the files that were asked for."""
+    """Write a report to the terminal and to the requested files."""
     from otel_fastpath.budget.render import report as rendering  # noqa: PLC0415  # see the module's docstring
 
     write(options, rendering.document(report), report.as_json())

@@ -1,7 +1,7 @@
-"""Exact counts of what the interpreter does for one call: bytecodes executed, Python functions entered.
+"""Exact counts of what the interpreter does for one call: bytecodes executed and Python functions entered.
 
-They are the same on every machine for one Python version and one set of installed versions, so that any change is a
-change of the code. What they do not see is work inside C: see `otel-fastpath budget explain`.
+They are the same on every machine for one Python version and one set of installed versions, so any change of a count
+is a change of the code. They do not include work inside C: see `otel-fastpath budget explain`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from otel_fastpath.budget.callables import Arm, Running
 
-# A power of two: what a hook does every 2nd, 4th, ... call is spread evenly.
+# A power of two: work that a hook does on every 2nd, 4th, ... call is spread evenly.
 CALLS: Final = 64
-# Past the 256 integers that Python has ready: a queue that grows beyond them allocates one more per call.
+# More than the 256 small integers that Python caches: a queue that grows beyond them allocates one more per call.
 WARM_UP: Final = 200
 REFILL: Final = 100
 
 
 @dataclass(frozen=True)
 class Function:
-    """What one function takes part in, per call of the scenario: instrumented minus bare."""
+    """The counts of one function, per call of the scenario: instrumented minus bare."""
 
     name: str
     place: str
@@ -39,7 +39,7 @@ class Function:
 
 @contextmanager
 def quiet(arm: Arm) -> Iterator[None]:
-    """The collector off and the free lists as a run of calls leaves them."""
+    """Disable the garbage collector, and bring the free lists into the state that a run of calls leaves."""
     arm.block(WARM_UP)
     was_enabled = gc.isenabled()
     gc.collect()
@@ -53,7 +53,7 @@ def quiet(arm: Arm) -> Iterator[None]:
 
 
 def bytecodes(running: Running) -> dict[CodeType, float]:
-    """Bytecodes per call, instrumented minus bare, of each code object; on the calling thread."""
+    """Bytecodes per call of each code object on the calling thread, instrumented minus bare."""
     counter = _monitored if sys.version_info >= (3, 12) else _traced
     return _difference(running, counter)
 
@@ -64,7 +64,7 @@ def calls(running: Running) -> dict[CodeType, float]:
 
 
 def functions(running: Running) -> list[Function]:
-    """Where the bytecodes go, the most expensive function first."""
+    """The counts of all functions, the most expensive function first."""
     work, entries = bytecodes(running), calls(running)
     found = [
         Function(

@@ -1,6 +1,6 @@
-"""Budgets as a project declares them: `[tool.otel-fastpath.budgets]` of a pyproject.toml, or a TOML file of its own.
+"""Budgets as a project declares them: `[tool.otel-fastpath.budgets]` of a pyproject.toml, or a separate TOML file.
 
-Every mistake is one line: file, key, value, and what was expected.
+Every mistake is reported in one line: file, key, value, and what was expected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TABLE: Final = ("tool", "otel-fastpath", "budgets")
 DEFAULT_REFERENCE: Final = "minispan/1"
 DEFAULT_LOCK: Final = "overhead-lock.toml"
-# Another version of one of these can change every count.
+# A different version of one of these can change every count.
 DEFAULT_DISTRIBUTIONS: Final = (
     "opentelemetry-api",
     "opentelemetry-sdk",
@@ -48,7 +48,7 @@ class DeclarationError(Exception):
 
 
 class _Verbatim(str):
-    """A value that is shown without quotes: the absence of one."""
+    """A text that is shown without quotes, for a value that is missing."""
 
     __slots__ = ()
 
@@ -58,16 +58,16 @@ NOT_SET: Final = _Verbatim("(not set)")
 
 @dataclass(frozen=True)
 class Scenario:
-    """One hook to hold: the same work without and with it.
+    """One hook with a budget: the same work without and with it.
 
     Attributes:
-        name: What results call it.
-        bare: "module:function" of the work alone, sync or async.
+        name: Its name in results.
+        bare: "module:function" of the work without the hook, sync or async.
         instrumented: The same work with the hook.
-        setup: Called once in every measuring process; a generator function is continued when it is over. What it
-            returns or yields, unless that is None, is given to both callables.
-        limits: What is held.
-        key: Where it is declared, for messages.
+        setup: Called once in every measuring process; a generator function is resumed at the end. The value that it
+            returns or yields is passed to both callables, unless it is None.
+        limits: The limits to check.
+        key: The key under which it is declared, for messages.
     """
 
     name: str
@@ -83,14 +83,14 @@ class Declaration:
     """The budgets of one project.
 
     Attributes:
-        file: Where they are declared.
-        scenarios: By name.
-        reference: The frozen workload that `ref` counts in.
+        file: The file that declares them.
+        scenarios: The scenarios by name.
+        reference: The frozen workload that is the unit `ref`.
         path: Folders that the scenarios' modules are imported from.
-        source: Folders of the code under test: what another version of the project replaces in a comparison.
-        share: Packages that base and head have in common in a comparison.
-        lock: File of the calibrated values.
-        distributions: Whose versions calibrated counts are good for; `*` and `?` match.
+        source: Folders of the code under test, which a comparison replaces with those of another version.
+        share: Packages that base and head share in a comparison.
+        lock: The file of the calibrated values.
+        distributions: Distributions whose versions calibrated counts depend on; `*` and `?` are wildcards.
     """
 
     file: Path
@@ -104,16 +104,16 @@ class Declaration:
 
     @property
     def folder(self) -> Path:
-        """What relative paths start at."""
+        """The folder that relative paths are relative to."""
         return self.file.parent
 
     def error(self, key: str, value: object, expected: str) -> DeclarationError:
-        """A mistake in this declaration."""
+        """Make the exception for a mistake in this declaration."""
         return DeclarationError(self.file, key, value, expected)
 
 
 def find(start: Path) -> Path | None:
-    """The nearest pyproject.toml with budgets, from this folder upwards."""
+    """Find the nearest pyproject.toml with budgets, from this folder upwards."""
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
         if file.is_file() and _table_of(file, load_toml(file)) is not None:
@@ -122,10 +122,10 @@ def find(start: Path) -> Path | None:
 
 
 def read(file: Path) -> Declaration:
-    """Read the budgets of a pyproject.toml or of a file of their own.
+    """Read the budgets of a pyproject.toml or of a separate file.
 
     Raises:
-        DeclarationError: It cannot be read, or says something that it must not.
+        DeclarationError: The file cannot be read, or its content is not valid.
     """
     file = file.resolve()
     table = _table_of(file, load_toml(file))
@@ -138,10 +138,10 @@ def load_toml(file: Path) -> dict[str, Any]:
     """Read a TOML file.
 
     Raises:
-        DeclarationError: It cannot be read.
+        DeclarationError: The file cannot be read.
     """
     if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415  # 3.10 has none
+        import tomllib  # noqa: PLC0415  # Python 3.10 does not have it
     else:
         try:
             import tomli as tomllib  # noqa: PLC0415  # only there
@@ -272,7 +272,7 @@ class _Reader:
 
 
 def parse_limits(metric: str, texts: Any, error: Callable[[object, str], DeclarationError]) -> Iterator[Limit]:
-    """Read one limit of a metric, or a list of them; `error(value, expected)` makes what is raised."""
+    """Read one limit of a metric, or a list of them; `error(value, expected)` makes the exception to raise."""
     for text in texts if isinstance(texts, list) else [texts]:
         limit = limits.parse(metric, text)
         if limit is None:

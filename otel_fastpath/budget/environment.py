@@ -1,4 +1,4 @@
-"""Facts about this machine, this interpreter and what is installed, as they stand in results and calibrations."""
+"""Facts about the machine, the interpreter and the installed distributions, as recorded in results and calibrations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from otel_fastpath.budget import native
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Of the way in which is measured: calibrated values of another one are void.
+# The version of the measuring method: values that were calibrated with another one are not valid.
 HARNESS: Final = 1
 
 
 def python() -> str:
-    """The version that counts are good for: bytecode changes from minor to minor version."""
+    """The minor version, which counts are valid for: bytecode changes with each minor version."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
@@ -33,7 +33,7 @@ def distributions(patterns: Iterable[str]) -> dict[str, str]:
     for name in wanted:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-    # To read the name of every distribution there is takes some hundred milliseconds.
+    # Reading the names of all installed distributions takes some hundred milliseconds.
     loose = [pattern for pattern in wanted if any(special in pattern for special in "*?[")]
     for distribution in metadata.distributions() if loose else ():
         name = normal(distribution.metadata["Name"] or "")

@@ -1,4 +1,4 @@
-"""Estimates from paired blocks, and from the processes that they were taken in."""
+"""Estimates from paired blocks, and from several processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Interval:
         value: The median.
         low: Lower end of the interval that covers the true median with `confidence`.
         high: Its upper end.
-        confidence: Between 0 and 1. Few processes cannot give much of it.
+        confidence: Between 0 and 1; it is low if there are few processes.
     """
 
     value: float
@@ -29,16 +29,16 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """What the estimate may be off by."""
+        """Half of the interval's width, the margin of error."""
         return (self.high - self.low) / 2
 
 
 def over_processes(estimates: Sequence[float], least: float = 0.75) -> Interval:
-    """Median and interval of independent estimates, without a guess about their distribution.
+    """Median and interval of independent estimates, without an assumption about their distribution.
 
     The interval is the narrowest pair of order statistics that covers the median with at least this confidence, or
-    everything seen where no pair does. Processes scatter more (4 to 5 %) than the blocks of any one of them say
-    (1.5 %), so they are what an interval must be made of.
+    the full range if no pair does. Processes vary more (4 to 5 %) than the blocks within one process suggest
+    (1.5 %), so the interval must be made from processes.
     """
     ordered = sorted(estimates)
     count = len(ordered)
@@ -50,18 +50,17 @@ def over_processes(estimates: Sequence[float], least: float = 0.75) -> Interval:
 
 
 def _covered(count: int, cut: int) -> float:
-    """How sure the median lies between the order statistics `cut` from either end."""
+    """The confidence that the median lies between the order statistics `cut` from either end."""
     outside = sum(comb(count, missed) for missed in range(cut + 1))
     return max(0.0, 1 - 2 * outside / float(2**count))
 
 
 def overhead(times: Mapping[str, Sequence[float]], reference: str, control: str) -> dict[str, Any]:
-    """What one process has to say about bare / instrumented / reference / control blocks.
+    """The estimates of one process from its bare, instrumented, reference and control blocks.
 
     Returns:
         The overhead in references ("ref"), as a share of bare ("bare") and in microseconds ("us"); the plain times;
-        and "control", the ratio of the two frozen workloads: a machine in another state, or another machine, shows
-        in it.
+        and "control", the ratio of the two frozen workloads, which changes if the machine or its state is different.
     """
     cycles = list(zip(times["bare"], times["instrumented"], times[reference], times[control], strict=True))
     return {
@@ -78,11 +77,11 @@ def overhead(times: Mapping[str, Sequence[float]], reference: str, control: str)
 
 
 def regression(times: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """What one process has to say about two versions of one hook.
+    """The estimates of one process about two versions of one hook.
 
     Returns:
-        "base": the overhead of head as a multiple of base's; "clear": the share of cycles in which base cost anything
-        at all, without which the ratio means nothing.
+        "base": the overhead of head as a multiple of base's overhead; "clear": the share of cycles in which base had
+        any overhead at all, because without one the ratio is meaningless.
     """
     names = ("head.bare", "head.instrumented", "base.bare", "base.instrumented")
     costs = [

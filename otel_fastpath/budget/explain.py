@@ -1,4 +1,4 @@
-"""How verdicts come about, and where a scenario's cost is."""
+"""Explains how verdicts are reached, and where a scenario's cost is."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_FUNCTIONS: Final = 25
 
 
 def scenario(declaration: Declaration, scenario: Scenario) -> str:
-    """One scenario: what is measured, what its limits come to here, and which functions the bytecodes are in."""
+    """Describe a scenario: what is measured, the values of its limits here, and the functions with the bytecodes."""
     here = calibration.here(declaration)
     judge = Judge(here, calibration.matching(calibration.read(declaration.lock), here))
     lines = [

@@ -1,4 +1,4 @@
-"""What every declared limit comes to here, and the result for it."""
+"""Computes the value of every declared limit in this environment, and the result for it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WORTH_TELLING: Final = 0.01
 
 @dataclass(frozen=True)
 class Judge:
-    """Knows what is allowed.
+    """Judges measurements by their limits.
 
     Attributes:
         here: This environment.
-        calibrated: What was calibrated for this Python version.
-        calibrate: What to do about a value that is missing.
+        calibrated: The calibration for this Python version.
+        calibrate: The advice shown if a calibrated value is missing.
     """
 
     here: Calibration
@@ -33,7 +33,7 @@ class Judge:
     calibrate: str = "run `otel-fastpath budget calibrate`"
 
     def value(self, scenario: str, metric: str) -> tuple[float | None, str]:
-        """A calibrated value, or why there is none that is good here."""
+        """Return a calibrated value, or the reason why there is none that is valid here."""
         value = self.calibrated.value(scenario, metric) if self.calibrated else None
         if self.calibrated is None or value is None:
             return None, f"no calibrated value for Python {self.here.python}: {self.calibrate}"
@@ -41,7 +41,7 @@ class Judge:
         return (None, f"{unfit}: {self.calibrate}") if unfit else (value, "")
 
     def most(self, scenario: str, limit: Limit) -> tuple[float | None, float | None, str]:
-        """What a limit allows, the value it is relative to, and why there is none."""
+        """Return the most that a limit allows, the value it is relative to, and the reason if there is none."""
         if not limit.relative:
             return limit.value, None, ""
         if limit.metric == limits.REGRESSION:
@@ -100,7 +100,7 @@ class Judge:
         return result
 
     def of_regression(self, scenario: str, limit: Limit, timed: Timed | None) -> Result:
-        """The result for head against base."""
+        """The result for head compared with base."""
         if timed is None:
             unit = _UNITS["base"]
             reason = "no base to compare with: `otel-fastpath budget compare --base`"
@@ -116,7 +116,7 @@ class Judge:
     def _timed(self, scenario: str, limit: Limit, timed: Timed) -> Result:
         result = Result(scenario, limit.key, limit.text, Verdict.NOT_MEASURED, _UNITS[limit.unit])
         most, result.calibrated, result.reason = self.most(scenario, limit)
-        # Without a bound it is only shown.
+        # Without a bound, the value is only shown.
         result.most = most if most != float("inf") else None
         if timed.error:
             result.reason = timed.error
@@ -136,16 +136,16 @@ class Judge:
 
 
 def _more(calibrated: float, limit: Limit) -> float:
-    """What a relative limit allows, also where the instrumented call is the cheaper one."""
+    """The most that a relative limit allows, also if the instrumented call is cheaper than the bare one."""
     return calibrated + abs(calibrated) * limit.value
 
 
 def slack(limit: Limit, most: float) -> float:
-    """The widest scatter with which a pass means something: what the gate can tell at all, or what the limit leaves."""
+    """The widest scatter at which a pass is meaningful: the gate's resolution or the headroom that the limit leaves."""
     return limit.value if limit.metric == limits.REGRESSION else most * limits.LEAST_HEADROOM
 
 
 def _details(timed: Timed) -> dict[str, Any]:
-    """Plain times, medians over the processes: of this machine at this moment, good for nothing else."""
+    """Plain times, as medians over the processes; they are valid only for this machine at this moment."""
     answer = timed.batches[0][0]
     return {name: median(timed.every(name)) for name in answer if name.endswith("us") or name in ("control", "clear")}

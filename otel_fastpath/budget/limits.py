@@ -1,4 +1,4 @@
-"""What a budget may say about one metric: the texts of a declaration, read."""
+"""Limits: parses the texts in which a budget declares the limits of a metric."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INSTRUCTIONS: Final = "instructions"
 COUNTS: Final = ("bytecodes", "calls", "allocations", INSTRUCTIONS)
 METRICS: Final = (REGRESSION, OVERHEAD, *COUNTS)
 
-# What the two timed gates can tell at all on a noisy machine; tighter limits would promise what nobody can hold.
+# The resolution of the two timed gates on a noisy machine; tighter limits could not be checked.
 LEAST_REGRESSION: Final = 0.02
 LEAST_HEADROOM: Final = 0.20
 
@@ -33,15 +33,15 @@ _EXPECTED: Final = {
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that one metric may be.
+    """The highest value allowed for one metric.
 
     Attributes:
         metric: One of METRICS.
-        text: As declared.
-        value: The limit, or what may be added to `1` where it is relative (0.02 for "+2%").
+        text: The text of the declaration.
+        value: The limit; if it is relative, the share that may be added (0.02 for "+2%").
         unit: "base", "ref", "bare", "us" or "" (a count per call).
-        relative: To the calibrated value, or, for a regression, to the base.
-        gates: False for microseconds: they are a property of the machine, so they inform.
+        relative: Whether it is relative to the calibrated value, or, for a regression, to the base.
+        gates: False for microseconds, which are for information only because they depend on the machine.
     """
 
     metric: str
@@ -53,22 +53,22 @@ class Limit:
 
     @property
     def timed(self) -> bool:
-        """Whether it takes a clock to hold it."""
+        """Whether the limit is for a time and not for a count."""
         return self.metric in (REGRESSION, OVERHEAD)
 
     @property
     def key(self) -> str:
-        """What results call it: one metric can be limited in several units."""
+        """The metric's name in results, with the unit: one metric can have limits in several units."""
         return f"{self.metric} ({self.unit})" if self.metric == OVERHEAD and self.unit != "ref" else self.metric
 
 
 def expected(metric: str) -> str:
-    """What a limit of this metric looks like."""
+    """Describe the syntax of a limit of this metric."""
     return _EXPECTED[metric]
 
 
 def parse(metric: str, text: object) -> Limit | None:
-    """Read one limit; None if the text is none (see `expected`)."""
+    """Parse one limit; None if the text is not a limit (see `expected`)."""
     if not isinstance(text, str) or metric not in METRICS:
         return None
     text = " ".join(text.split())

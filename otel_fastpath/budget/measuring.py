@@ -1,4 +1,4 @@
-"""Scenarios measured in fresh processes: counts once, times in several processes that take turns."""
+"""Measures scenarios in fresh processes: counts in one process, times in several processes that take turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from otel_fastpath.budget.declare import Declaration, Scenario
     from otel_fastpath.budget.processes import Job
 
-    # Does a job in a process of its own; under callgrind where it is given a folder for the profiles.
+    # Does a job in a separate process; under callgrind if a folder for the profiles is given.
     Runner = Callable[[Job, "Path | None"], dict[str, Any]]
 
 _IN_PYTHON: Final = ("bytecodes", "calls")
@@ -28,9 +28,9 @@ class Counted:
     """Exact counts per call.
 
     Attributes:
-        values: Scenario -> metric -> count.
-        reasons: Scenario -> metric -> why there is no count.
-        totals: Scenario -> instructions of the instrumented call, the bare one included.
+        values: The counts, by scenario and metric.
+        reasons: The reasons why there is no count, by scenario and metric.
+        totals: The instructions of the whole instrumented call, by scenario.
     """
 
     values: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -38,35 +38,35 @@ class Counted:
     totals: dict[str, float] = field(default_factory=dict)
 
     def value(self, scenario: str, metric: str) -> float | None:
-        """A count, if there is one."""
+        """Return a count, or None if there is none."""
         return self.values.get(scenario, {}).get(metric)
 
     def reason(self, scenario: str, metric: str) -> str:
-        """Why there is none."""
+        """The reason why there is no count."""
         return self.reasons.get(scenario, {}).get(metric, "it was not counted")
 
     def set_reason(self, scenarios: Iterable[Scenario], metric: str, reason: str) -> None:
-        """Say why scenarios have no count."""
+        """Record why scenarios have no count."""
         for scenario in scenarios:
             self.reasons.setdefault(scenario.name, {})[metric] = reason
 
     def update(self, later: Counted) -> None:
-        """Take the values of a later count in the place of those known."""
+        """Replace the known values with those of a later count."""
         for name, values in later.values.items():
             self.values.setdefault(name, {}).update(values)
 
 
 def paths(declaration: Declaration, *, compared: bool) -> tuple[str, ...]:
-    """Where head's modules are imported from: in a comparison its own sources come first, as base's do."""
+    """The folders that head's modules are imported from; in a comparison its own sources come first, as base's do."""
     folders = [*declaration.source, *declaration.path] if compared else declaration.path
     return tuple(dict.fromkeys(map(str, folders)))
 
 
 def checked(declaration: Declaration, scenario: Scenario, found: dict[str, Any]) -> dict[str, Any]:
-    """A worker's answer for one scenario.
+    """Return a worker's answer for one scenario, or raise its mistake in the declaration.
 
     Raises:
-        DeclarationError: What is declared is not there, or cannot be used as declared.
+        DeclarationError: A declared callable does not exist, or cannot be used as declared.
     """
     key = found.get("key")
     if key:
@@ -93,17 +93,17 @@ def count(
     run: Runner,
     seeds: Sequence[int] = (0,),
 ) -> Counted:
-    """Count what is wanted, each scenario with its metrics.
+    """Count the wanted metrics of each scenario.
 
     Args:
-        declaration: Of the project.
-        wanted: Scenarios with the metrics to count.
-        base: Folders of another version to count instead of head.
-        progress: Told what is being done.
-        compared: Whether this count is one of a comparison.
+        declaration: The project's declaration.
+        wanted: The scenarios with the metrics to count.
+        base: The folders of another version to count instead of head.
+        progress: Called with a text for each step.
+        compared: Whether this count is part of a comparison.
         run: Starts the processes.
-        seeds: Of the hashes, one for each count of instructions: where things lie in memory makes a difference of up
-            to some per cent to them, and the median counts.
+        seeds: The hash seeds, one for each count of instructions. The memory layout changes these counts by up to a
+            few per cent, so the median is used.
 
     Raises:
         DeclarationError: A scenario is not as declared.
@@ -128,7 +128,7 @@ def count(
             bytecode=str(folder / "bytecode"),
         )
         one = _One(declaration, counted, job, run)
-        # A process for each metric: what else was counted must not change a count.
+        # Use one process for each metric, so that counting one metric cannot change the count of another.
         for metric in COUNTS:
             scenarios = [scenario for scenario, metrics in wanted if metric in metrics]
             if scenarios and (metric in _IN_PYTHON or metric in libraries):
@@ -155,7 +155,7 @@ class _One:
             if profiles:
                 profiles.mkdir()
                 if not Path(job.bytecode).exists():
-                    # To compile under valgrind would take longer than this.
+                    # Compiling under valgrind would take longer than this.
                     self.run(replace(job, metrics=()), None)
             answers = self.run(job, profiles)
         except processes.WorkerError as error:
@@ -176,11 +176,11 @@ class _One:
 
 
 class Timed:
-    """Estimates of one scenario, a batch of processes at a time.
+    """The estimates of one scenario, measured in batches of processes.
 
     Attributes:
         batches: The answers of each batch.
-        error: Why there are none.
+        error: The reason why there are none.
     """
 
     def __init__(self, declaration: Declaration, scenario: Scenario, job: Job, run: Runner) -> None:
@@ -193,11 +193,11 @@ class Timed:
         self._seed = 0
 
     def start_batch(self) -> None:
-        """What is measured from now on confirms what was measured before."""
+        """Start a batch: later measurements confirm the earlier ones."""
         self.batches.append([])
 
     def measure(self) -> None:
-        """Start one process; after a failure no more.
+        """Measure in one more process; do nothing after a failure.
 
         Raises:
             DeclarationError: The scenario is not as declared.
@@ -217,7 +217,7 @@ class Timed:
             self.batches[-1].append(found)
 
     def estimates(self, key: str) -> tuple[list[float], list[float]]:
-        """One figure of each process of the first batch, and of the later ones."""
+        """One figure of each process of the first batch, and of each process of the later batches."""
         first, *later = self.batches
         return [answer[key] for answer in first], [answer[key] for batch in later for answer in batch]
 

@@ -1,7 +1,7 @@
-"""Exact counts below Python: machine instructions (valgrind's callgrind) and allocations, by two small C shims.
+"""Exact counts below Python: machine instructions (valgrind's callgrind) and allocations, with two small C shims.
 
-Both need a C compiler, instructions also valgrind with its headers. Where one is missing the count is not measured,
-with the reason; nothing here raises for it.
+Both need a C compiler; instructions also need valgrind with its headers. If a tool is missing, the count is reported
+as not measured, with the reason.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 ALLOCATIONS: Final = "allocations"
 INSTRUCTIONS: Final = "instructions"
 
-# The allocators of all three domains are wrapped and a counter of the calling thread goes up. Python's own structure
-# and functions are declared here: its headers are not needed, and the running interpreter has the symbols.
+# The shim wraps the allocators of all three domains and increments a counter of the calling thread. It declares
+# Python's structure and functions itself, so it needs no headers; the running interpreter has the symbols.
 _COUNT_ALLOCATIONS: Final = r"""
 #include <stddef.h>
 typedef struct {
@@ -76,17 +76,17 @@ void end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND_STOP_INSTR
 _SOURCES: Final = {ALLOCATIONS: _COUNT_ALLOCATIONS, INSTRUCTIONS: _COUNT_INSTRUCTIONS}
 _NO_RANDOM_ADDRESSES: Final = 0x0040000
 _INTERPRETER: Final = re.compile(r"/libpython[^/]*$")
-# valgrind shows programs a processor of its own, but with AVX2 only where there is some: without these glibc takes the
-# same memcpy, strlen and the like on every x86-64. Elsewhere, and with other C libraries, they mean nothing.
+# valgrind emulates a processor, which has AVX2 only if the real one has it. With these features disabled, glibc uses
+# the same memcpy, strlen and so on for every x86-64. Other architectures and C libraries ignore the variable.
 _ANY_PROCESSOR: Final = "glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 
 
 class MissingToolError(Exception):
-    """What a count needs is not there; the message says what."""
+    """A tool that a count needs is missing; the message names it."""
 
 
 def compiler() -> list[str]:
-    """The C compiler's command; an empty name where there is none."""
+    """The C compiler's command; an empty name if there is none."""
     return shlex.split(os.environ.get("CC", "")) or [next(filter(shutil.which, ("cc", "gcc", "clang")), "")]
 
 
@@ -135,7 +135,7 @@ def _difference(running: Running, count: Callable[[Arm], int]) -> float:
 
 
 def dump_instructions(running: Running, library: str, name: str) -> None:
-    """Under valgrind: leave a profile of each callable behind, for `read_instructions`."""
+    """Write a profile of each callable for `read_instructions`; runs under valgrind."""
     shim = ctypes.CDLL(library)
     shim.end.argtypes = [ctypes.c_char_p]
     for arm_name, arm in (("bare", running.bare), ("instrumented", running.instrumented)):
@@ -147,9 +147,9 @@ def dump_instructions(running: Running, library: str, name: str) -> None:
 
 
 def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
-    """The command that runs this one under callgrind, profiles to the folder.
+    """Return the command that runs this one under callgrind and writes profiles to the folder.
 
-    Threads are told apart: what an export thread happens to do meanwhile is no part of a call.
+    Threads are profiled separately: work of an export thread is not part of a call.
     """
     return [
         "valgrind",
@@ -163,13 +163,13 @@ def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
 
 
 def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a process whose instructions are counted."""
+    """The environment variables of a process whose instructions are counted."""
     tunables = environment.get("GLIBC_TUNABLES")
     return {"GLIBC_TUNABLES": f"{tunables}:{_ANY_PROCESSOR}" if tunables else _ANY_PROCESSOR}
 
 
 def fixed_addresses() -> None:
-    """Switch off address randomisation in the process about to start; where that is refused, counts vary by 1 %."""
+    """Disable address randomisation in the process about to start; if that is refused, counts vary by 1 %."""
     try:
         ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)
     except (OSError, AttributeError):
@@ -177,7 +177,7 @@ def fixed_addresses() -> None:
 
 
 def read_instructions(folder: Path) -> dict[str, tuple[float, float]]:
-    """Of each name given to `dump_instructions`, per call: instrumented minus bare, and instrumented."""
+    """Instructions per call for each name given to `dump_instructions`: instrumented minus bare, and instrumented."""
     found: dict[str, dict[str, int]] = {}
     for file in folder.glob("profile.*"):
         text = file.read_text(errors="replace")
@@ -195,9 +195,9 @@ def read_instructions(folder: Path) -> dict[str, tuple[float, float]]:
 
 @functools.cache
 def interpreter() -> str:
-    """The interpreter as it was built, and the C library below it: what instruction counts are good for.
+    """The build of the interpreter and the C library, which instruction counts are valid for.
 
-    What a build says of itself is not enough: two with the same words can differ by several per cent.
+    The description of a build is not enough: two builds with the same one can differ by several per cent.
     """
     settings = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
     level = re.search(r"-O\w+", str(sysconfig.get_config_var("PY_CFLAGS") or ""))
@@ -217,7 +217,7 @@ def interpreter() -> str:
 
 
 def _digest() -> str:
-    """Of the files that the interpreter's code is in; empty where that cannot be told."""
+    """A digest of the files with the interpreter's code; empty if they cannot be found."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
         mapped = {line.split(maxsplit=5)[-1] for line in maps if "r-xp" in line}
@@ -232,7 +232,7 @@ def _digest() -> str:
 
 @functools.cache
 def tools() -> str:
-    """What else instruction counts are good for: extensions are compiled by the one, and run by the other."""
+    """The compiler and valgrind, which instruction counts also depend on: one compiles extensions, one runs them."""
     found = []
     for command in (compiler(), ["valgrind"]):
         try:

@@ -1,6 +1,6 @@
-"""What the commands write, and where: a table to the terminal, files in the formats that were asked for.
+"""The output of the commands: a table for the terminal, and files in the requested formats.
 
-Importing this is cheap: a format is loaded when it is written.
+Importing this module is cheap: a format's module is loaded when it is written.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done; the message is one line."""
+    """The command was used wrongly; the message is one line."""
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add the options for files."""
+    """Add the options for output files."""
     group = parser.add_argument_group("output", "a file name, or - for standard output")
     for name in ("json", "markdown", "svg", "html"):
         group.add_argument(f"--{name}", metavar="FILE")
 
 
 def write(options: argparse.Namespace, document: Document, machine: dict[str, Any]) -> None:
-    """Write a document, and its form for machines, to the terminal and to the files that were asked for."""
+    """Write a document to the terminal, and to the requested files, including its machine-readable form."""
     import json  # noqa: PLC0415  # see the module's docstring
 
     from otel_fastpath.budget.render import chart, markdown, page, terminal  # noqa: PLC0415  # likewise
@@ -39,7 +39,7 @@ def write(options: argparse.Namespace, document: Document, machine: dict[str, An
         "svg": lambda: chart.render(document),
         "html": lambda: page.render(document),
     }
-    # One output may be piped on; the table then goes where it does not disturb.
+    # If an output goes to standard output, it may be piped; the table then goes to standard error.
     piped = any(getattr(options, name) == "-" for name in texts)
     screen = sys.stderr if piped else sys.stdout
     screen.write(terminal.render(document, colour=screen.isatty(), facts=False) + "\n")

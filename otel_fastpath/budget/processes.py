@@ -1,4 +1,4 @@
-"""Fresh processes for the measuring: `worker` started with a job, its result read."""
+"""Fresh processes for measuring: starts `worker` with a job and reads its result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.budget.declare import Scenario
 
-# Run by `-c`, with this package found where the starting process found it and nothing else on the path for it: the
-# scenarios' own folders come from the job.
+# Run with `-c`. This package is imported from where the starting process found it, without leaving that folder on the
+# path: the scenarios' own folders come from the job.
 _START: Final = """\
 import importlib, sys
 sys.path[0:1] = [sys.argv[1]]
@@ -37,20 +37,20 @@ class WorkerError(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """What a measuring process is told.
+    """The instructions for a measuring process.
 
     Attributes:
         task: One of `worker.TASKS`.
-        scenarios: What to measure.
+        scenarios: The scenarios to measure.
         path: Folders to import from first.
         base: Folders with another version of the project.
-        share: Packages that both versions have in common.
-        reference: The unit.
-        seed: Of the block orders, and the hash seed.
-        plan: Fields of `blocks.Plan`.
-        metrics: What to count.
-        libraries: Compiled shims by kind.
-        bytecode: Folder for the bytecode of what is imported; empty: where it usually is.
+        share: Packages that both versions share.
+        reference: The reference workload.
+        seed: The seed of the block orders, and the hash seed.
+        plan: The fields of `blocks.Plan`.
+        metrics: The metrics to count.
+        libraries: The compiled shims by kind.
+        bytecode: The folder for the bytecode of imported modules; if empty, Python's default.
     """
 
     task: str
@@ -75,14 +75,14 @@ class Job:
 
 
 def run(job: Job, profiles: Path | None = None) -> dict[str, Any]:
-    """Do a job in a process of its own.
+    """Do a job in a separate process.
 
     Args:
         job: The job.
-        profiles: Folder of callgrind's profiles: the process runs under valgrind.
+        profiles: The folder for callgrind's profiles; if it is given, the process runs under valgrind.
 
     Raises:
-        WorkerError: The process did not give a result.
+        WorkerError: The process did not write a result.
     """
     with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as folder:
         job_file, result_file = Path(folder, "job.json"), Path(folder, "result.json")
@@ -96,12 +96,12 @@ def run(job: Job, profiles: Path | None = None) -> dict[str, Any]:
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """The command that calls `main` of a module of this folder."""
+    """The command that calls `main` of a module in this package."""
     return [sys.executable, "-c", _START, _ROOT, module, *arguments]
 
 
 def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a job's command, under callgrind where profiles are wanted."""
+    """Run a job's command, under callgrind if profiles are wanted."""
     return subprocess.run(
         native.under_valgrind(command, profiles) if profiles else list(command),
         env={**os.environ, **_surroundings(job), **(native.surroundings(os.environ) if profiles else {})},
@@ -110,7 +110,7 @@ def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> sub
         text=True,
         errors="replace",
         check=False,
-        # Only counts need it, and they are taken one process after the other, with no threads about.
+        # Only counts need this, and their processes run one after another, when no other thread is running.
         preexec_fn=native.fixed_addresses if profiles else None,
     )
 
@@ -118,7 +118,7 @@ def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> sub
 def _surroundings(job: Job) -> dict[str, str]:
     found = {"PYTHONHASHSEED": str(job.seed)}
     if job.bytecode:
-        # Modules that are compiled in the process leave the heap in another order than those that are only loaded.
+        # Compiling modules in the process leaves a different heap layout than loading their bytecode.
         found |= {"PYTHONPYCACHEPREFIX": job.bytecode, "PYTHONDONTWRITEBYTECODE": ""}
     return found
 

@@ -1,7 +1,7 @@
-"""The measuring processes of the pytest plugin: the same test, run by a pytest of its own.
+"""The measuring processes of the pytest plugin: each runs the same test in a separate pytest.
 
-A test's callables are closures over its fixtures: only running the test makes them. The child gets the project's
-configuration but none of the options that report, record or distribute.
+A test's callables are closures over its fixtures, so they exist only while the test runs. The child gets the project's
+configuration, but none of the options that report, record or distribute.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Runner:
         self._node = node
 
     def __call__(self, job: Job, profiles: Path | None = None) -> dict[str, Any]:
-        """Do a job.
+        """Do a job by running the test in a separate pytest.
 
         Raises:
-            WorkerError: The test did not get as far as measuring.
+            WorkerError: The test ended before it measured anything.
         """
         with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as name:
             folder = Path(name)
@@ -98,12 +98,12 @@ class Runner:
 
 
 def do(job_file: Path, bare: Callable[[], Any], instrumented: Callable[[], Any]) -> NoReturn:
-    """In the child: measure, write the result, and end the test."""
+    """Measure, write the result, and end the test; called in the child process."""
     job = json.loads(job_file.read_text(encoding="utf-8"))
     measure = worker.measure if job["task"] == "time" else worker.count
     try:
         with Running(bare, instrumented) as running:
-            # Labels of profiles count the scenarios of a job, and here it has one.
+            # Profiles are labelled with the index of the scenario in its job; here the job has only one.
             found = measure(running, {**job, "label": 0})
     except ScenarioError as error:
         found = {"error": str(error), "key": ""}

@@ -1,4 +1,4 @@
-"""The `overhead` fixture: a test's callables, measured by that test run again in fresh processes."""
+"""The `overhead` fixture: measures a test's callables by running the test again in fresh processes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _UNDER_XDIST: Final = "pytest-xdist runs other tests meanwhile: times would mean nothing"
 _DISABLED: Final = "--benchmark-disable"
-# Of a test without limits: its callables are timed for the table.
+# The limit of a test that declares none: its callables are only timed for the table.
 _SHOWN: Final = limits.Limit(limits.OVERHEAD, "none", float("inf"), unit="us", gates=False)
 
 
 class Overhead:
-    """Callable as `overhead(bare, instrumented)` or `overhead("name of a declared scenario")`, once a test."""
+    """Callable once in a test, as `overhead(bare, instrumented)` or `overhead("name of a declared scenario")`."""
 
     def __init__(self, request: pytest.FixtureRequest, benchmark: Any) -> None:
         self._node: Any = request.node
@@ -38,14 +38,14 @@ class Overhead:
     def __call__(
         self, bare: Callable[[], Any] | str, instrumented: Callable[[], Any] | None = None, /
     ) -> tuple[Result, ...]:
-        """Measure, judge, and let the test fail, or be skipped where nothing is known.
+        """Measure and judge; fail the test if a limit is exceeded, skip it if there is no verdict.
 
         Args:
-            bare: The work alone, sync or async; or the name of a scenario.
+            bare: The work without the hook, sync or async; or the name of a scenario.
             instrumented: The same work with the hook.
 
         Returns:
-            What was found, one for each limit.
+            One result for each limit.
         """
         if self._used:
             pytest.fail("the overhead fixture can be used once in a test", pytrace=False)
@@ -55,7 +55,7 @@ class Overhead:
         except (DeclarationError, ScenarioError) as error:
             mistake = str(error)
         finally:
-            # What does not come to its benchmark needs no warning that the fixture was not used.
+            # If the test ends before its benchmark, pytest-benchmark must not warn that its fixture was not used.
             if not getattr(self._benchmark, "_mode", True):
                 self._benchmark._mode = "overhead"
         pytest.fail(mistake, pytrace=False)
@@ -70,7 +70,7 @@ class Overhead:
         name = marker.args[0] if marker and marker.args else self._node.nodeid
         scenario = Scenario(name, "", "", None, self._limits({}))
         with Running(bare, instrumented) as running:
-            # For pytest-benchmark's table, JSON and histogram; verdicts come from blocks in fresh processes.
+            # This is for pytest-benchmark's table, JSON and histogram; verdicts come from blocks in fresh processes.
             if running.is_async:
                 self._benchmark(running.instrumented.block, 1)
             else:
@@ -155,7 +155,7 @@ class Overhead:
         return ()
 
     def _publish(self, results: Iterable[Result]) -> None:
-        """Into JUnit's properties, which is also how the table gets them, and pytest-benchmark's JSON."""
+        """Add results to the test's properties, for JUnit and the table at the end, and to pytest-benchmark's JSON."""
         published = encoded(results)
         self._node.user_properties.extend(published)
         self._benchmark.extra_info["overhead"] = {name[len(PREFIX) :]: value for name, value in published}
@@ -168,7 +168,7 @@ class Overhead:
             pytest.fail("\n".join(_line(result) for result in results if result.verdict in bad), pytrace=False)
         unsure = [result for result in results if result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)]
         if Verdict.INCONCLUSIVE in verdicts or (unsure and len(unsure) == len(results)):
-            # Neither passed nor failed.
+            # The test neither passed nor failed.
             pytest.skip("; ".join(_line(result) for result in unsure))
 
 
@@ -179,7 +179,7 @@ def _line(result: Result) -> str:
 
 
 def summarise(reporter: Any, results: list[Result]) -> None:
-    """The table at the end of a run."""
+    """Write the table at the end of a run."""
     reporter.write_sep("-", "overhead budgets")
     document = Document("", rendering.summary(results), (rendering.table(results),), notes=rendering.notes(results))
     reporter.write_line(terminal.render(document, colour=reporter.hasmarkup, facts=False).strip("\n"))

@@ -1,7 +1,7 @@
-"""The pytest plugin: options, the marker, the `overhead` fixture, the table at the end.
+"""The pytest plugin: the options, the marker, the `overhead` fixture and the table at the end.
 
-pytest imports this in every project that has this package installed, so it imports nothing itself: what measures is
-in `pytest_overhead`, loaded by the first test that asks for the fixture.
+pytest imports this module in every project that has this package installed, so it imports nothing itself. The
+measuring code is in `pytest_overhead`, which is loaded by the first test that requests the fixture.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and put the fixture on top of pytest-benchmark's."""
+    """Declare the marker, and define the fixture, which builds on the one of pytest-benchmark."""
     config.addinivalue_line("markers", _MARKER)
     has_benchmark = config.pluginmanager.hasplugin("benchmark")
     config.pluginmanager.register(_OnBenchmark() if has_benchmark else _Alone(), "otel-fastpath-overhead-fixture")
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 class _OnBenchmark:
     @pytest.fixture
     def overhead(self, request: pytest.FixtureRequest, benchmark: Any) -> Overhead:
-        """Measure what `overhead(bare, instrumented)`, or `overhead("scenario")`, costs, and hold it to its budget."""
+        """Measure a hook with `overhead(bare, instrumented)` or `overhead("scenario")`, and check its budget."""
         from otel_fastpath.budget.pytest_overhead import Overhead  # noqa: PLC0415  # see the module's docstring
 
         return Overhead(request, benchmark)
@@ -54,7 +54,7 @@ class _OnBenchmark:
 class _Alone:
     @pytest.fixture
     def overhead(self) -> None:
-        """Say what is missing."""
+        """Fail, because pytest-benchmark is not active."""
         pytest.fail(
             "the overhead fixture stands on pytest-benchmark, which is not active: pip install otel-fastpath[budget]",
             pytrace=False,

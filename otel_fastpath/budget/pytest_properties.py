@@ -1,4 +1,4 @@
-"""Results as properties of a test: how they come from a worker of pytest-xdist, and how JUnit shows them."""
+"""Results as properties of a test: pytest-xdist's workers send them in this form, and JUnit reports show them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from otel_fastpath.budget.results import Result, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What the names of our properties begin with.
+# The prefix of the properties' names.
 PREFIX: Final = "overhead."
 _FIELDS: Final = (
     "scenario",
@@ -27,7 +27,7 @@ _FIELDS: Final = (
 
 
 def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
-    """Results as properties of a test."""
+    """Convert results to properties of a test."""
     found: list[tuple[str, Any]] = []
     used: dict[str, int] = {}
     for result in results:
@@ -41,7 +41,7 @@ def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
 
 
 def decoded(properties: Iterable[tuple[str, Any]]) -> list[Result]:
-    """Results from the properties of a test."""
+    """Read results from the properties of a test."""
     fields: dict[str, dict[str, Any]] = {}
     for name, value in properties:
         if name.startswith(PREFIX):

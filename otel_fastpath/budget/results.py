@@ -1,4 +1,4 @@
-"""What a check found: one result for each limit, a report of them all, and the exit code."""
+"""The results of a check: one for each limit, a report of all of them, and the exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PER_CALL: Final = "per call"
 
 
 class Verdict(str, Enum):
-    """What is known about a limit. The last two are neither of the first."""
+    """The verdict on a limit. The last two mean that it neither passed nor failed."""
 
     PASS = "pass"  # noqa: S105  # no password
     FAIL = "fail"
@@ -38,20 +38,20 @@ class Result:
     """One limit of one scenario.
 
     Attributes:
-        scenario: Its name.
-        metric: What was limited, with the unit where it is not the usual one.
-        limit: As declared.
-        verdict: What is known about it.
-        unit: Of the value.
-        value: What was measured; None if nothing was.
-        most: What it may be, in the same unit; None where that is not known.
-        low: Lower end of the interval of the value, where it is an estimate.
-        high: Its upper end.
-        confidence: That of the interval.
-        calibrated: What the limit is relative to.
-        estimates: One for each process.
-        reason: Why the verdict is not simply what the value says, or what to do about it; one line.
-        details: Plain times and the like.
+        scenario: The name of the scenario.
+        metric: The metric, with the unit if it is not the usual one.
+        limit: The limit as declared.
+        verdict: The verdict on the limit.
+        unit: The unit of the value.
+        value: The measured value, or None if nothing was measured.
+        most: The highest allowed value in the same unit, or None if it is not known.
+        low: The lower end of the value's interval, if the value is an estimate.
+        high: The upper end of the interval.
+        confidence: The confidence of the interval.
+        calibrated: The value that the limit is relative to.
+        estimates: The estimates, one for each process.
+        reason: Why the verdict does not follow from the value alone, or what to do about it; one line.
+        details: Further figures, such as plain times.
     """
 
     scenario: str
@@ -81,11 +81,11 @@ class Report:
 
     Attributes:
         command: "check" or "compare".
-        file: The declaration.
-        results: In order of declaration.
+        file: The file of the declaration.
+        results: The results in order of declaration.
         environment: Facts about the machine and the interpreter.
-        base: What head was compared with.
-        seconds: How long it took.
+        base: The version that head was compared with.
+        seconds: The duration of the run.
     """
 
     command: str
@@ -96,7 +96,7 @@ class Report:
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """The report for machines; `schema` changes when a field changes its meaning."""
+        """The report for programs; `schema` changes when the meaning of a field changes."""
         counted = {verdict.value: 0 for verdict in Verdict}
         for result in self.results:
             counted[result.verdict.value] += 1
@@ -113,11 +113,11 @@ class Report:
 
 
 def exit_code(verdicts: Iterable[Verdict], *, strict: bool) -> Exit:
-    """What a command ends with.
+    """Return the exit code of a command.
 
     Args:
-        verdicts: Of all limits.
-        strict: What is inconclusive or was not measured is not let through.
+        verdicts: The verdicts on all limits.
+        strict: Whether limits that are inconclusive or were not measured make the command fail.
     """
     found = set(verdicts)
     if Verdict.FAIL in found:

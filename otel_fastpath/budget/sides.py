@@ -1,8 +1,8 @@
-"""Two versions of one project in one process, each with every module of its own.
+"""Two versions of one project in one process, each with its own modules.
 
-Head and base can only be timed in the same milliseconds if both are loaded. Each side imports everything afresh but
-the standard library, compiled extensions (most can only be loaded once), and what the project says both share. The
-modules of a side are put into `sys.modules` before its blocks, so that imports inside functions find their own side.
+Head and base can only be timed in the same milliseconds if both are loaded. Each side imports everything afresh except
+the standard library, compiled extensions (most can only be loaded once), and the packages that the project declares as
+shared. A side's modules are put into `sys.modules` before its blocks, so that imports in functions find their own side.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Side:
-    """One version: its modules, its paths and its import hooks, while they are not the process's."""
+    """One version: its modules, its paths and its import hooks, stored here while the side is not active."""
 
     def __init__(self, path: list[str], hooks: list[Any]) -> None:
         self.modules: dict[str, ModuleType] = {}
@@ -26,7 +26,7 @@ class Side:
 
 
 class Switch:
-    """Decides whose modules are the process's; begins with those of the harness."""
+    """Decides which side's modules are active; the harness's modules are active first."""
 
     def __init__(self) -> None:
         self._standard = {name for name in sys.modules if _is_standard(name)}
@@ -35,16 +35,16 @@ class Switch:
         self._known = -1
 
     def side(self, path: Sequence[str], shared: Mapping[str, ModuleType]) -> Side:
-        """A side that has imported nothing yet.
+        """Make a side that has imported nothing yet.
 
         Args:
             path: Folders to import from before the environment's own.
-            shared: Modules that the side is to find loaded.
+            shared: Modules that the side finds already loaded.
         """
         return Side([*path, *self._outside.path], [_Shared(shared), *self._outside.hooks])
 
     def enter(self, side: Side) -> None:
-        """Make this side's modules the process's; cheap where nothing was imported since."""
+        """Make this side's modules active; this is cheap if nothing was imported since."""
         leaving = self._current
         if side is leaving:
             return
@@ -58,7 +58,7 @@ class Switch:
         self._current, self._known = side, len(sys.modules)
 
     def leave(self) -> None:
-        """Back to the modules of the harness."""
+        """Make the modules of the harness active again."""
         self.enter(self._outside)
 
     def _is_standard(self, name: str) -> bool:
@@ -74,7 +74,7 @@ def _is_standard(name: str) -> bool:
 
 
 def shareable(packages: Sequence[str]) -> dict[str, ModuleType]:
-    """Of what is imported now: compiled modules, and the named packages."""
+    """The compiled modules, and the modules of the named packages, that are imported now."""
     return {
         name: module
         for name, module in tuple(sys.modules.items())
@@ -87,7 +87,7 @@ def _is_compiled(module: ModuleType) -> bool:
 
 
 class _Loaded:
-    """A loader of a module that is loaded already."""
+    """A loader of a module that is already loaded."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -96,11 +96,11 @@ class _Loaded:
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The other side executed it."""
+        """Do nothing: the other side has executed the module."""
 
 
 class _Shared:
-    """The first import hook of a side: finds the modules that are loaded already."""
+    """The first import hook of a side: it finds the modules that are already loaded."""
 
     def __init__(self, shared: Mapping[str, ModuleType]) -> None:
         self._shared = shared

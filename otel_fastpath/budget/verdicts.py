@@ -1,8 +1,8 @@
-"""From figures to verdicts.
+"""Derives verdicts from measured values.
 
 A timed limit fails only if a second batch of processes confirms the first and the interval of both lies above it.
-Where they leave it open, up to two more batches decide; where the scatter is still wider than what the limit leaves,
-the verdict is "inconclusive": a pass would mean nothing.
+If they leave the result open, up to two more batches decide. If the scatter is still wider than the limit's headroom,
+the verdict is "inconclusive", because a pass would be meaningless.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from otel_fastpath.budget.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The two frozen workloads keep their ratio within a few per cent on one machine.
+# On one machine, the ratio of the two frozen workloads varies by a few per cent only.
 CONTROL_TOLERANCE: Final = 0.10
-# What instruction counts of the same code vary by, as a share of everything counted: addresses decide on collisions.
+# How much instruction counts of the same code vary, as a share of all counted: hash collisions depend on addresses.
 INSTRUCTIONS_VARY: Final = 0.0025
-# Cycles in which base cost nothing at all make a ratio meaningless.
+# If base had no overhead in a cycle, the ratio of that cycle is meaningless.
 LEAST_CLEAR: Final = 0.90
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict and why."""
+    """A verdict and its reason."""
 
     verdict: Verdict
     interval: Interval
@@ -35,16 +35,16 @@ class Decision:
 
 
 def count(value: float, most: float) -> Verdict:
-    """The verdict on an exact count; the sum of a few thousand floats is allowed its last digits."""
+    """The verdict on an exact count, with a tolerance for the rounding of a sum of a few thousand floats."""
     return Verdict.PASS if value <= most + 1e-6 * max(1.0, abs(most)) else Verdict.FAIL
 
 
 def within_variation(excess: float, total: float) -> str:
-    """Why an excess of instructions may be none; empty if it is one.
+    """Why an excess of instructions may be only variation; empty if it is too large for that.
 
     Args:
-        excess: How far a count is above its limit.
-        total: Instructions of the whole instrumented call, which the count is a difference to.
+        excess: The number of instructions above the limit.
+        total: The instructions of the whole instrumented call; the count is this minus the bare call.
     """
     vary = total * INSTRUCTIONS_VARY
     if excess > vary:
@@ -53,7 +53,7 @@ def within_variation(excess: float, total: float) -> str:
 
 
 def needs_another_batch(first: Sequence[float], later: Sequence[float], most: float, slack: float) -> bool:
-    """Whether the first batch is not enough to pass, or those so far leave it open."""
+    """Whether the first batch is not enough for a pass, or all batches so far leave the result open."""
     if later:
         return timed(first, later, most, slack).verdict is Verdict.INCONCLUSIVE
     interval = over_processes(first)
@@ -64,10 +64,10 @@ def timed(first: Sequence[float], later: Sequence[float], most: float, slack: fl
     """The verdict on estimates.
 
     Args:
-        first: Estimates of the first batch of processes.
-        later: Of the batches after it, if it needed any.
+        first: The estimates of the first batch of processes.
+        later: The estimates of the batches after it, if there were any.
         most: The limit.
-        slack: The widest scatter (half of the interval) with which a pass means something.
+        slack: The widest scatter (half of the interval) at which a pass is meaningful.
     """
     interval = over_processes([*first, *later])
     breached = median(first) > most
@@ -89,7 +89,7 @@ def timed(first: Sequence[float], later: Sequence[float], most: float, slack: fl
 
 
 def machine_state(controls: Sequence[float], calibrated: float | None) -> str:
-    """Why a breach in reference units may be the machine's; empty if it is not."""
+    """Why the machine may have caused a breach in reference units; empty if it did not."""
     if not calibrated or not controls:
         return ""
     factor = median(controls) / calibrated

@@ -1,6 +1,6 @@
-"""The measuring process: reads one job, measures, writes the result. Started afresh by `processes`, never imported.
+"""The measuring process: reads one job, measures, and writes the result. `processes` starts a fresh one for each job.
 
-Every task gives a dict for each scenario: its figures, or `{"error": message, "key": part of the declaration}`.
+Every task returns a dict for each scenario: its figures, or `{"error": message, "key": part of the declaration}`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PARTS = ("bare", "instrumented", "setup")
 
 
 def main(job_file: str, result_file: str) -> None:
-    """Do the job of the one file, write the other."""
+    """Do the job in one file, and write the result to the other."""
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     result = TASKS[job["task"]](job)
     Path(result_file).write_text(json.dumps(result), encoding="utf-8")
@@ -44,10 +44,10 @@ def _use_path(job: dict[str, Any]) -> None:
 
 
 def _check_base(folders: list[str]) -> None:
-    """A base that nothing was imported from would be head compared with itself.
+    """Check that something was imported from the base; otherwise head would be compared with itself.
 
     Raises:
-        ScenarioError: It is.
+        ScenarioError: Nothing was imported from the base.
     """
     files = [getattr(module, "__file__", None) or "" for module in tuple(sys.modules.values())]
     if folders and not any(file.startswith(tuple(f"{folder}{os.sep}" for folder in folders)) for file in files):
@@ -55,7 +55,7 @@ def _check_base(folders: list[str]) -> None:
 
 
 def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:
-    """Bare, instrumented, reference and control, interleaved in this process."""
+    """Time bare, instrumented, reference and control, interleaved in this process."""
     reference = job["reference"]
     control = next(name for name in REFERENCES if name != reference)
     arms = {
@@ -69,7 +69,7 @@ def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
-    """The exact counts that were asked for."""
+    """Take the requested exact counts."""
     found: dict[str, Any] = {}
     for metric in job["metrics"]:
         if metric == "bytecodes":
@@ -93,7 +93,7 @@ def _time(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _count(job: dict[str, Any]) -> dict[str, Any]:
-    """Each scenario in a fork: none finds what another left behind, and imports are paid for once."""
+    """Count each scenario in a fork, so that none is affected by another, and modules are imported only once."""
     _use_path(job)
     result = {}
     for index, scenario in enumerate(job["scenarios"]):
@@ -138,7 +138,7 @@ def _in_fork(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         os.close(reader)
         with open(writer, "w", encoding="utf-8") as pipe:  # noqa: PTH123  # likewise
             json.dump(call(), pipe)
-    except BaseException:  # the fork must not run on into its parent's code
+    except BaseException:  # the fork must not continue with its parent's code
         traceback.print_exc()
         os._exit(1)
     sys.stdout.flush()
@@ -158,7 +158,7 @@ def _regression(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]
     opened: dict[str, Running] = {}
     owner: dict[str, sides.Side] = {}
     shared: dict[str, Any] = {}
-    # In random order, as the blocks are: what is imported first may have the better place in memory.
+    # Import in random order, as the blocks are: the side that is imported first may have the better place in memory.
     order = ["head", "base"] if job["seed"] % 2 else ["base", "head"]
     try:
         for name in order:

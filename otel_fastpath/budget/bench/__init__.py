@@ -1,1 +1,1 @@
-"""`otel-fastpath bench`: what the hooks of this environment cost, bare / stock / fastpath."""
+"""`otel-fastpath bench`: the cost of the hooks in this environment, measured in the legs bare, stock and fastpath."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The command; the result is the exit status."""
+    """Run the command and return its exit status."""
     if options.rounds < 1 or options.cycles < 1:
         raise UsageError("--rounds and --cycles: expected numbers from 1 upwards")
     operations, path = _operations(options)

@@ -1,6 +1,6 @@
-"""One of the processes that take turns: bare, stock or fastpath. Answers commands on its standard input.
+"""One of the processes that take turns: bare, stock or fastpath. It reads commands from standard input.
 
-Each command and each answer is one line of JSON; what the measured code prints goes to standard error.
+Each command and each answer is one line of JSON. Output of the measured code goes to standard error.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def main(name: str, dsn: str, *path: str) -> None:
             answer = getattr(leg, command)(*arguments)
         except ScenarioError as error:
             answer = {"error": str(error)}
-        except Exception as error:  # whatever an instrumentation does; the parent shows it
+        except Exception as error:  # an instrumentation may raise anything; the parent shows it
             answer = {"error": describe(error)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-    # Exporters must not be waited for.
+    # Do not wait for exporters.
     os._exit(0)
 
 
@@ -62,7 +62,7 @@ class _Leg:
         self._calls: dict[str, int] = {}
 
     def load(self) -> dict[str, Any]:
-        """Set up telemetry as this leg has it."""
+        """Set up the telemetry of this leg."""
         if self._name == BARE:
             return {"active": [], "failed": []}
         logging.disable(logging.CRITICAL)
@@ -77,7 +77,7 @@ class _Leg:
         return {"active": active, "failed": failed}
 
     def patches(self) -> dict[str, int]:
-        """How many patches are in which state, after everything that was measured has been imported."""
+        """The number of patches in each state, after all measured modules have been imported."""
         states: dict[str, int] = {}
         for row in self._instrumentor.status() if self._instrumentor else ():
             state = str(getattr(row.state, "value", row.state))
@@ -85,7 +85,7 @@ class _Leg:
         return states
 
     def prepare(self, number: int) -> dict[str, Any]:
-        """Set up one of our own probes."""
+        """Set up one of the built-in probes."""
         probe = PROBES[number]
         for module in probe.needs:
             if not _importable(module):
@@ -98,18 +98,18 @@ class _Leg:
         return self._start(use, use, None if use is _anything else setup)
 
     def scenario(self, bare: str, instrumented: str, setup: str | None) -> dict[str, Any]:
-        """Set up a scenario of the project's own."""
+        """Set up a scenario that the project declares."""
         calls = load(bare, "bare"), load(bare if self._name == BARE else instrumented, "instrumented")
         return self._start(*calls, load(setup, "setup") if setup else None)
 
     def block(self, arm_name: str = "instrumented") -> float:
-        """Time a block: nanoseconds per call. The first call after the wake-up does not count."""
+        """Time a block and return nanoseconds per call. The first call after the wake-up is not timed."""
         arm = self._arms[arm_name]
         arm.block(1)
         return arm.block(self._calls[arm_name]) / self._calls[arm_name]
 
     def end(self) -> dict[str, Any]:
-        """End what was set up."""
+        """Tear down the current probe or scenario."""
         if self._running is not None:
             self._running.close()
         self._running = None
@@ -127,7 +127,7 @@ class _Leg:
 
 
 def _anything(*_given: Any) -> None:
-    """What is left of an operation that is telemetry only."""
+    """The bare call of an operation that consists of telemetry only."""
 
 
 def _importable(module: str) -> bool:
@@ -138,7 +138,7 @@ def _importable(module: str) -> bool:
 
 
 def _provide() -> None:
-    """Providers of all signals, configured by the environment but for the exporters: nothing is sent."""
+    """Set the providers of all signals, configured by the environment except for the exporters: nothing is sent."""
     from opentelemetry import metrics, trace  # noqa: PLC0415  # not in the bare leg
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
@@ -160,7 +160,7 @@ def _provide() -> None:
 
 
 def _instrument() -> tuple[list[str], list[str]]:
-    """Load what opentelemetry-instrument would load, but for ourselves: what is active, and what failed."""
+    """Load what opentelemetry-instrument would load, except this package; return what is active and what failed."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # not in the bare leg
 
     disabled = [name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")]
@@ -173,6 +173,6 @@ def _instrument() -> tuple[list[str], list[str]]:
             instrumentor.instrument()
             if getattr(instrumentor, "is_instrumented_by_opentelemetry", True):
                 active.append(point.name)
-        except Exception as error:  # whatever an instrumentation does
+        except Exception as error:  # an instrumentation may raise anything
             failed.append(f"{point.name}: {describe(error)}")
     return active, failed

@@ -1,4 +1,4 @@
-"""Processes that take turns: each times a block while the others wait, so that all see the same machine."""
+"""Processes that take turns: each times a block while the others wait, so that all see the same machine state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LegError(Exception):
 
 
 class Leg:
-    """One process, as its parent sees it."""
+    """The parent's end of one leg's process."""
 
     def __init__(self, name: str, dsn: str, path: Sequence[str], log: Any) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class Leg:
         )
 
     def send(self, *command: Any) -> None:
-        """Send a command; the answer is to be received."""
+        """Send a command; call `answer` afterwards."""
         try:
             self._process.stdin.write(json.dumps(command) + "\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
@@ -43,7 +43,7 @@ class Leg:
             raise LegError(f"the {self.name} process ended with {self._process.wait()}") from None
 
     def answer(self) -> Any:
-        """The answer to the last command, also if that is an error.
+        """Return the answer to the last command, even if it is an error.
 
         Raises:
             LegError: The process ended.
@@ -77,10 +77,10 @@ class Leg:
 
 
 def all_at_once(legs: Sequence[Leg], command: Callable[[Leg], Sequence[Any]]) -> dict[str, Any]:
-    """One command for all legs, which do it side by side: for what is not timed.
+    """Send a command to all legs, which run it concurrently; used for work that is not timed.
 
     Raises:
-        LegError: One of them failed; the others have answered.
+        LegError: One leg failed; the others have answered.
     """
     for leg in legs:
         leg.send(*command(leg))
@@ -92,13 +92,13 @@ def all_at_once(legs: Sequence[Leg], command: Callable[[Leg], Sequence[Any]]) ->
 
 
 def take_turns(legs: Sequence[Leg], cycles: int, seed: int, *, with_bare: bool = False) -> dict[str, list[float]]:
-    """Nanoseconds per call of each leg, one for each cycle.
+    """Time blocks of all legs in turn; return nanoseconds per call of each leg, one figure for each cycle.
 
     Args:
-        legs: With something set up.
-        cycles: Blocks of each.
-        seed: Of the order.
-        with_bare: Take the leg's own bare call off, timed just before or after.
+        legs: The legs, with a probe or scenario set up.
+        cycles: The number of blocks of each leg.
+        seed: The seed of the random order.
+        with_bare: Whether to subtract the leg's own bare call, which is timed just before or after.
     """
     order = random.Random(seed)  # noqa: S311  # an order, no secret
     shuffled = list(legs)

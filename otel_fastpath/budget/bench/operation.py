@@ -1,4 +1,4 @@
-"""One operation of a bench, and what was measured of it."""
+"""One operation of a bench, and its measurements."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from otel_fastpath.budget.bench.leg import BARE, FASTPATH, STOCK
 
 @dataclass
 class Operation:
-    """What is measured in all legs.
+    """An operation that is measured in all legs.
 
     Attributes:
-        name: For tables.
-        command: What a leg is told to prepare it.
-        rounds: Per round, per leg: nanoseconds per call, one for each cycle.
-        skipped: Why it is not measured.
+        name: The name shown in tables.
+        command: The command that makes a leg prepare it.
+        rounds: Nanoseconds per call, one figure for each cycle, by round and leg.
+        skipped: The reason why it is not measured.
     """
 
     name: str
@@ -26,15 +26,15 @@ class Operation:
     skipped: str = ""
 
     def cost(self, leg: str) -> list[float]:
-        """What the leg's telemetry adds in microseconds: the median of paired differences, one for each round."""
+        """The microseconds that the leg's telemetry adds: the median of the paired differences of each round."""
         return [
             median(it - bare for it, bare in zip(each[leg], each[BARE], strict=True)) / 1000 for each in self.rounds
         ]
 
     def bare(self) -> float:
-        """The operation alone, in microseconds."""
+        """The time of the operation without telemetry, in microseconds."""
         return median(median(each[BARE]) for each in self.rounds) / 1000
 
     def shares(self) -> list[float]:
-        """Fastpath's cost as a share of stock's, one for each round."""
+        """Fastpath's cost as a share of stock's cost, one figure for each round."""
         return [fast / stock for fast, stock in zip(self.cost(FASTPATH), self.cost(STOCK), strict=True)]

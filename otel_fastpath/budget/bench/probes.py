@@ -1,7 +1,7 @@
-"""The operations that `bench` knows: each library's everyday call, with the network taken out of it.
+"""The operations that `bench` knows: a typical call of each library, without the network.
 
-A probe's set-up is a generator that yields what its call is given. Libraries are imported in it, after the leg's
-instrumentations were loaded, and only where they are installed.
+A probe's set-up is a generator that yields the argument of its call. It imports the library after the leg's
+instrumentations have been loaded, and only if the library is installed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Probe:
     """One operation.
 
     Attributes:
-        name: For tables.
-        use: The call, given what the set-up yielded.
-        setup: A generator function; given the data source name where `database` is set.
-        needs: Modules that must be importable.
-        only_telemetry: There is nothing to do without telemetry: bare is an empty call.
-        instrumentations: Entry points that hook this operation.
-        database: Whether it needs one.
+        name: The name shown in tables.
+        use: The call, which receives what the set-up yielded.
+        setup: A generator function; it receives the data source name if `database` is set.
+        needs: The modules that must be importable.
+        only_telemetry: Whether the operation consists of telemetry only; its bare call is then empty.
+        instrumentations: The entry points that hook this operation.
+        database: Whether the probe needs a database.
     """
 
     name: str
@@ -190,7 +190,7 @@ async def _request(app: Any) -> None:
 
 
 class _Pool:
-    """Stands where httpx's transport has its connections: below what is instrumented."""
+    """Replaces the connection pool of httpx's transport, which is below what is instrumented."""
 
     def __init__(self, content: bytes) -> None:
         import httpcore  # noqa: PLC0415  # see the module's docstring
@@ -203,7 +203,7 @@ class _Pool:
         return self._response(200, headers=headers, content=self._content)
 
     def __exit__(self, *exception: object) -> None:
-        """Closed with the client."""
+        """Called when the client is closed; there is nothing to close."""
 
     def close(self) -> None:
         """Likewise."""

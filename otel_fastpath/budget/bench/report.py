@@ -1,4 +1,4 @@
-"""What a bench found, for people and for machines."""
+"""The results of a bench, as a report for people and as JSON."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _COLUMNS: Final = (
     ">interval",
     "note",
 )
-# Below this share of the bare call, what telemetry adds is lost in it.
+# A telemetry cost below this share of the bare call cannot be measured.
 _LEAST_SHARE: Final = 0.03
-# Rounds of one machine agree to a few per cent, whatever their interval says.
+# Rounds on one machine agree only to a few per cent, even if their interval is narrower.
 _TELLING: Final = 0.97
 _NOTHING: Final = "stock adds nothing that can be told from noise"
 
 
 def loaded(answers: dict[str, Any]) -> dict[str, Any]:
-    """Facts: what the legs loaded."""
+    """Facts about what the legs loaded."""
     stock, patches = answers.get(STOCK, {}), answers.get("patches", {})
     return {
         "instrumentations": ", ".join(stock.get("active", ())) or "none",
@@ -45,7 +45,7 @@ def loaded(answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> Document:
-    """What people get to see."""
+    """The report for people."""
     measured = [each for each in operations if each.rounds]
     marks = tuple(_mark(each) for each in measured)
     chart = Chart("What fastpath adds, as a share of what stock OpenTelemetry adds", "stock", marks)
@@ -90,7 +90,7 @@ def _row(operation: Operation) -> tuple[Cell, ...]:
 
 
 def _share(operation: Operation) -> Interval | None:
-    """Fastpath's cost as a share of stock's; None where stock adds nothing that can be told from noise."""
+    """Fastpath's cost as a share of stock's cost; None if stock's cost cannot be told from noise."""
     if min(operation.cost(STOCK)) < operation.bare() * _LEAST_SHARE:
         return None
     return over_processes(operation.shares())
@@ -121,7 +121,7 @@ def _summary(operations: Sequence[Operation], seconds: float) -> Cell:
 
 
 def machine(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """For machines; `schema` changes when a field changes its meaning."""
+    """The report for programs; `schema` changes when the meaning of a field changes."""
     results = []
     for each in operations:
         result: dict[str, Any] = {"operation": each.name, "skipped": each.skipped}

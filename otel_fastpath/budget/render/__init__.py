@@ -1,1 +1,1 @@
-"""Results for people: one document, written for a terminal, as Markdown, as SVG and as an HTML page."""
+"""Reports for people: one document, rendered for a terminal, as Markdown, as SVG or as an HTML page."""

@@ -1,4 +1,4 @@
-"""Charts as SVG: by itself a file, inside the HTML page a part of it. Follows the reader's light or dark scheme."""
+"""Charts as SVG, as a separate file or inside the HTML page. They follow the reader's light or dark scheme."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def render(document: Document) -> str:
 
 
 def height(chart: Chart) -> int:
-    """Of the chart, in pixels."""
+    """The height of the chart, in pixels."""
     return _TOP + _ROW * len(chart.marks) + 12
 
 
@@ -79,7 +79,7 @@ def _mark(mark: Mark, y: int) -> str:
     tone = mark.tone if mark.tone in (GOOD, BAD, UNSURE) else "none"
     label = mark.label
     if len(label) > _LONGEST_LABEL:
-        # Its end says what was limited.
+        # Keep the end of the label, which names the metric.
         label = f"{label[: _LONGEST_LABEL - _KEPT_END - 1]}…{label[-_KEPT_END:]}"
     parts = [f'<g class="{tone}"><title>{escape(mark.label)}: {escape(mark.text)}</title>']
     parts.append(f'<text x="{_LABEL - 14}" y="{y + 4}" text-anchor="end">{escape(label)}</text>')
@@ -96,7 +96,7 @@ def _mark(mark: Mark, y: int) -> str:
 
 
 def _pointer(value: float, at: float, y: int) -> str:
-    """A line at the value, or an arrow where it lies beyond the scale."""
+    """A line at the value, or an arrow if the value is beyond the scale."""
     if value > _END:
         return f'<path class="mark" d="M{at - 9} {y - 6}L{at} {y}L{at - 9} {y + 6}Z"/>'
     return f'<rect class="mark" x="{at - 1.5:.1f}" y="{y - 8}" width="3" height="16"/>'

@@ -1,4 +1,4 @@
-"""What all outputs have in common: a title, a summary, tables, charts, facts and notes."""
+"""The document that all outputs render: a title, a summary, tables, charts, facts and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN: Final = ""
 
 @dataclass(frozen=True)
 class Cell:
-    """A text, and whether it is good news."""
+    """A text with its tone."""
 
     text: str
     tone: str = PLAIN
@@ -25,9 +25,9 @@ class Table:
     """Rows of cells.
 
     Attributes:
-        columns: Their names; one that starts with ">" is set to the right.
-        rows: As many cells each.
-        title: Of the table.
+        columns: The names of the columns; one that starts with ">" is right-aligned.
+        rows: The rows, with one cell for each column.
+        title: The title of the table.
     """
 
     columns: tuple[str, ...]
@@ -40,14 +40,14 @@ class Mark:
     """One line of a chart.
 
     Attributes:
-        label: What it is about.
-        text: The value, as text.
-        tone: Of the value.
-        points: Where single measurements lie; 1 is the chart's line.
-        value: Where the value lies; None: there is none.
-        low: Lower end of its interval.
-        high: Upper end of it.
-        bar: Whether it is drawn as a bar from zero.
+        label: The label of the line.
+        text: The value as text.
+        tone: The tone of the value.
+        points: The positions of single measurements; 1 is the chart's line.
+        value: The position of the value, or None if there is none.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        bar: Whether the value is drawn as a bar from zero.
     """
 
     label: str
@@ -65,9 +65,9 @@ class Chart:
     """Lines on one scale, with a line at 1.
 
     Attributes:
-        title: What the scale is.
-        line: What stands at 1.
-        marks: From top to bottom.
+        title: The title, which names the scale.
+        line: The label of the line at 1.
+        marks: The lines from top to bottom.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Document:
 
 
 def figure(value: float) -> str:
-    """A number with three or four digits that mean something."""
+    """Format a number with three or four significant digits."""
     size = abs(value)
     if value == int(value) and size < 1e15:  # noqa: PLR2004  # beyond that floats are no integers any more
         return f"{int(value):,}"

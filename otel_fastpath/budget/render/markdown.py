@@ -10,7 +10,7 @@ from otel_fastpath.budget.render.document import BAD, GOOD, MUTE, PLAIN, UNSURE
 if TYPE_CHECKING:
     from otel_fastpath.budget.render.document import Cell, Document
 
-# A word stands beside each of them: the sign only draws the eye.
+# Each sign is shown beside a word: it only draws attention.
 _SIGNS: Final = {GOOD: "✅ ", BAD: "❌ ", UNSURE: "⚠️ ", MUTE: "", PLAIN: ""}
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|#])")
 

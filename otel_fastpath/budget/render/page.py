@@ -1,4 +1,4 @@
-"""A document as one HTML page that needs nothing else: no script, no font, no request."""
+"""A document as one self-contained HTML page: no scripts, no fonts, no requests."""
 
 from __future__ import annotations
 

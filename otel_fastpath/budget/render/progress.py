@@ -1,4 +1,4 @@
-"""A progress bar of one line, where somebody is looking."""
+"""A progress bar of one line, shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH: Final = 24
 
 
 def bar(stream: TextIO, *, wanted: bool = True) -> Callable[[int, int, str], None]:
-    """A function to call with done, total and what is being done; it shows nothing unless the stream is a terminal."""
+    """Return a function to call with done, total and a text; it shows nothing unless the stream is a terminal."""
     if not wanted or not stream.isatty():
         return lambda _done, _total, _text: None
     started = time.monotonic()
@@ -24,7 +24,7 @@ def bar(stream: TextIO, *, wanted: bool = True) -> Callable[[int, int, str], Non
         passed = time.monotonic() - started
         left = f", {passed / share - passed:.0f} s left" if share > 0.05 else ""  # noqa: PLR2004  # a guess needs some past
         line = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}{left}  {text}"
-        # Back to the start and erase: the next line, of whatever program, begins on a clean one.
+        # Return to the start and erase the line, so that later output begins on a clean one.
         stream.write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         if done >= total:
             stream.write("\r\x1b[K")

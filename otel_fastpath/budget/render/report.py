@@ -23,7 +23,7 @@ _ORDER: Final = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED, Verdi
 
 
 def document(report: Report) -> Document:
-    """What people get to see of a report."""
+    """The document of a report."""
     against = f" against {report.base}" if report.base else ""
     marks = [_mark(result) for result in report.results if result.verdict is not Verdict.INFORMATION]
     return Document(
@@ -52,7 +52,7 @@ def table(results: Sequence[Result]) -> Table:
         for result in results
     )
     columns = ("scenario", "metric", "limit", ">value", ">interval", ">us", "verdict", "note")
-    # Not all kinds of results fill all columns.
+    # Leave out the columns that no result fills.
     kept = [i for i, name in enumerate(columns) if name == ">value" or any(row[i].text for row in rows)]
     return Table(tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
 
@@ -69,7 +69,7 @@ def shown(result: Result) -> str:
 
 
 def interval(result: Result) -> str:
-    """Where the true value lies, for estimates."""
+    """The interval of an estimate, as text."""
     if result.low is None or result.high is None:
         return ""
     if result.unit == "x bare":
@@ -113,7 +113,7 @@ def _mark(result: Result) -> Mark:
 
 
 def summary(results: Iterable[Result], seconds: float | None = None) -> Cell:
-    """How many limits are what."""
+    """The number of limits with each verdict."""
     counted = dict.fromkeys(_ORDER, 0)
     for result in results:
         counted[result.verdict] += 1
@@ -125,7 +125,7 @@ def summary(results: Iterable[Result], seconds: float | None = None) -> Cell:
 
 
 def facts(environment: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The environment as texts."""
+    """The facts about the environment as texts."""
     found = []
     for name, value in environment.items():
         text = ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
@@ -134,7 +134,7 @@ def facts(environment: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def notes(results: Iterable[Result]) -> tuple[str, ...]:
-    """What a reader must know about the kinds of values there are."""
+    """Notes that explain the kinds of values in the results."""
     kinds = {result.unit for result in results if result.value is not None}
     texts = []
     if "ref" in kinds:
