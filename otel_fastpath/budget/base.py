@@ -119,7 +119,7 @@ def _sources(declaration: Declaration, tree: Path, top: Path) -> tuple[str, ...]
         try:
             folder = tree / source.relative_to(top.resolve())
         except ValueError:
-            raise BaseError(f"{source} is outside of {top}: it has no counterpart in a base") from None
+            raise BaseError(f"{source} is outside {top}, so a base has no such folder") from None
         if not folder.is_dir():
             raise BaseError(f"the base has no folder {source.relative_to(top)}")
         folders.append(str(folder))

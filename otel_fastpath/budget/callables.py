@@ -181,7 +181,7 @@ class Running:
         is_async = {name: self._first_call(name, call) for name, call in self._calls.items()}
         if len(set(is_async.values())) > 1:
             odd = "bare" if is_async["bare"] else "instrumented"
-            raise ScenarioError(f"only {odd} is async: both callables must be, or none", odd)
+            raise ScenarioError(f"only {odd} is async: both callables must be async, or neither", odd)
         return is_async["bare"]
 
     def _first_call(self, name: str, call: Callable[[], Any]) -> bool:

@@ -26,21 +26,21 @@ _EXIT_CODES = (
 
 def add_commands(commands: Any) -> None:
     """Add the sub-commands to argparse's `add_subparsers()`."""
-    budget = commands.add_parser("budget", help="hold the overhead of your telemetry to its budget")
+    budget = commands.add_parser("budget", help="check the overhead of your telemetry against its budget")
     steps = budget.add_subparsers(required=True, metavar="COMMAND")
-    check = _step(steps, "check", "measure, and compare with what is declared", _check)
+    check = _step(steps, "check", "measure, and check the declared limits", _check)
     _add_selection(check)
-    check.add_argument("--base", metavar="BASE", help="hold regressions too: a git ref, a folder or a wheel")
+    check.add_argument("--base", metavar="BASE", help="check regressions too: a git ref, a folder or a wheel")
     _add_base_options(check)
     _add_verdict_options(check)
-    compare = _step(steps, "compare", "measure this version against another one, in one process", _check)
+    compare = _step(steps, "compare", "compare this version with another one, in one process", _check)
     _add_selection(compare)
     compare.add_argument("--base", metavar="BASE", required=True, help="a git ref, a folder or a wheel")
     _add_base_options(compare)
     _add_verdict_options(compare)
-    calibrate = _step(steps, "calibrate", 'write down what limits like "+2%%" are relative to', _calibrate)
+    calibrate = _step(steps, "calibrate", 'record the values that limits like "+2%%" are relative to', _calibrate)
     _add_selection(calibrate)
-    explain = _step(steps, "explain", "how a verdict comes about; of a scenario: where its cost is", _explain)
+    explain = _step(steps, "explain", "explain how verdicts are reached, or where the cost of a scenario is", _explain)
     explain.add_argument("scenario", nargs="?", help="name of a scenario")
     _add_file(explain)
     bench = commands.add_parser(
@@ -75,13 +75,13 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 def _add_selection(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument(
-        "--only", action="append", default=[], metavar="PATTERN", help="scenarios of this name; * and ? match"
+        "--only", action="append", default=[], metavar="PATTERN", help="scenarios with this name; * and ? are wildcards"
     )
     parser.add_argument(
         "--metrics", metavar="LIST", help="comma-separated: bytecodes,calls,allocations,instructions,overhead"
     )
     parser.add_argument(
-        "--processes", type=_count, default=5, metavar="N", help="for an overhead (default %(default)s)"
+        "--processes", type=_count, default=5, metavar="N", help="processes for an overhead (default %(default)s)"
     )
     parser.add_argument(
         "--cycles", type=_count, default=300, metavar="N", help="blocks of each kind in a process (default %(default)s)"
@@ -104,7 +104,7 @@ def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds before a breach is confirmed (default %(default)s)",
     )
-    parser.add_argument("--strict", action="store_true", help="let through only what passes: see the exit status")
+    parser.add_argument("--strict", action="store_true", help="accept only limits that pass: see the exit status")
     add_outputs(parser)
 
 
@@ -210,7 +210,7 @@ def _calibrated(options: argparse.Namespace) -> int:
     for line in missing:
         sys.stdout.write(f"not measured: {line}\n")
     if not any(found.scenarios.values()):
-        sys.stdout.write("nothing was measured, nothing is written\n")
+        sys.stdout.write("nothing was measured, so nothing is written\n")
         return int(results.Exit.NOT_MEASURED)
     calibration.write(declaration.lock, calibration.merged(known, found))
     measured = sum(len(values) for values in found.scenarios.values())

@@ -182,7 +182,7 @@ class _Reader:
     def declaration(self) -> Declaration:
         for key in self._table:
             if key not in _SETTINGS:
-                raise self._error(key, self._table[key], "no such key, but one of " + ", ".join(_SETTINGS))
+                raise self._error(key, self._table[key], "one of the keys " + ", ".join(_SETTINGS))
         reference = self._table.get("reference", DEFAULT_REFERENCE)
         if reference not in REFERENCES:
             raise self._error("reference", reference, "one of " + ", ".join(REFERENCES))
@@ -207,7 +207,7 @@ class _Reader:
     def _texts(self, key: str, default: Any) -> tuple[str, ...]:
         value = self._table.get(key, default)
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) and item for item in value):
-            raise self._error(key, value, "a list of texts")
+            raise self._error(key, value, "a list of strings")
         return tuple(value)
 
     def _folders(self, key: str, default: list[str]) -> tuple[Path, ...]:
@@ -232,9 +232,7 @@ class _Reader:
                 raise self._error(key, table, "a table with bare, instrumented and limits")
             for inner, value in table.items():
                 if inner not in _SCENARIO:
-                    raise self._error(
-                        f"{key}.{quoted(inner)}", value, "no such key, but one of " + ", ".join(_SCENARIO)
-                    )
+                    raise self._error(f"{key}.{quoted(inner)}", value, "one of the keys " + ", ".join(_SCENARIO))
             yield from self._variants(name, key, table)
 
     def _variants(self, name: str, key: str, table: dict[str, Any]) -> Iterator[Scenario]:
@@ -243,7 +241,7 @@ class _Reader:
             yield self._scenario(name, key, table, table.get("setup"), None)
             return
         if not isinstance(variants, dict) or not variants or "setup" in table:
-            raise self._error(f"{key}.variants", variants, 'a table of name = "module:function" in the place of setup')
+            raise self._error(f"{key}.variants", variants, 'a table of name = "module:function" instead of setup')
         for variant in variants:
             yield self._scenario(f"{name}[{variant}]", key, table, variants[variant], variant)
 

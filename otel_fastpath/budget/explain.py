@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from otel_fastpath.budget.declare import Declaration, Scenario
 
 METHOD: Final = """\
-Overhead is what an instrumented call costs more than the bare one. Every limit gets a verdict of its own:
+Overhead is the additional cost of an instrumented call over the bare one. Every limit gets its own verdict:
 
   pass          measured, and within the limit
-  fail          measured, and above it; a timed limit only after more processes say so too
+  fail          measured, and above it; a timed limit fails only if more processes confirm it
   inconclusive  measured, but the noise or the state of this machine hides the answer
   not measured  a tool, a base or a calibrated value is missing; the note says which
 
@@ -23,23 +23,23 @@ Exact counts: per call, instrumented minus bare, the same on every machine for o
 On another bug-fix release of Python a breach is inconclusive: the standard library may have changed.
   bytecodes     executed by the interpreter (sys.monitoring; sys.settrace before 3.12). Blind to work inside C.
   calls         Python functions entered, generators and coroutines resumed. Blind to loops, and to work inside C.
-  allocations   asked of Python's allocators. Blind to computing. Needs a C compiler.
-  instructions  of the processor, by valgrind's callgrind. Sees C and Python, is blind to what waiting costs: system
-                calls and cache misses. Good for one build of the interpreter, one compiler and one valgrind, on any
-                processor. They feel where things lie in memory, by a per cent and more: what is above its limit is
-                counted five times more, and the median decides; within 0.25 % of all that was counted above the
-                limit it is inconclusive.
-  No count sees everything, but none gives false alarms: counts gate, times confirm.
+  allocations   requested from Python's allocators. Blind to computation. Needs a C compiler.
+  instructions  of the processor, counted by valgrind's callgrind. Includes C and Python, is blind to the cost of
+                waiting: system calls and cache misses. Valid for one build of the interpreter, one compiler and one
+                valgrind, on any processor. The memory layout changes them by 1 % and more: a count above its limit
+                is repeated five times, and the median decides; it is inconclusive if the excess is within 0.25 % of
+                all instructions counted.
+  No count includes everything, but none gives false alarms: counts gate, times confirm.
 
 Times: never compared across runs or machines.
   regression    base and head loaded in one process, 200 us blocks of both in random order, the median of the ratio
-                of each pair, in 3 fresh processes. A slowdown of 5 % is found by a limit of 3 %.
+                of each pair, in 3 fresh processes. A limit of 3 % detects a slowdown of 5 %.
   overhead      bare, instrumented and a frozen reference workload interleaved in the same way, in 5 fresh processes.
-                "0.35 ref" counts in reference workloads, "12% of bare" in bare calls, "+20%" from what `calibrate`
-                wrote down. Less than 20 % of headroom cannot be held on a shared machine. "6 us" only informs.
-  A breach is confirmed by as many processes again, some seconds later; what that leaves open, by two more batches at
-  most. It fails if the interval over all of them lies above the limit; if the interval is wider than what the limit
-  leaves, the verdict is inconclusive.
+                "0.35 ref" counts in reference workloads, "12% of bare" in bare calls, "+20%" from the value that
+                `calibrate` recorded. Headroom below 20 % cannot be checked on a shared machine. "6 us" only informs.
+  A breach is confirmed by as many processes again, some seconds later; if the result is still open, by at most two
+  more batches. The limit fails if the interval over all of them lies above it; if the interval is wider than the
+  limit's headroom, the verdict is inconclusive.
 
 Exit status: 0 held, 1 exceeded, 2 usage, 3 inconclusive (with --strict), 4 nothing measured (with --strict: or
 something declared was not).

@@ -110,7 +110,7 @@ class Judge:
         result = self._timed(scenario, limit, timed)
         if result.verdict in (Verdict.PASS, Verdict.FAIL) and median(timed.every("clear")) < verdicts.LEAST_CLEAR:
             result.verdict = Verdict.INCONCLUSIVE
-            result.reason = "the hook costs too little beside the bare call to be told: make the bare call smaller"
+            result.reason = "the hook is too cheap beside the bare call to be measured: make the bare call smaller"
         return result
 
     def _timed(self, scenario: str, limit: Limit, timed: Timed) -> Result:

@@ -20,7 +20,7 @@ from otel_fastpath.budget.results import Result, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_UNDER_XDIST: Final = "pytest-xdist runs other tests meanwhile: times would mean nothing"
+_UNDER_XDIST: Final = "pytest-xdist runs other tests at the same time, so times would be meaningless"
 _DISABLED: Final = "--benchmark-disable"
 # The limit of a test that declares none: its callables are only timed for the table.
 _SHOWN: Final = limits.Limit(limits.OVERHEAD, "none", float("inf"), unit="us", gates=False)
@@ -107,7 +107,7 @@ class Overhead:
         found: list[limits.Limit] = []
         for metric, texts in asked.items():
             if metric not in limits.METRICS:
-                raise self._error(metric, texts, "no such limit, but one of " + ", ".join(limits.METRICS))
+                raise self._error(metric, texts, "one of the metrics " + ", ".join(limits.METRICS))
             found += declare.parse_limits(metric, texts, functools.partial(self._error, metric))
         return tuple(found)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from otel_fastpath.budget.pytest_overhead import Overhead
 
 _MARKER = (
-    "overhead_budget(scenario=None, **limits): what the `overhead` fixture of this test may find, e.g. "
+    "overhead_budget(scenario=None, **limits): limits for the `overhead` fixture of this test, e.g. "
     'overhead="0.35 ref", calls="<= 40", bytecodes="+2%"'
 )
 
@@ -23,15 +23,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("overhead", "overhead budgets (otel-fastpath)")
     option = group.addoption
-    option("--overhead-strict", action="store_true", help="fail what is inconclusive or was not measured")
-    option("--overhead-calibrate", action="store_true", help="write down what limits like +2%% are relative to")
+    option("--overhead-strict", action="store_true", help="fail tests that are inconclusive or were not measured")
+    option("--overhead-calibrate", action="store_true", help="record the values that limits like +2%% are relative to")
     option("--overhead-processes", type=int, default=5, metavar="N", help="fresh processes for a time (default 5)")
     option("--overhead-cycles", type=int, default=300, metavar="N", help="blocks in each of them (default 300)")
     option("--overhead-pause", type=float, default=10.0, metavar="S", help="seconds before a breach is confirmed")
     option("--overhead-file", metavar="FILE", help="TOML file with the budgets (default: the nearest pyproject.toml)")
-    option("--overhead-job", help="for the measuring processes, which this plugin starts")
+    option("--overhead-job", help="used by this plugin for the measuring processes that it starts")
     parser.addini(
-        "overhead_child_args", "more arguments for the pytest of the measuring processes", type="args", default=[]
+        "overhead_child_args", "additional arguments for pytest in the measuring processes", type="args", default=[]
     )
 
 
@@ -56,7 +56,7 @@ class _Alone:
     def overhead(self) -> None:
         """Fail, because pytest-benchmark is not active."""
         pytest.fail(
-            "the overhead fixture stands on pytest-benchmark, which is not active: pip install otel-fastpath[budget]",
+            "the overhead fixture needs pytest-benchmark, which is not active: pip install otel-fastpath[budget]",
             pytrace=False,
         )
 

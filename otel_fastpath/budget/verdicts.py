@@ -49,7 +49,7 @@ def within_variation(excess: float, total: float) -> str:
     vary = total * INSTRUCTIONS_VARY
     if excess > vary:
         return ""
-    return f"{excess:,.0f} above the limit is within what a count of {total:,.0f} instructions varies by"
+    return f"{excess:,.0f} above the limit is within the variation of a count of {total:,.0f} instructions"
 
 
 def needs_another_batch(first: Sequence[float], later: Sequence[float], most: float, slack: float) -> bool:
@@ -74,14 +74,14 @@ def timed(first: Sequence[float], later: Sequence[float], most: float, slack: fl
     if breached and interval.value > most:
         if interval.low > most:
             return Decision(Verdict.FAIL, interval)
-        return Decision(Verdict.INCONCLUSIVE, interval, "the limit lies inside the interval, also of all batches")
+        return Decision(Verdict.INCONCLUSIVE, interval, "the limit lies inside the interval of all batches")
     if interval.value > most:
         return Decision(Verdict.INCONCLUSIVE, interval, "only the later batches are above the limit")
     if interval.half_width > slack:
         return Decision(
             Verdict.INCONCLUSIVE,
             interval,
-            f"the scatter of +-{interval.half_width:.2g} hides what the limit leaves ({slack:.2g})",
+            f"the scatter of +-{interval.half_width:.2g} is wider than the headroom of the limit ({slack:.2g})",
         )
     return Decision(
         Verdict.PASS, interval, "the first batch was above the limit, all together are not" if breached else ""

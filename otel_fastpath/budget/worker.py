@@ -51,7 +51,9 @@ def _check_base(folders: list[str]) -> None:
     """
     files = [getattr(module, "__file__", None) or "" for module in tuple(sys.modules.values())]
     if folders and not any(file.startswith(tuple(f"{folder}{os.sep}" for folder in folders)) for file in files):
-        raise ScenarioError("base: the scenario imports nothing of it: is `source` the folder of the code under test?")
+        raise ScenarioError(
+            "base: the scenario imports nothing from it: is `source` the folder of the code under test?"
+        )
 
 
 def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def test_a_base_that_is_not_used(project, tmp_path_factory):
     run = project.run("budget", "compare", "--file", "budgets.toml", "--base", str(other))
 
     assert run.returncode == 4
-    assert [line.count("base: the scenario imports nothing of it") for line in lines(run.stdout)] == [1, 1]
+    assert [line.count("base: the scenario imports nothing from it") for line in lines(run.stdout)] == [1, 1]
 
 
 def test_explaining(project):

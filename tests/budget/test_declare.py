@@ -90,31 +90,28 @@ def test_a_pyproject_is_found_from_below(project):
     [
         (
             "scenario = 1",
-            (
-                "scenario = 1: expected no such key, but one of reference, path, source, share, lock, "
-                "distributions, scenarios"
-            ),
+            ("scenario = 1: expected one of the keys reference, path, source, share, lock, distributions, scenarios"),
         ),
         ("", "scenarios = (not set): expected a table for each scenario"),
         ("scenarios = []", "scenarios = []: expected a table for each scenario"),
         ("[scenarios]\nhook = 1", "scenarios.hook = 1: expected a table with bare, instrumented and limits"),
         ("reference = 'loop/1'", 'reference = "loop/1": expected one of minispan/1, json/1'),
         ("lock = 'lock.json'", 'lock = "lock.json": expected the name of a TOML file'),
-        ("share = 'numpy'", 'share = "numpy": expected a list of texts'),
+        ("share = 'numpy'", 'share = "numpy": expected a list of strings'),
         ("path = 'here'", 'path = "here": expected a list of folders'),
         ("[scenarios.hook]\nbare = 'work'", 'scenarios.hook.bare = "work": expected "module:function"'),
         ("[scenarios.hook]\nbare = 'a:b'", 'scenarios.hook.instrumented = (not set): expected "module:function"'),
         (
             GOOD + "budget = 3",
             (
-                "scenarios.hook.budget = 3: expected no such key, but one of bare, instrumented, setup, "
+                "scenarios.hook.budget = 3: expected one of the keys bare, instrumented, setup, "
                 "variants, regression, overhead, bytecodes, calls, allocations, instructions"
             ),
         ),
         (GOOD + "setup = 3", 'scenarios.hook.setup = 3: expected "module:function"'),
         (
             GOOD + "variants = 3",
-            ('scenarios.hook.variants = 3: expected a table of name = "module:function" in the place of setup'),
+            ('scenarios.hook.variants = 3: expected a table of name = "module:function" instead of setup'),
         ),
         (
             GOOD + "bytecodes = { c = '+2%' }",

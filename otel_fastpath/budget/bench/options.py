@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add them."""
-    parser.add_argument("--list", action="store_true", help="print what would be measured, and what not and why")
+    parser.add_argument("--list", action="store_true", help="print the operations, and why some cannot be measured")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="PATTERN", help="operations of this name; * and ? match"
+        "--only",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="operations of this name; * and ? are wildcards",
     )
     parser.add_argument(
-        "--file", type=Path, help="TOML file with scenarios of your own (default: the nearest pyproject.toml with some)"
+        "--file", type=Path, help="TOML file with your own scenarios (default: the nearest pyproject.toml with some)"
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="fresh processes of each kind (default 3)")
     parser.add_argument("--cycles", type=int, default=60, metavar="N", help="blocks in each of them (default 60)")

@@ -31,7 +31,7 @@ _COLUMNS: Final = (
 _LEAST_SHARE: Final = 0.03
 # Rounds on one machine agree only to a few per cent, even if their interval is narrower.
 _TELLING: Final = 0.97
-_NOTHING: Final = "stock adds nothing that can be told from noise"
+_NOTHING: Final = "the cost of stock cannot be told from noise"
 
 
 def loaded(answers: dict[str, Any]) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def _notes(facts: dict[str, Any]) -> list[str]:
     unknown = [name for name in active if name not in known]
     notes = [f"instrumentations active here: {facts['instrumentations']}; patches: {facts['patches']}"]
     if unknown:
-        notes.append(f"no operation of ours uses {', '.join(unknown)}: declare a scenario to measure them")
+        notes.append(f"no built-in operation uses {', '.join(unknown)}: declare a scenario to measure them")
     if facts["instrumentations that failed"] != "none":
         notes.append(f"instrumentations that failed: {facts['instrumentations that failed']}")
-    notes.append("medians of paired differences, this machine at this moment; spans are dropped, nothing is sent")
+    notes.append("medians of paired differences on this machine at this moment; spans are dropped, nothing is sent")
     return notes
 
 

@@ -138,7 +138,7 @@ def notes(results: Iterable[Result]) -> tuple[str, ...]:
     kinds = {result.unit for result in results if result.value is not None}
     texts = []
     if "ref" in kinds:
-        texts.append("ref: cost of a frozen workload timed in the same milliseconds; good on one machine only.")
+        texts.append("ref: cost of a frozen workload timed in the same milliseconds; comparable on one machine only.")
     if "us" in kinds:
-        texts.append("us: of this machine at this moment, for information.")
+        texts.append("us: valid for this machine at this moment, for information only.")
     return tuple(texts)
