@@ -1,4 +1,4 @@
-# Everything a fresh clone needs is set up by the first target that needs it. uv comes from pip, into .tools.
+# Each target first sets up what it needs in a fresh clone. uv is installed with pip into .tools.
 SHELL := /bin/bash
 UV := .tools/bin/uv
 PYTHON_VERSION ?= $(shell python3.13 -c 'print("3.13")' 2>/dev/null || python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -15,11 +15,11 @@ $(UV):
 	python3 -m venv .tools
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
 
-# With a C compiler the compiled core must build: a silent fallback to the pure one would look as green.
-# A worker for each processor, up to four; who is done takes over what another has not come to.
+# With a C compiler the compiled core must build, because tests would also pass after a fallback to the pure core.
+# There is a worker for each processor, up to four; an idle worker takes over tests that another has not started.
 WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
-# Two halves: at least one test of each behaviour, and the long proofs, which are marked `slow`. Without a choice, as
-# pytest itself is called or by ARGS='-m ""', both are run.
+# The tests have two parts: at least one test of each behaviour, and the long proofs, which are marked `slow`. Plain
+# pytest, and ARGS='-m ""', run both.
 .PHONY: test test-slow
 test test-slow: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
 test: setup lint types
@@ -32,10 +32,10 @@ test-slow: setup
 test-all:
 	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test test-slow PYTHON_VERSION=$$version || exit; done
 
-# The same with the newest and the lowest releases that pyproject.toml declares, in environments of their own beside the
-# project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are those of the lock's releases: where the
-# environment has others, tests/budget/test_ours.py skips them and says which.
-# Old releases use what newer ones of others deprecate, which is no fault there.
+# Run the tests with the newest and the lowest releases that pyproject.toml declares, in separate environments beside
+# the project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are valid for the locked releases: if the
+# environment has others, tests/budget/test_ours.py skips them and names them.
+# Old releases use features that newer releases of other packages deprecate; these warnings are not errors there.
 WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
 .PHONY: test-newest test-lowest
 test-newest test-lowest: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
@@ -43,20 +43,20 @@ test-newest test-lowest: test-%: setup
 	$(PY) tests/releases/provide.py $*
 	$(UV_PROJECT_ENVIRONMENT)-$*/bin/python -m pytest $(WORKERS) $(WARNINGS_$*) $(ARGS)
 
-# What the tests of the core do in small, at the scale that is promised: a million times each way through a span with
-# memory flat, 8 threads x 100,000 spans with none lost or mixed; forks, greenlets, tasks. And 100,000 calls of either
-# client of OpenAI's with content captured. An hour and more.
+# Run the core's tests at full scale: each path through a span a million times without memory growth, 8 threads x
+# 100,000 spans with none lost or mixed up; forks, greenlets, tasks; and 100,000 calls with each of OpenAI's two
+# clients with content captured. This takes more than an hour.
 .PHONY: soak
 soak: setup
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/libraries/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
 
-# Raises at each line of this package that holds a call, in a forked child each, and shows what reached the host: a
-# quarter of an hour on two processors. make faults ARGS="--workload spans --core c --line trace/scope.py"
+# Raise an exception at each line of this package with a call, in a forked child for each, and show what reached the
+# host. This takes 15 minutes on two processors. make faults ARGS="--workload spans --core c --line trace/scope.py"
 .PHONY: faults
 faults: setup
 	$(PY) tests/faults/run.py $(ARGS)
 
-# The hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg) what they lose of
+# Run the hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg), count leaked
 # references instead. make memcheck ARGS="--only span"; make memcheck DEBUG_PYTHON=python3.14d
 .PHONY: memcheck
 memcheck: setup
@@ -71,7 +71,7 @@ lint: setup
 types: setup
 	$(PY) -m mypy
 
-# The pages that are made of the source: docs/patches.md. `make test` holds them to it.
+# Generate the pages that are made from the source: docs/patches.md. `make test` checks that they are up to date.
 .PHONY: docs-tables
 docs-tables: setup
 	$(PY) docs/tables.py
@@ -85,22 +85,22 @@ demo: setup
 founding-case: setup
 	$(PY) -m examples.founding_case $(ARGS)
 
-# Upstream's own test suites, stock and under us: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
+# Upstream's own test suites, stock and with otel-fastpath: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
 .PHONY: upstream
 upstream: setup
 	$(PY) tests/upstream/run.py $(ARGS)
 
-# asyncpg's own tests, those that run against one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
+# Run asyncpg's own tests that need only one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
 .PHONY: asyncpg-suite
 asyncpg-suite: setup
 	$(PY) tests/asyncpg_suite/run.py $(ARGS)
 
-# What the source of a patch's target is in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
+# The fingerprint of a patch's target in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
 .PHONY: fingerprints
 fingerprints: setup
 	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
 
-# The fingerprints that the guards of the SDK's and API's patches know, read off every release again.
+# Read the fingerprints that the guards of the SDK's and API's patches accept from every release again.
 KNOWN := otel_fastpath/trace/sources.json
 .PHONY: sources
 sources: setup
@@ -108,8 +108,8 @@ sources: setup
 	$(PY) tests/upstream/fingerprints.py @$(KNOWN).targets --json > $(KNOWN).new && mv $(KNOWN).new $(KNOWN)
 	rm $(KNOWN).targets
 
-# What hooks may cost (benchmarks/budgets.toml). Exact counts: `make test` holds them as well,
-# those of instructions `make test-slow`.
+# Check what hooks may cost (benchmarks/budgets.toml). `make test` also checks the exact counts, and `make test-slow`
+# those of instructions.
 COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml
@@ -117,7 +117,8 @@ BUDGETS := --file benchmarks/budgets.toml
 budget: setup
 	$(BUDGET) check $(BUDGETS) --metrics $(COUNTS) $(ARGS)
 
-# What OpenLLMetry's and OpenInference's instrumentations cost with our patches and without, in environments of their own.
+# Measure what OpenLLMetry's and OpenInference's instrumentations cost with and without our patches, in separate
+# environments.
 ACCELERATED := openai-recent:openllmetry openinference:openinference
 .PHONY: budget-accelerated
 budget-accelerated: setup
@@ -126,18 +127,18 @@ budget-accelerated: setup
 	    $${each%%:*}) && $$bin/python -m otel_fastpath budget $(or $(COMMAND),check) \
 	    --file benchmarks/accelerated.toml --only "$${each##*:}*" || exit; done
 
-# After a change that is meant: write down what this version costs, in counts and in times.
+# After an intended change, record what this version costs, in counts and in times.
 .PHONY: budget-calibrate
 budget-calibrate: setup
 	$(BUDGET) calibrate $(BUDGETS) $(ARGS)
 
-# The exact counts of every version of Python.
+# Record the exact counts for every version of Python.
 .PHONY: budget-calibrate-all
 budget-calibrate-all:
 	for version in 3.10 3.11 3.12 3.13; do \
 	  $(MAKE) budget-calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
 
-# Timed gates: this tree against another version of it, and against the frozen reference. make bench-check BASE=v0.1.0
+# Run the timed gates: compare this tree with another version and with the frozen reference. make bench-check BASE=v0.1.0
 BASE ?= HEAD
 .PHONY: bench-check
 bench-check: setup
@@ -149,7 +150,7 @@ bench-check: setup
 bench: setup
 	$(PY) benchmarks/bench_span.py $(ARGS)
 
-# Encoding spans to OTLP; and what exporting them takes from a busy application, for which nothing else may run.
+# Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
 .PHONY: bench-otlp
 bench-otlp: setup
 	$(PY) benchmarks/bench_otlp.py $(ARGS)
@@ -158,7 +159,7 @@ bench-otlp: setup
 bench-gil: setup
 	$(PY) benchmarks/bench_export_gil.py $(ARGS)
 
-# The same operations by other tracing libraries, in an environment of their own.
+# Measure the same operations with other tracing libraries, in a separate environment.
 PEERS := .cache/peers-$(PYTHON_VERSION)
 .PHONY: peers
 peers: setup
@@ -174,17 +175,19 @@ bench-peers: peers
 bench-openai: peers
 	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
-# A query of asyncpg on a PostgreSQL of its own, or DATABASE_URL's: bare, with the official instrumentation and with ours.
+# A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the official instrumentation and
+# with ours.
 .PHONY: bench-asyncpg
 bench-asyncpg: setup
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
 
-# What the official OpenAI instrumentation's own tests recorded, replayed with it and with ours.
+# Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
 .PHONY: openai-cassettes
 openai-cassettes: peers
 	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
 
-# An injected slowdown is caught in 20 of 20 runs, no change fails in 0 of 40, beside two busy neighbours: half an hour.
+# Verify the gates beside two busy processes: they detect an injected slowdown in 20 of 20 runs, and fail 0 of 40 runs
+# without a change. This takes half an hour.
 .PHONY: budget-proof
 budget-proof: setup
 	$(PY) tests/budget/proof.py $(ARGS)
