@@ -33,8 +33,8 @@ test-all:
 	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test test-slow PYTHON_VERSION=$$version || exit; done
 
 # Run the tests with the newest and the lowest releases that pyproject.toml declares, in separate environments beside
-# the project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are valid for the locked releases: if the
-# environment has others, tests/budget/test_ours.py skips them and names them.
+# the project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are valid for the locked releases: if
+# the environment has others, tests/budget/test_ours.py skips them and names them.
 # Old releases use features that newer releases of other packages deprecate; these warnings are not errors there.
 WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
 .PHONY: test-newest test-lowest
@@ -85,7 +85,7 @@ demo: setup
 founding-case: setup
 	$(PY) -m examples.founding_case $(ARGS)
 
-# Upstream's own test suites, stock and with otel-fastpath: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
+# Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
 .PHONY: upstream
 upstream: setup
 	$(PY) tests/upstream/run.py $(ARGS)

@@ -2,11 +2,11 @@
 
     make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
-The server is DATABASE_URL's, or one of our own for as long as this runs. A process looks at queries in one way, and
-knows asyncpg's method as it was before, too: it asks by each in turns, and what is added is the median of the
-differences. Where things come to lie in memory differs from process to process by as much as a cheap hook costs, so
-that each way has several processes, one after the other, and the table has the middle of theirs. Times are CPU of the
-thread that runs the event loop. Spans go to a batch processor whose thread never wakes.
+The server is that of DATABASE_URL, or one that is started for this run. Each process measures one mode: it calls
+asyncpg's original method and the instrumented one in turns, and the added cost is the median of the differences.
+Memory layouts differ between processes, which changes times by as much as a cheap hook costs. So each mode is measured
+in several processes, one after the other, and the table shows their median. Times are CPU time of the thread that runs
+the event loop. Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import bench_asyncpg as bench
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The examples bring the server.
+# The examples can start the server.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
@@ -39,9 +39,9 @@ class Row(NamedTuple):
     """A row of the table.
 
     Attributes:
-        title: What is wanted of the query.
-        official: The mode of the official instrumentation that ours is compared with; empty: none.
-        ours: Our mode.
+        title: The telemetry of the query.
+        official: The mode of the official instrumentation that ours is compared with; empty if there is none.
+        ours: The mode of our instrumentation.
     """
 
     title: str
@@ -83,7 +83,7 @@ def _server() -> Iterator[str]:
     if os.environ.get("DATABASE_URL"):
         yield os.environ["DATABASE_URL"]
         return
-    from examples.demo.database import postgresql  # noqa: PLC0415  # only where it is started
+    from examples.demo.database import postgresql  # noqa: PLC0415  # only if it is started
     from examples.demo.processes import Interrupts, running  # noqa: PLC0415  # likewise
 
     with tempfile.TemporaryDirectory() as logs, running(Path(logs), Interrupts()) as processes:
@@ -91,7 +91,7 @@ def _server() -> Iterator[str]:
 
 
 def _by_hand(mode: str, original: Any) -> Any:
-    """The method with as many spans around it as the mode says, and nothing else: what a hook cannot do without."""
+    """The method with the mode's number of spans around it, and nothing else: the least work that a hook has to do."""
     from opentelemetry.trace import SpanKind  # noqa: PLC0415  # only where it is used
 
     tracer = bench._providers(mode)["tracer_provider"].get_tracer("bench")
@@ -108,11 +108,11 @@ def _by_hand(mode: str, original: Any) -> Any:
 
 
 async def _work(mode: str, url: str) -> None:
-    """One of the processes: a turn for each line that comes in."""
+    """Run as one of the processes: do a turn for each line of standard input."""
     import asyncpg  # noqa: PLC0415  # instrumented below
     from opentelemetry.instrumentation.utils import suppress_instrumentation  # noqa: PLC0415  # only where it is used
 
-    # Within it no other hook of ours or theirs runs: its statement is in the connection's cache.
+    # No other hook of either instrumentation runs within it, because its statement is in the connection's cache.
     asyncpg.Connection.bare = asyncpg.Connection.fetchrow
     bench.instrument(mode)
     if mode.endswith("by hand"):
@@ -145,7 +145,7 @@ async def _work(mode: str, url: str) -> None:
 
 
 def _start(url: str, rounds: int) -> dict[str, list[Turn]]:
-    """Mode -> the turns of a process of its own; the processes take turns with each other."""
+    """The turns of each mode, measured in separate processes that take turns."""
     found: dict[str, list[Turn]] = {mode: [] for mode in MODES}
     with contextlib.ExitStack() as stack:
         workers: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _start(url: str, rounds: int) -> dict[str, list[Turn]]:
 
 
 def measure(starts: int, rounds: int) -> list[dict[str, list[Turn]]]:
-    """What `_start` gives, for each start."""
+    """The results of `_start`, one for each start."""
     with _server() as url:
         return [_start(url, rounds) for _ in range(starts)]
 
@@ -204,10 +204,10 @@ def _said(added: list[float] | None) -> str:
 
 
 def main() -> int:
-    """Print the table, and write it where that is wanted."""
+    """Print the table, and write it to a file if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
-    parser.add_argument("--starts", type=int, default=STARTS, help="how many processes each mode has, one by one")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
+    parser.add_argument("--starts", type=int, default=STARTS, help="processes of each mode, run one after another")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns of each, of {QUERIES} queries")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,15 +1,15 @@
-"""What OpenLLMetry's and OpenInference's OpenAI instrumentations do per call and per stream, where we replace a part.
+"""The parts of OpenLLMetry's and OpenInference's OpenAI instrumentations that we replace, per call and per stream.
 
     make budget-accelerated
 
-Each is measured in an environment that has it (`examples/founding_case/environments`), as it is and with its patches.
+Each is measured in an environment with it (`examples/founding_case/environments`), unpatched and with our patches.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
+# Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 from openai import OpenAI
 from openai._models import construct_type
 from openai.types import Completion
@@ -30,13 +30,13 @@ REQUEST = {
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        of: The module whose functions are called; looked up in it for each call, as it does itself.
-        client: Of OpenAI's.
-        chunks: Of a streamed answer.
-        pieces: Of a streamed legacy completion.
+        of: The module whose functions are called; each call looks them up in it, as the module itself does.
+        client: OpenAI's client.
+        chunks: The chunks of a streamed answer.
+        pieces: The pieces of a streamed legacy completion.
     """
 
     def __init__(self, of: Any, patches: tuple[str, ...]) -> None:
@@ -78,12 +78,12 @@ class Given:
 
 
 def openllmetry() -> Given:
-    """OpenLLMetry's as it is."""
+    """OpenLLMetry's instrumentation, unpatched."""
     return _openllmetry()
 
 
 def openllmetry_with_us() -> Given:
-    """OpenLLMetry's with our patches."""
+    """OpenLLMetry's instrumentation with our patches."""
     return _openllmetry("openllmetry.run_async", "openllmetry.accumulate")
 
 
@@ -94,12 +94,12 @@ def _openllmetry(*patches: str) -> Given:
 
 
 def openinference() -> Given:
-    """OpenInference's as it is."""
+    """OpenInference's instrumentation, unpatched."""
     return _openinference()
 
 
 def openinference_with_us() -> Given:
-    """OpenInference's with our patches."""
+    """OpenInference's instrumentation with our patches."""
     names = ("redact", "accumulate", "chat_chunk", "chunk")
     return _openinference(*(f"openinference.{name}" for name in names))
 
@@ -111,11 +111,11 @@ def _openinference(*patches: str) -> Given:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of what is telemetry only."""
+    """The bare call of scenarios that consist of telemetry only."""
 
 
 def openllmetry_call(given: Given) -> None:
-    """What a synchronous call runs before its request, on a span that does not record."""
+    """The work of a synchronous call before its request, on a span that does not record."""
     given.of.run_async(given.of._handle_request(INVALID_SPAN, REQUEST, given.client))
 
 
@@ -127,7 +127,7 @@ def openllmetry_stream(given: Given) -> None:
 
 
 def openinference_call(given: Given) -> None:
-    """What becomes of the request before it is read."""
+    """The processing of the request before it is read."""
     given.of.redact_images_from_request_parameters(dict(REQUEST), False, 32_000)  # noqa: FBT003  # as it is called
 
 

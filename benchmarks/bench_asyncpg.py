@@ -1,9 +1,9 @@
-"""Our hooks around asyncpg, with the driver stubbed: the budgets. `asyncpg_table.py` has the real driver and server.
+"""Our hooks around asyncpg with a stub for the driver, for the budgets. `asyncpg_table.py` uses the real driver.
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'asyncpg*'
 
-A stub is a function in the place of asyncpg's, so that what is counted is the hook. `official`, `pure` and the
-`compiled` ones are the set-ups.
+A stub replaces a function of asyncpg, so that only the hook is counted. The set-ups are `official`, `pure` and those
+that start with `compiled`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 QUERY = "SELECT id, v FROM bench_t WHERE id = $1"
 SETS = [(1,), (2,)]
-# A text that is seen for the first time: 8 kB of literals.
-LITERALS = ("INSERT INTO bench_t VALUES " + ", ".join(f"({n}, 'name {n}', {n}.5)" for n in range(400)))[:8192]  # noqa: S608  # is not executed
+# A query text that is seen for the first time: 8 kB of literals.
+LITERALS = ("INSERT INTO bench_t VALUES " + ", ".join(f"({n}, 'name {n}', {n}.5)" for n in range(400)))[:8192]  # noqa: S608  # it is not executed
 ROWS = [(1, "x")] * 50
 ADDRESS = ("127.0.0.1", 5433)
 PARAMS = SimpleNamespace(database="bench", user="bench")
@@ -39,7 +39,7 @@ async def _copy(_connection: Any, _table_name: Any, *, output: Any) -> str:  # n
 
 
 def _statement_fetch(statement: Any, *args: Any) -> Any:
-    # Asyncpg's raises at once or gives a coroutine.
+    # Asyncpg's function raises at once or returns a coroutine.
     return _fetch(statement, *args)
 
 
@@ -90,15 +90,15 @@ def _stub() -> None:
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        connection: One whose methods are the hooks around the stubs.
-        statement: A prepared statement of it.
-        cursor: One that is open.
+        connection: A connection whose methods are the hooks around the stubs.
+        statement: A prepared statement of the connection.
+        cursor: An open cursor.
         bare_cursor: The same without a hook.
-        pool: One with one connection.
-        holder: Of that connection.
+        pool: A pool with one connection.
+        holder: The pool's holder of that connection.
         connect: The hook around `connect`.
         suppressing: Suppresses telemetry.
     """
@@ -180,7 +180,7 @@ def _providers(mode: str) -> dict[str, Any]:
 
 
 def instrument(mode: str, core: str | None = None) -> None:
-    """Instrument asyncpg in this mode: "bare", or "official" or "ours" with what else it says after a comma."""
+    """Instrument asyncpg in this mode: "bare", or "official" or "ours" with options after a comma."""
     if mode.startswith("official"):
         from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor  # noqa: PLC0415  # only where measured
 
@@ -213,7 +213,7 @@ def pure() -> Given:
 
 
 def compiled_metrics() -> Given:
-    """Ours, traces and metrics."""
+    """Our instrumentation, with traces and metrics."""
     return _given("ours, metrics", "c")
 
 
@@ -223,12 +223,12 @@ def compiled_dropped() -> Given:
 
 
 def compiled_no_sdk() -> Given:
-    """Ours, without an SDK."""
+    """Our instrumentation without an SDK."""
     return _given("ours, no SDK", "c")
 
 
 def official() -> Given:
-    """The official instrumentation, traces."""
+    """The official instrumentation, with traces."""
     return _given("official")
 
 
@@ -248,7 +248,7 @@ def fetchrow(given: Given) -> None:
 
 
 def fetchrow_suppressed_bare(given: Given) -> None:
-    """The stub, where telemetry is suppressed."""
+    """The stub, with telemetry suppressed."""
     with given.suppressing():
         _finish(_nothing(given.connection, QUERY, 1))
 
@@ -349,7 +349,7 @@ def pool(given: Given) -> None:
 
 
 def pool_made_bare(given: Given) -> None:
-    """The stub of making a pool, with the queue that a pool has of its own."""
+    """The stub of making a pool, with the pool's own queue."""
     given.pool._queue = LifoQueue()
     _finish(_initialize(given.pool))
 
@@ -371,7 +371,7 @@ def pool_connection(given: Given) -> None:
 
 
 def connect_bare(given: Given) -> None:  # noqa: ARG001  # as the others
-    """The stub, and what it calls."""
+    """The stub, and the function that it calls."""
     _finish(_connect())
 
 
@@ -381,11 +381,11 @@ def connect(given: Given) -> None:
 
 
 def scan_bare(given: Given) -> None:
-    """Without the scanner: nothing."""
+    """The bare call without the scanner, which does nothing."""
 
 
 def scan(given: Given) -> None:  # noqa: ARG001  # as the others
-    """What is done once for each text that is kept."""
+    """The work that is done once for each query text that is kept."""
     from otel_fastpath import compiled as core  # noqa: PLC0415  # only where it is measured
 
     core.hot("libraries.db.sql").scan(LITERALS)

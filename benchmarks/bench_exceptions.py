@@ -1,10 +1,10 @@
-"""What it costs to count an exception, and what it costs to count none.
+"""The cost of counting an exception, and of the counters when no exception is raised.
 
-    python benchmarks/bench_exceptions.py           the table: without counters, and with each kind of them
+    python benchmarks/bench_exceptions.py           the table: without counters, and with each kind of counter
     otel-fastpath budget check --file benchmarks/budgets.toml --only exceptions
 
-The set-ups `off`, `raised`, ... are switched on and off in turns in one process, so that what is added is a difference
-of the same code a moment apart: the least CPU time of many short rounds.
+The set-ups `off`, `raised`, ... are switched on and off in turns in one process, so that the added cost is a difference
+between runs of the same code a moment apart. Each figure is the least CPU time of many short rounds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FRAMES = 10
 PROVIDER = TracerProvider(shutdown_on_exit=False)
 POOL = ThreadPoolExecutor(1)
-# Nanoseconds that may be added to one exception, and to one that goes through ten frames.
+# Nanoseconds that may be added to one exception, and to one that propagates through ten frames.
 GOALS = {"one_frame": 60.0, "ten_frames": 600.0}
 OPERATION_GOAL = 35.0
 
@@ -42,12 +42,12 @@ def off() -> Iterator[None]:
 
 
 def raised() -> Iterator[None]:
-    """The default: what is raised, by type."""
+    """The default: raised exceptions, by type."""
     yield from _counting(exceptions.Settings())
 
 
 def handled() -> Iterator[None]:
-    """Also what is handled."""
+    """Also handled exceptions."""
     yield from _counting(exceptions.Settings(mode="handled"))
 
 
@@ -62,7 +62,7 @@ def mine() -> Iterator[None]:
 
 
 def operations() -> Iterator[None]:
-    """Also for the server span that is open."""
+    """Also the exceptions of each open server span."""
     provider = TracerProvider(shutdown_on_exit=False)
     settings = exceptions.Settings(operations=True)
     for _ in _counting(settings, tracer_provider=provider):
@@ -71,7 +71,7 @@ def operations() -> Iterator[None]:
 
 
 def python() -> Iterator[None]:
-    """The callback in Python, for who asks."""
+    """The callback in Python, which can be requested."""
     yield from _counting(exceptions.Settings(python=True), "py")
 
 
@@ -90,7 +90,7 @@ def nothing(_given: object = None) -> None:
 
 
 def one_frame(_given: object = None) -> None:
-    """Raised and handled where it was raised."""
+    """An exception that is handled in the frame that raises it."""
     try:
         raise ValueError("no such item")  # noqa: TRY301  # the subject
     except ValueError:
@@ -104,8 +104,8 @@ def _through(frames: int) -> None:
 
 
 def ten_frames(_given: object = None) -> None:
-    """Handled ten frames above the one that raised it."""
-    try:  # noqa: SIM105  # a context manager is more frames
+    """An exception that is handled ten frames above the one that raises it."""
+    try:  # noqa: SIM105  # a context manager adds frames
         _through(FRAMES - 1)
     except ValueError:
         pass
@@ -129,7 +129,7 @@ def no_exception(_given: object = None) -> int:
 
 
 class Ended:
-    """What nothing catches, with hooks around that say nothing of it."""
+    """Uncaught exceptions, with hooks that print nothing."""
 
     def __init__(self) -> None:
         self.error = ValueError("no such item")
@@ -139,7 +139,7 @@ class Ended:
 
 
 def silent() -> Iterator[Ended]:
-    """Stock: hooks that say nothing."""
+    """Stock: hooks that print nothing."""
     given = Ended()
     sys.excepthook = threading.excepthook = lambda *_: None
     yield given
@@ -148,7 +148,7 @@ def silent() -> Iterator[Ended]:
 
 
 def uncaught() -> Iterator[Ended]:
-    """What Python 3.10 and 3.11 count, and newer ones where `sys.monitoring` is refused."""
+    """The counters of Python 3.10 and 3.11, and of later versions if `sys.monitoring` is not available."""
     for given in silent():
         boundaries.start(exceptions.Settings())
         yield given
@@ -161,23 +161,23 @@ def end_program(given: Ended) -> None:
 
 
 def end_thread(given: Ended) -> None:
-    """One that ends a thread."""
+    """An exception that ends a thread."""
     threading.excepthook(given.of_thread)
 
 
 def end_callback(given: Ended) -> None:
-    """One of a callback of an event loop."""
+    """An exception in a callback of an event loop."""
     given.loop.call_exception_handler({"exception": given.error})
 
 
 def set_provider(_given: object = None) -> None:
-    """The process's tracer provider, given again: OpenTelemetry keeps the first."""
-    # Upstream's own function, which warns where there is one: nobody has set any here.
+    """Set the process's tracer provider again: OpenTelemetry keeps the first one."""
+    # Upstream's own function warns if a provider is set; here none is.
     trace._set_tracer_provider(PROVIDER, log=False)
 
 
 def thread(_given: object = None) -> None:
-    """A thread is started, and waited for."""
+    """Start a thread, and wait for it."""
     started = threading.Thread(target=nothing)
     started.start()
     started.join()
@@ -192,7 +192,7 @@ CASES: tuple[Callable[[], Any], ...] = (one_frame, ten_frames, no_exception)
 
 
 def measured(rounds: int, calls: int) -> dict[str, dict[str, float]]:
-    """Set-up -> case -> nanoseconds of a call."""
+    """Nanoseconds of a call, by set-up and case."""
     best: dict[str, dict[str, float]] = {setup.__name__: {} for setup in SETUPS}
     for _ in range(rounds):
         for setup in SETUPS:
@@ -204,7 +204,7 @@ def measured(rounds: int, calls: int) -> dict[str, dict[str, float]]:
 
 
 def _timed(case: Callable[[], Any], calls: int) -> float:
-    # The first calls after a switch make the interpreter look at the code again.
+    # The first calls after a switch make the interpreter instrument the code again.
     for _ in range(20):
         case()
     begin = time.thread_time_ns()
@@ -214,7 +214,7 @@ def _timed(case: Callable[[], Any], calls: int) -> float:
 
 
 def show(best: dict[str, dict[str, float]]) -> list[str]:
-    """Print the table; gives what is over a goal."""
+    """Print the table; return the figures that exceed a goal."""
     names = [case.__name__ for case in CASES]
     print(f"Python {sys.version.split()[0]}, nanoseconds of CPU a call, and what counting adds")
     print(f"{'set-up':12}" + "".join(f"{name:>26}" for name in names))

@@ -3,8 +3,8 @@
     python benchmarks/bench_logs.py                 the table
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'log record*'
 
-`stock` and `fastpath` are the set-ups. The record goes by `Logger.emit` to a processor that forgets it; `bare` is the
-same record without an exception.
+The set-ups are `stock` and `fastpath`. The record goes through `Logger.emit` to a processor that drops it; `bare` is
+the same record without an exception.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHALLOW, DEEP = 5, 30
 
 
 class Forget(_logs.LogRecordProcessor):
-    """Stands where a batch processor does."""
+    """Replaces a batch processor."""
 
     def on_emit(self, log_record: Any) -> None:
         """Forget it."""
@@ -38,13 +38,13 @@ class Forget(_logs.LogRecordProcessor):
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        logger: Of a provider with one processor.
-        handler: For the standard library's `logging`, of the same provider.
-        shallow: An exception that went through 5 frames.
-        deep: One that went through 30.
+        logger: A logger of a provider with one processor.
+        handler: A handler of the same provider for the standard library's `logging`.
+        shallow: An exception that propagated through 5 frames.
+        deep: An exception that propagated through 30 frames.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Given:
         provider.add_log_record_processor(Forget())
         self.logger = provider.get_logger("bench")
         with warnings.catch_warnings():
-            # Deprecated for the logging instrumentation's, which is the same code in an environment of its own.
+            # Deprecated in favour of the logging instrumentation's handler, which is the same code in another package.
             warnings.simplefilter("ignore", DeprecationWarning)
             self.handler = _logs.LoggingHandler(logger_provider=provider)
         self.shallow = fallen(SHALLOW)
@@ -60,12 +60,12 @@ class Given:
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
+    """Unpatched OpenTelemetry."""
     return Given()
 
 
 def fastpath() -> Given:
-    """The stack trace formatted by us."""
+    """OpenTelemetry with our formatting of the stack trace."""
     instrument("c")
     return Given()
 
@@ -76,12 +76,12 @@ def record(given: Given) -> None:
 
 
 def record_shallow(given: Given) -> None:
-    """An exception of 5 frames."""
+    """A record with an exception of 5 frames."""
     _emit(given, given.shallow)
 
 
 def record_deep(given: Given) -> None:
-    """An exception of 30 frames."""
+    """A record with an exception of 30 frames."""
     _emit(given, given.deep)
 
 
@@ -102,7 +102,7 @@ def handle(given: Given) -> None:
 
 
 def handle_shallow(given: Given) -> None:
-    """The same with an exception of 5 frames."""
+    """The same record with an exception of 5 frames."""
     error = given.shallow
     exc_info = (type(error), error, error.__traceback__)
     given.handler.emit(logging.LogRecord("bench", logging.ERROR, __file__, 12, "it failed", (), exc_info))

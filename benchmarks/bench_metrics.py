@@ -1,10 +1,10 @@
-"""The life of a measurement: every row of the table, as the `bare` and `instrumented` callables of a scenario.
+"""The life cycle of a measurement: each row of the table as the `bare` and `instrumented` callables of a scenario.
 
     python benchmarks/bench_metrics.py              the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml
 
-One reader that collects when it is told to, and the default exemplar filter. What collecting and encoding cost is of
-128 points of one histogram, each with a new measurement.
+There is one reader, which collects on request, and the default exemplar filter. The costs of collecting and encoding
+are those of 128 points of one histogram, each with a new measurement.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ EIGHT = {
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        span: A sampled one.
+        span: A sampled span.
         many: A histogram with its bound instruments, one for each point.
-        reader: Collects it, and nothing else.
-        data: What it gave.
+        reader: Collects this histogram and nothing else.
+        data: The data that the reader collected.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Given:
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
+    """Unpatched OpenTelemetry."""
     return Given()
 
 
@@ -83,7 +83,7 @@ def _fastpath(asked: str) -> Given:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of what is telemetry only."""
+    """The bare call of scenarios that consist of telemetry only."""
 
 
 def add(given: Given) -> None:
@@ -122,7 +122,7 @@ def record_bound(given: Given) -> None:
 
 
 def in_span(given: Given) -> None:
-    """What is around a measurement inside a sampled span."""
+    """The code around a measurement inside a sampled span."""
     with trace.use_span(given.span, end_on_exit=False):
         pass
 
@@ -158,29 +158,29 @@ def record_all(given: Given) -> None:
 
 
 def collect(given: Given) -> None:
-    """A measurement for every point, and their collection; bare is `record_all`."""
+    """A measurement for every point, and the collection; bare is `record_all`."""
     record_all(given)
     given.reader.get_metrics_data()
 
 
 def collect_and_encode(given: Given) -> None:
-    """The same, and the request's bytes."""
+    """The same, and encoding the request to bytes."""
     record_all(given)
     metric_exporter.encode_metrics(given.reader.get_metrics_data()).SerializeToString()
 
 
 def encode(given: Given) -> None:
-    """The request's bytes for a collection of all points."""
+    """Encode a collection of all points to the request's bytes."""
     metric_exporter.encode_metrics(given.data).SerializeToString()
 
 
 def encode_for_grpc(given: Given) -> None:
-    """The same, as the message that grpc sends."""
+    """The same, as the message that gRPC sends."""
     grpc_exporter.encode_metrics(given.data).SerializeToString()
 
 
 def count(given: Given) -> None:
-    """The request's bytes, and how many points are in it, which the HTTP exporter asks."""
+    """Encode to the request's bytes, and count the points, as the HTTP exporter does."""
     request = metric_exporter.encode_metrics(given.data)
     metric_exporter._count_data_points(request)
     request.SerializeToString()

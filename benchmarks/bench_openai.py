@@ -2,9 +2,9 @@
 
     make bench-openai ARGS="--markdown build/bench/openai.md"
 
-The client is the real one. Instructions: its transport answers in the process, spans go to a batch processor whose
-thread never wakes, metrics to a reader that is never read. CPU times: over HTTP on loopback, processes that take turns.
-For the budgets, `stubbed` answers in the place of the client's own request, so that the hook alone is counted.
+The client is the real one. For instructions, its transport answers in the process, spans go to a batch processor whose
+thread never wakes, and metrics to a reader that is never read. CPU times are taken over HTTP on loopback, in processes
+that take turns. For the budgets, `stubbed` replaces the client's own request, so that only the hook is counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 class Drop(SpanExporter):
-    """Stands where an exporter does."""
+    """Replaces an exporter."""
 
     def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # the interface
         """Forget them."""
@@ -57,7 +57,7 @@ def chat_answer() -> dict[str, Any]:
 
 
 def chat_chunks(count: int) -> list[dict[str, Any]]:
-    """The chunks of a streamed one: role, text, end."""
+    """The chunks of a streamed chat completion: role, text, end."""
     head = {**chat_answer(), "object": "chat.completion.chunk", "usage": None}
     deltas = [{"role": "assistant", "content": ""}, *({"content": "wood "} for _ in range(count)), {}]
     last = len(deltas) - 1
@@ -78,7 +78,7 @@ def response_answer(status: str = "completed") -> dict[str, Any]:
 
 
 def response_events(count: int) -> list[dict[str, Any]]:
-    """The events of a streamed one."""
+    """The events of a streamed response."""
     delta = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0}
     return [
         {
@@ -92,7 +92,7 @@ def response_events(count: int) -> list[dict[str, Any]]:
 
 
 def embedding_answer() -> dict[str, Any]:
-    """A vector, packed as the client asks for it."""
+    """A vector in the encoding that the client requests."""
     packed = base64.b64encode(array("f", [at / FLOATS for at in range(FLOATS)]).tobytes()).decode()
     data = [{"object": "embedding", "index": 0, "embedding": packed}]
     usage = {"prompt_tokens": 8, "total_tokens": 8}
@@ -100,7 +100,7 @@ def embedding_answer() -> dict[str, Any]:
 
 
 def _answers() -> dict[tuple[str, int], bytes]:
-    """Path and number of chunks (-1: not streamed) -> body."""
+    """The bodies by path and number of chunks (-1: not streamed)."""
     found = {
         ("/v1/chat/completions", -1): chat_answer(),
         ("/v1/responses", -1): response_answer(),
@@ -116,14 +116,14 @@ def _answers() -> dict[tuple[str, int], bytes]:
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        client: The real client; it is answered in the process, or by the server of the environment variable.
+        client: The real client; answers come from this process, or from the server that the environment variable names.
     """
 
     def __init__(self) -> None:
-        import httpx2  # noqa: PLC0415  # the client brings it
+        import httpx2  # noqa: PLC0415  # installed with the client
         import openai  # noqa: PLC0415  # not before it is instrumented
 
         url = os.environ.get("BENCH_OPENAI_URL", "")
@@ -144,9 +144,9 @@ class Given:
 
 
 def provide(*, sampled: bool) -> None:
-    """Global providers: spans in a queue of the usual length that forgets its oldest, one metric reader."""
+    """Set the global providers: spans go to a queue of the default length that drops its oldest; one metric reader."""
     provider = TracerProvider() if sampled else TracerProvider(sampler=ALWAYS_OFF)
-    # Never full, and never exported: the processor's thread would take part in what is measured.
+    # The queue never fills and is never exported, so that the processor's thread is not part of the measurement.
     batch = BatchSpanProcessor(
         Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
     )
@@ -179,7 +179,7 @@ def _openinference() -> None:
 def _fastpath() -> None:
     from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
-    # The exception counters are no part of a call, and have budgets of their own.
+    # The exception counters are not part of a call, and have their own budgets.
     FastpathInstrumentor().instrument(exceptions="off")
 
 
@@ -211,7 +211,7 @@ def official_dropped() -> Given:
 
 
 def openllmetry() -> Given:
-    """With OpenLLMetry's, which captures content unless told not to."""
+    """With OpenLLMetry's instrumentation, which captures content by default."""
     return _given(_openllmetry)
 
 
@@ -222,7 +222,7 @@ def openllmetry_fastpath() -> Given:
 
 
 def openinference() -> Given:
-    """With OpenInference's, which captures content unless told not to."""
+    """With OpenInference's instrumentation, which captures content by default."""
     return _given(_openinference)
 
 
@@ -248,7 +248,7 @@ def fastpath_dropped() -> Given:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of a whole one."""
+    """The bare call of scenarios that measure a whole call."""
 
 
 def chat(given: Given) -> None:

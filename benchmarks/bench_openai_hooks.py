@@ -1,6 +1,6 @@
-"""Our hook around a call of OpenAI's client alone: the request is answered by an object that is there already.
+"""Only our hook around a call of OpenAI's client: a prepared object answers the request.
 
-For the budgets: what a whole call of the client takes is in `bench_openai.py`, a hundred times as much.
+This is for the budgets. `bench_openai.py` measures whole calls of the client, which take a hundred times as much.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import bench_openai
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
+# Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 import httpx2
 import openai
 from bench_openai import CAPTURE, CHAT, CHUNKS, RESPONSE, chat_answer, chat_chunks, response_answer, response_events
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        bare: The stub by itself.
-        request: The stub inside of our hook, as the client would call it.
+        bare: The stub alone.
+        request: The stub inside our hook, as the client would call it.
     """
 
     def __init__(self, stub: Any, request: Any) -> None:
@@ -70,7 +70,7 @@ def _stub(self: Any, cast_to: Any, options: Any, **kwargs: Any) -> Any:  # noqa:
 
 
 def _hooked(core: str, content: str = "no_content", *, sampled: bool = True) -> Given:
-    # Both before the wrapper looks at them.
+    # Replace both before the wrapper inspects them.
     os.environ[CAPTURE] = content
     SyncAPIClient.request = _stub  # type: ignore[assignment, method-assign]
     bench_openai.provide(sampled=sampled)

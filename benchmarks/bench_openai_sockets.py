@@ -1,4 +1,4 @@
-"""Our hook around a websocket session of OpenAI's client alone: the socket gives messages that are there already."""
+"""Only our hook around a websocket session of OpenAI's client: the socket returns prepared messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import bench_openai
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
+# Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 import openai
 import websockets.sync.client  # noqa: F401  # likewise
 from bench_openai import CAPTURE
@@ -25,7 +25,7 @@ DONE = json.dumps({"type": "response.done", "event_id": "event_2", "response": R
 
 
 class Socket:
-    """Gives the same message over and over."""
+    """Returns the same message again and again."""
 
     def __init__(self, message: bytes) -> None:
         self._message = message
@@ -39,13 +39,13 @@ class Socket:
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
         bare: The client's own `enter`.
-        enter: With our hook.
-        event_bare: A connection without us, of which every message is a piece of text.
-        event: The same with us.
+        enter: The client's `enter` with our hook.
+        event_bare: A connection without our hook; each of its messages is a piece of text.
+        event: The same with our hook.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Given:
         self.event = self.enter(self.manager(DELTA))
 
     def manager(self, message: bytes) -> Any:
-        """What `connect` gives; it connects to nothing."""
+        """Return the result of `connect` without connecting."""
         made: Any = self._client.realtime.connect(model=MODEL)
         made._connect_ws = lambda *_: Socket(message)
         return made
@@ -80,12 +80,12 @@ def pure() -> Given:
 
 
 def event_bare(given: Given) -> None:
-    """A piece of text is received."""
+    """Receive a piece of text."""
     given.event_bare.recv()
 
 
 def event(given: Given) -> None:
-    """Likewise, in a session that is told of."""
+    """The same in an instrumented session."""
     given.event.recv()
 
 

@@ -1,10 +1,10 @@
-"""Exporting spans as the HTTP exporter does: what encoding a hundred more takes, or a batch of one, and sending it.
+"""Exporting spans as the HTTP exporter does: encoding a hundred more spans or a batch of one, and sending it.
 
     python benchmarks/bench_otlp.py                 the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml --only otlp
 
-A row's bare callable encodes ten spans, the other 110. `stock`, `pure` and `compiled` are the set-ups; each encodes
-the spans that it records itself.
+A row's bare callable encodes ten spans, the instrumented one 110. The set-ups are `stock`, `pure` and `compiled`; each
+encodes the spans that it records itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIFFERENT = 4096
 
 
 class Keep(SpanExporter):
-    """Keeps what it is given."""
+    """Keeps the spans that it receives."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []
@@ -40,7 +40,7 @@ class Keep(SpanExporter):
 
 
 class Answer(BaseAdapter):
-    """Takes the place of the network, below the session of an exporter."""
+    """Replaces the network below the session of an exporter."""
 
     def send(self, _request: Any, **_: Any) -> Response:  # type: ignore[override]
         """Success at once."""
@@ -49,11 +49,11 @@ class Answer(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class Given:
-    """What the callables of this file work with: batches by name, each a list of 110 spans."""
+    """The objects that the callables of this file use: batches by name, each a list of 110 spans."""
 
     def __init__(self) -> None:
         plain = [ATTRIBUTES] * MORE
@@ -67,13 +67,13 @@ class Given:
         spans = recorded(different)
         self.transport = RequestsHTTPTransport()
         self.transport._session.mount("http://", Answer())
-        # What is read of the environment takes as long as there is environment.
+        # Reading variables takes longer in a larger environment.
         self.transport._session.trust_env = False
         self.different = cycle([spans[at : at + MORE] for at in range(0, len(spans) - MORE, MORE)])
 
 
 def recorded(attributes: list[Any], *, events: int = 0, scopes: int = 1) -> list[Any]:
-    """Ended spans with these attributes, of as many tracers in turn."""
+    """Make ended spans with these attributes, from this number of tracers in turn."""
     keep = Keep()
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(keep, max_queue_size=DIFFERENT))
@@ -88,7 +88,7 @@ def recorded(attributes: list[Any], *, events: int = 0, scopes: int = 1) -> list
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
+    """Unpatched OpenTelemetry."""
     return Given()
 
 
@@ -114,11 +114,11 @@ def encode(spans: list[Any]) -> bytes:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of what is telemetry only."""
+    """The bare call of scenarios that consist of telemetry only."""
 
 
 def one(given: Given) -> None:
-    """A batch of one span, with what is once per batch."""
+    """A batch of one span, with the work that is done once per batch."""
     encode(given.plain[:1])
 
 
@@ -126,7 +126,7 @@ HEADERS = {"content-type": "application/x-protobuf", "user-agent": "OTel-OTLP-Ex
 
 
 def send(given: Given) -> None:
-    """What sending takes above the connection."""
+    """Sending, above the connection."""
     given.transport.request("POST", "http://localhost:4318/v1/traces", headers=HEADERS, data=b"spans", timeout=10)
 
 
@@ -141,7 +141,7 @@ def without_110(given: Given) -> None:
 
 
 def plain_10(given: Given) -> None:
-    """Ten spans of seven attributes."""
+    """Ten spans with seven attributes each."""
     encode(given.plain[:FEW])
 
 
@@ -156,7 +156,7 @@ def plain_11(given: Given) -> None:
 
 
 def grpc_10(given: Given) -> None:
-    """Ten spans, as the message that grpc sends."""
+    """Ten spans, as the message that gRPC sends."""
     grpc_exporter.encode_spans(given.plain[:FEW]).SerializePartialToString()
 
 
@@ -166,7 +166,7 @@ def grpc_11(given: Given) -> None:
 
 
 def long_10(given: Given) -> None:
-    """Ten spans with a text of 500 characters besides."""
+    """Ten spans with an additional text of 500 characters."""
     encode(given.long[:FEW])
 
 
@@ -176,7 +176,7 @@ def long_110(given: Given) -> None:
 
 
 def events_10(given: Given) -> None:
-    """Ten spans with two events of three attributes besides."""
+    """Ten spans with two additional events of three attributes."""
     encode(given.events[:FEW])
 
 
@@ -186,7 +186,7 @@ def events_110(given: Given) -> None:
 
 
 def events_11(given: Given) -> None:
-    """Eleven of these: what budgets hold."""
+    """Eleven of these spans, which is what budgets limit."""
     encode(given.events[: FEW + 1])
 
 
@@ -201,7 +201,7 @@ def scopes_110(given: Given) -> None:
 
 
 def different_10(given: Given) -> None:
-    """Ten spans, two of whose nine attributes have a value that was not seen lately."""
+    """Ten spans with nine attributes, two of which have values that were not seen recently."""
     encode(next(given.different)[:FEW])
 
 

@@ -1,9 +1,9 @@
-"""A span in other tracing libraries: Sentry, ddtrace and Logfire beside stock OpenTelemetry and fastpath.
+"""A span in other tracing libraries: Sentry, ddtrace and Logfire compared with stock OpenTelemetry and fastpath.
 
     make bench-peers
 
-Each as its documentation sets it up, in a process of its own, sending nothing: what is finished is dropped where it
-would be handed to the network. A library that is not installed has no figures.
+Each library is set up as in its documentation, in a separate process, and sends nothing: finished spans are dropped
+where they would be passed to the network. A library that is not installed has no figures.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NAME = "GET /items/{item_id}"
 
 
 class Given:
-    """A library behind one face.
+    """The common interface to a library.
 
     Attributes:
-        root: Makes a context manager: a trace of one span.
+        root: Makes a context manager for a trace of one span.
         attributed: The same with seven attributes.
-        child: A span inside of one.
+        child: A span inside another span.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Given:
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
-    from bench_span import stock as given  # noqa: PLC0415  # each library only where it is measured
+    """Unpatched OpenTelemetry."""
+    from bench_span import stock as given  # noqa: PLC0415  # imported only if it is measured
 
     return _opentelemetry(given().tracer)
 
 
 def fastpath() -> Given:
-    """OpenTelemetry with otel-fastpath, compiled where that was built."""
+    """OpenTelemetry with otel-fastpath, with the compiled core if it was built."""
     from bench_span import compiled, pure  # noqa: PLC0415  # likewise
 
     try:

@@ -1,4 +1,4 @@
-"""The reference wrapper of examples/, around a statement of sqlite3: its budget."""
+"""The budget of the reference wrapper in examples/, around a statement of sqlite3."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ QUERY = "SELECT 1 WHERE 1 = ?"
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
         bare: A cursor of sqlite3.
-        cursor: One that is watched.
+        cursor: A cursor that is instrumented.
     """
 
     def __init__(self, core: str) -> None:

@@ -1,10 +1,10 @@
-"""The life of a span: every row of the table, as the `bare` and `instrumented` callables of a scenario.
+"""The life cycle of a span: each row of the table as the `bare` and `instrumented` callables of a scenario.
 
     python benchmarks/bench_span.py                 the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml
 
-`stock`, `pure` and `compiled` are the set-ups. Spans are queued by a batch processor whose thread never wakes: what
-exporting costs is measured by itself.
+The set-ups are `stock`, `pure` and `compiled`. Spans are queued by a batch processor whose thread never wakes: the cost
+of exporting is measured separately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CARRIER = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-
 
 
 class Drop(SpanExporter):
-    """Stands where an exporter does."""
+    """Replaces an exporter."""
 
     def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # the interface
         """Forget them."""
@@ -32,17 +32,17 @@ class Drop(SpanExporter):
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        tracer: Of a provider with a batch processor.
-        dropping: Of a provider that samples nothing.
-        watched: Of a provider with a batch processor and one that does nothing.
-        span: One that is recording.
-        proxy: Of no provider.
-        shallow: An exception that went through 5 frames.
-        deep: One that went through 30.
-        context: One with a span in it.
+        tracer: A tracer of a provider with a batch processor.
+        dropping: A tracer of a provider that samples nothing.
+        watched: A tracer of a provider with a batch processor and a processor that does nothing.
+        span: A recording span.
+        proxy: A tracer without a provider.
+        shallow: An exception that propagated through 5 frames.
+        deep: An exception that propagated through 30 frames.
+        context: A context with a span.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Given:
     def _batching() -> TracerProvider:
         """A provider with a batch processor."""
         provider = TracerProvider()
-        # Never full, and never exported: the processor's thread would take part in what is measured.
+        # The queue never fills and is never exported, so that the processor's thread is not part of the measurement.
         batch = BatchSpanProcessor(
             Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
         )
@@ -76,7 +76,7 @@ class Given:
 
 
 def fallen(frames: int) -> ValueError:
-    """An exception that went through so many frames."""
+    """Make an exception that propagated through this number of frames."""
 
     def fall(left: int) -> None:
         if left > 1:
@@ -91,7 +91,7 @@ def fallen(frames: int) -> ValueError:
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
+    """Unpatched OpenTelemetry."""
     return Given()
 
 
@@ -111,7 +111,7 @@ def _fastpath(asked: str) -> Given:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of what is telemetry only."""
+    """The bare call of scenarios that consist of telemetry only."""
 
 
 def span(given: Given) -> None:
@@ -127,18 +127,18 @@ def span_7_attributes(given: Given) -> None:
 
 
 def start_and_end(given: Given) -> None:
-    """A span that never is the current one."""
+    """A span that is never the current one."""
     given.tracer.start_span("GET /items/{item_id}").end()
 
 
 def reconfigured(given: Given) -> None:
-    """The same after the tracer's configuration was set: what is known of it is worked out anew."""
+    """The same after the tracer's configuration was set, so that values derived from it are computed again."""
     given.tracer.resource = given.tracer.resource
     given.tracer.start_span("GET /items/{item_id}").end()
 
 
 def parent(given: Given) -> None:
-    """What is around a child."""
+    """The code around a child."""
     with trace.use_span(given.span, end_on_exit=False):
         pass
 
@@ -156,7 +156,7 @@ def span_watched(given: Given) -> None:
 
 
 def sampled_out(given: Given) -> None:
-    """A span that nobody will see."""
+    """A span that is not sampled."""
     with given.dropping.start_as_current_span("GET /items/{item_id}"):
         pass
 

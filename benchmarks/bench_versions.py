@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'version*'
 
-`stock` and `fastpath` are the set-ups: OpenTelemetry as it is, and with the lookups of otel_fastpath.others in place.
+The set-ups are `stock`, unpatched OpenTelemetry, and `fastpath`, with the lookups of otel_fastpath.others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation._semconv import _OpenTelemetryStabilitySignalType as Signal
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
+# Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 from otel_fastpath import FastpathInstrumentor, versions
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ SIGNALS = [Signal.HTTP, Signal.DATABASE]
 
 
 class Given:
-    """What the callables of this file work with.
+    """The objects that the callables of this file use.
 
     Attributes:
-        version: `importlib.metadata.version`, or what is put in its place.
-        schema_url: What the official instrumentations ask which schema they follow.
+        version: `importlib.metadata.version`, or its replacement.
+        schema_url: The function that gives the official instrumentations their schema URL.
     """
 
     def __init__(self, version: Callable[[str], str]) -> None:
@@ -36,7 +36,7 @@ class Given:
 
 
 def stock() -> Given:
-    """OpenTelemetry as it is."""
+    """Unpatched OpenTelemetry."""
     return Given(metadata.version)
 
 
@@ -51,7 +51,7 @@ def fastpath() -> Given:
 
 
 def nothing(given: Given) -> None:
-    """The bare call of what is telemetry only."""
+    """The bare call of scenarios that consist of telemetry only."""
 
 
 def lookup(given: Given) -> None:
@@ -60,5 +60,5 @@ def lookup(given: Given) -> None:
 
 
 def schema_url(given: Given) -> None:
-    """The schema that an instrumentation's connections follow: six version numbers are parsed."""
+    """The schema of an instrumentation's connections, for which six version numbers are parsed."""
     given.schema_url(SIGNALS)

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = ("official", "openllmetry", "openinference", "fastpath")
 BESIDE = ("openllmetry_fastpath", "openinference_fastpath")
 ALL = ("bare", *COLUMNS, *BESIDE)
-# Row -> bare and instrumented callable, of how many calls it is, and which set-ups are measured in the columns.
+# For each row: the bare and instrumented callables, the number of calls in them, and the suffix of its set-ups.
 ROWS: dict[str, tuple[str, str, int, str]] = {
     "chat call": ("nothing", "chat", 1, ""),
     "chat call, content captured": ("nothing", "chat", 1, "_content"),
@@ -44,7 +44,7 @@ ROWS: dict[str, tuple[str, str, int, str]] = {
 }
 TIMED = {"chat call": "chat", "stream of 34 chunks": "chat_stream"}
 BLOCK = 10
-# Calls that are counted: of fewer, what a client does now and then is in one set-up and not in the other.
+# The number of counted calls: with fewer, occasional work of the client would be in one set-up and not in another.
 COUNTED = 40
 
 
@@ -55,9 +55,9 @@ def setups(row: str, columns: Sequence[str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Measure, print, and write what was asked for."""
+    """Measure, print, and write the requested files."""
     parser = argparse.ArgumentParser(description=bench.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--only", default="", help="only rows whose name contains this")
     parser.add_argument("--columns", default=",".join(ALL), help="set-ups, comma-separated (default: all)")
     parser.add_argument("--cycles", type=int, default=60, help="blocks of each set-up (default %(default)s)")
     parser.add_argument("--no-instructions", action="store_true", help="CPU times only")
@@ -96,7 +96,7 @@ DISTRIBUTIONS = (
 
 
 def _counted(rows: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Row -> column -> thousands of instructions of the call, or of one chunk, without what the bare one takes."""
+    """Thousands of instructions of a call or chunk without those of the bare one, by row and column."""
     wanted: dict[str, list[str]] = {}
     for row in rows:
         for setup in setups(row, columns).values():
@@ -113,7 +113,7 @@ def _counted(rows: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str,
 
 
 def _count(setup: str, rows: Sequence[str], library: Path) -> dict[str, float]:
-    """Row -> thousands of instructions, all of a set-up in one process."""
+    """Thousands of instructions by row; all rows of a set-up are counted in one process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [sys.executable, str(Path(bench.__file__)), "--counted", str(library), setup, *rows]
@@ -129,7 +129,7 @@ def _count(setup: str, rows: Sequence[str], library: Path) -> dict[str, float]:
 
 
 def _under_valgrind(library: str, setup: str, *rows: str) -> int:
-    """Leave a profile of each row's callables."""
+    """Write a profile of each row's callables."""
     given = getattr(bench, setup)()
     shim = ctypes.CDLL(library)
     shim.end.argtypes = [ctypes.c_char_p]
@@ -153,7 +153,7 @@ def _added(whole: Mapping[str, float]) -> dict[str, float]:
 
 
 def _timed(rows: Sequence[str], columns: Sequence[str], cycles: int) -> dict[str, dict[str, float]]:
-    """Row -> column -> microseconds of CPU, from processes that take turns against one server."""
+    """Microseconds of CPU by row and column, from processes that take turns with one server."""
     server = subprocess.Popen(
         [sys.executable, "-m", "loopback"],
         cwd=ROOT / "tests" / "libraries" / "genai" / "openai_http",
@@ -189,7 +189,7 @@ def _in_turns(call: str, columns: Sequence[str], url: str, cycles: int) -> dict[
     finally:
         for leg in legs.values():
             leg.communicate()
-    # Of each cycle the difference, so that what the machine did meanwhile is in both.
+    # Take the difference within each cycle, so that both times include the same machine state.
     return {
         name: median(each) if name == "bare" else median(a - b for a, b in zip(each, found["bare"], strict=True))
         for name, each in found.items()
@@ -197,7 +197,7 @@ def _in_turns(call: str, columns: Sequence[str], url: str, cycles: int) -> dict[
 
 
 def _leg(call: str, setup: str) -> int:
-    """One of the processes: for each line that comes in, the CPU time of a call."""
+    """Run as one of the processes: measure the CPU time of a call for each line of standard input."""
     given = getattr(bench, setup)()
     run = getattr(bench, call)
     for _ in range(BLOCK):

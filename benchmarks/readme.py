@@ -1,7 +1,7 @@
-"""Puts generated tables into a page: `python benchmarks/readme.py README.md demo=build/demo/result.md ...`.
+"""Inserts generated tables into a page: `python benchmarks/readme.py README.md demo=build/demo/result.md ...`.
 
-Each NAME=FILE replaces what stands between `<!-- NAME: begin -->` and `<!-- NAME: end -->`. No figure on the page is
-typed in: it is a command's output, and this is how it gets there.
+Each NAME=FILE replaces the text between `<!-- NAME: begin -->` and `<!-- NAME: end -->`. No figure on the page is typed
+by hand: each is a command's output that this script inserts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What set-ups of the benchmarks share: the same span everywhere, and otel-fastpath in place or an error."""
+"""Shared parts of the benchmarks' set-ups: the same span everywhere, and otel-fastpath applied or an error."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Scenarios are counted in forks: what every set-up would import is imported before.
+# Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 from otel_fastpath import FastpathInstrumentor, compiled
 from otel_fastpath.patching import pausing
 
@@ -21,13 +21,13 @@ EVENT = {"cache.hit": False, "cache.key": "item-4711", "cache.size": 512}
 
 
 def instrument(asked: str) -> None:
-    """Put otel-fastpath in place with the core "py" or "c".
+    """Apply otel-fastpath with the core "py" or "c".
 
     Raises:
-        RuntimeError: That core is not there, or a patch was skipped: something else would be measured.
+        RuntimeError: The core is not available or a patch was skipped, so that something else would be measured.
     """
     instrumentor = FastpathInstrumentor()
-    # The exception counters have budgets of their own.
+    # The exception counters have their own budgets.
     instrumentor.instrument(core=asked, disabled="exceptions")
     if compiled.implementation()[0] != asked:
         raise RuntimeError(f"the {asked!r} core is not there: {compiled.implementation()[1]}")
@@ -37,5 +37,5 @@ def instrument(asked: str) -> None:
 
 
 def without_turns() -> None:
-    """Encode and collect in one go: under valgrind, fifty times slower, there would be fifty times as many pauses."""
+    """Encode and collect without pauses: valgrind is fifty times slower, so there would be fifty times as many."""
     pausing._STRETCH = pausing._LONG_STRETCH = 1.0

@@ -1,8 +1,8 @@
-"""A table of hooks in several set-ups: machine instructions, and times taken in turns.
+"""A table of hooks in several set-ups: machine instructions, and times from processes that take turns.
 
     sys.exit(main("The life of a span", "bench_span", ROWS, ("stock", "pure", "compiled")))
 
-`ROWS` maps a row's name to its bare and instrumented callables of that module; a set-up is a function of it as well.
+`ROWS` maps a row's name to its bare and instrumented callables in that module; set-ups are functions of it too.
 Every figure is instrumented minus bare, for one call.
 """
 
@@ -38,9 +38,9 @@ def main(
     setups: Sequence[str],
     distributions: Sequence[str] = (),
 ) -> int:
-    """Measure, print, and write what was asked for; `distributions` are named with their versions, too."""
+    """Measure, print, and write the requested files; the versions of `distributions` are added to the facts."""
     parser = argparse.ArgumentParser(description=f"{title}: {', '.join(setups)}, side by side.")
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--only", default="", help="only rows whose name contains this")
     parser.add_argument("--cycles", type=int, default=100, help="blocks of each row and set-up (default %(default)s)")
     parser.add_argument("--no-instructions", action="store_true", help="times only")
     parser.add_argument("--no-times", action="store_true", help="instructions only")
@@ -63,7 +63,7 @@ def main(
 def instructions(
     module: str, rows: Mapping[str, tuple[str, str]], setups: Sequence[str], show: Callable[[int, int, str], None]
 ) -> dict[str, dict[str, float]]:
-    """Row -> set-up -> machine instructions of a call."""
+    """Machine instructions of a call by row and set-up."""
     scenarios = {
         f"{name}|{setup}": Scenario(f"{name}|{setup}", *places, setup=f"{module}:{setup}", key=name)
         for name, places in rows.items()
@@ -89,7 +89,7 @@ def timed(
     cycles: int,
     show: Callable[[int, int, str], None],
 ) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
-    """Row -> set-up -> microseconds of a call, from processes that take turns; and why there are none."""
+    """Microseconds of a call by row and set-up, from processes that take turns; also the reasons if there are none."""
     result: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
     with tempfile.TemporaryFile("w+") as log:
@@ -112,7 +112,7 @@ def timed(
 
 
 def _ready(legs: Sequence[Leg], bare: str, instrumented: str, module: str) -> dict[str, str]:
-    """Set a row up in every leg; why it cannot be, where it cannot."""
+    """Set up a row in every leg; return the reason if that is not possible."""
     return {leg.name: _prepared(leg, bare, instrumented, module) for leg in legs}
 
 
@@ -143,7 +143,7 @@ def _document(
         line = [Cell(name)]
         line += [_cell(counts.get(setup), 1 / THOUSAND) for setup in setups] if counted else []
         line += [_cell(spent.get(setup), 1.0) for setup in setups] if times else []
-        # Of times where there are some: instructions do not wait.
+        # Show times if there are any: instructions do not include waiting.
         basis = spent or counts
         first = basis.get(setups[0])
         line += [
