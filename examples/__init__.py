@@ -1,1 +1,1 @@
-"""Runnable examples of otel-fastpath; `python -m examples.demo` is the one that puts them all to work."""
+"""Runnable examples of otel-fastpath; `python -m examples.demo` uses most of them together."""

@@ -1,4 +1,4 @@
-"""Queries, a transaction, a cursor and a pool of asyncpg, as otel-fastpath sees them: run it to see the spans.
+"""Queries, a transaction, a cursor and a pool of asyncpg, as otel-fastpath records them: run it to see the spans.
 
 DATABASE_URL=postgresql://... python -m examples.asyncpg_queries
 """
@@ -15,7 +15,7 @@ from otel_fastpath import FastpathInstrumentor
 
 
 async def work(url: str) -> None:
-    """What an application does."""
+    """The work of an application."""
     async with asyncpg.create_pool(url, min_size=1, max_size=2) as pool, pool.acquire() as connection:
         await connection.execute("CREATE TEMP TABLE items (id int PRIMARY KEY, name text)")
         await connection.executemany("INSERT INTO items VALUES ($1, $2)", [(1, "table"), (2, "chair"), (3, "lamp")])

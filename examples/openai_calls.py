@@ -1,8 +1,8 @@
-"""What is told of calls of OpenAI: a chat, a stream, a tool call, embeddings, and one that fails.
+"""The telemetry of OpenAI calls: a chat, a stream, a tool call, embeddings, and a call that fails.
 
     python -m examples.openai_calls
 
-The answering side is `examples.openai_server`, in this process, so that no key and no network is needed.
+The server is `examples.openai_server`, in this process, so that no key and no network are needed.
 """
 
 import json
@@ -39,7 +39,7 @@ def serve() -> str:
 
 
 def calls(client: openai.OpenAI) -> None:
-    """What a service does with its client. It knows nothing of OpenTelemetry."""
+    """The calls of a service, which does not use OpenTelemetry itself."""
     client.chat.completions.create(model="gpt-4o-mini", messages=QUESTION, temperature=0.2)
     usage: Any = {"include_usage": True}
     for _ in client.chat.completions.create(model="gpt-4o-mini", messages=QUESTION, stream=True, stream_options=usage):
@@ -52,7 +52,7 @@ def calls(client: openai.OpenAI) -> None:
 
 
 def main() -> None:
-    """Make the calls and print what was told of them."""
+    """Make the calls and print their telemetry."""
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers = TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))

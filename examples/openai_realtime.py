@@ -1,8 +1,8 @@
-"""What is told of a websocket session with OpenAI's Realtime API: one span, with the tokens of all its responses.
+"""The telemetry of a websocket session with OpenAI's Realtime API: one span, with the tokens of all its responses.
 
     python -m examples.openai_realtime
 
-The answering side is a websocket server in this process, so that no key and no network is needed.
+The server is a websocket server in this process, so that no key and no network are needed.
 """
 
 import json
@@ -30,7 +30,7 @@ def answer(connection: ServerConnection) -> None:
 
 
 def talk(client: openai.OpenAI) -> None:
-    """What a service does with its client. It knows nothing of OpenTelemetry."""
+    """The calls of a service, which does not use OpenTelemetry itself."""
     with client.realtime.connect(model="gpt-realtime") as connection:
         connection.recv()
         for _ in range(3):
@@ -39,7 +39,7 @@ def talk(client: openai.OpenAI) -> None:
 
 
 def main() -> None:
-    """Have a session and print what was told of it."""
+    """Run a session and print its telemetry."""
     exporter = InMemorySpanExporter()
     tracers = TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's protocol and makes the answers up, so that no example needs a key or a network.
+"""A server that implements OpenAI's protocol with generated answers, so that no example needs a key or a network.
 
 Chat completions (plain, streamed, with tools), embeddings, the list of models, and errors in OpenAI's own shape. The
 same question always gets the same answer. Three models fail on purpose: `fault-400`, `fault-429` and `fault-500`.

@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP that keeps what it got and can say what it was: a collector small enough to read.
+"""A receiver of OTLP over HTTP that keeps the telemetry and can summarise it: a collector small enough to read.
 
 A run is the first part of the path, so that several services can send to one receiver and stay apart::
 

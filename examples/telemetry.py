@@ -1,6 +1,6 @@
-"""What a service sent over OTLP, in a form in which two runs can be compared.
+"""Summarises the telemetry that a service sent over OTLP, so that two runs can be compared.
 
-Two runs of the same requests differ in ids, times and what is made of them. Everything else is kept: each span becomes
+Two runs of the same requests differ in ids, times and values derived from them. Everything else is kept: each span is
 one line of JSON with its place in its trace, each metric series one line with what it counted, and equal lines are
 counted. Two services sent the same telemetry if their summaries are equal.
 """
@@ -19,12 +19,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-# Attributes that are a time or an id by their meaning: that they are there, and their type, is compared.
+# Attributes that contain a time or an id: only their presence and type are compared.
 VARYING = frozenset(
     {"client.port", "gen_ai.response.id", "gen_ai.response.time_to_first_chunk", "process.pid", "service.instance.id"}
 )
 _FRAME = re.compile(r'^  File "(?P<path>.+)", line \d+, in .+$')
-# Frames that belong to whoever made the span, not to the application: a patch may have fewer of them.
+# Frames that belong to the code that made the span, not to the application: a patch may have fewer of them.
 _TELEMETRY_PATHS = ("/opentelemetry/", "/otel_fastpath/", "/contextlib.py", "/wrapt/")
 
 

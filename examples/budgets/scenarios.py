@@ -1,4 +1,4 @@
-"""What pyproject.toml declares budgets for: the same work without the hook and with it."""
+"""The scenarios that pyproject.toml declares budgets for: the same work without and with the hook."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ ITEMS = ["chair", "table", "lamp"]
 
 
 def telemetry() -> None:
-    """Called once in every process that measures: the service's own set-up, with nothing that sends."""
+    """Set up the service without exporters; called once in every measuring process."""
     provider = TracerProvider()
     provider.add_span_processor(SpanProcessor())
     trace.set_tracer_provider(provider)

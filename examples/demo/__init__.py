@@ -1,1 +1,1 @@
-"""`python -m examples.demo`: what OpenTelemetry costs the example service, as it is and with otel-fastpath."""
+"""`python -m examples.demo`: what OpenTelemetry costs the example service, alone and with otel-fastpath."""

@@ -1,10 +1,10 @@
-"""Run the demo: three services under the same load, and whether the two with telemetry sent the same.
+"""Run the demo: load three services equally, and compare the telemetry of the two that send some.
 
     make demo
     python -m examples.demo --rounds 3 --out /tmp/demo
 
-The database is a PostgreSQL of its own unless DATABASE_URL names another; the OpenAI server is ours unless
-OPENAI_BASE_URL or --openai-base-url names another. The folder of `--out` gets `result.json`, `result.md` and
+The demo starts its own PostgreSQL server unless DATABASE_URL names another, and its own OpenAI server unless
+OPENAI_BASE_URL or --openai-base-url names another. It writes to the folder of `--out`: `result.json`, `result.md` and
 `result.svg`, the same as PNG, and the logs of all processes.
 """
 
@@ -27,7 +27,7 @@ from examples.demo.services import ROOT, Service, ask, patches_applied, start_se
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TRACED = ("stock", "fastpath")
-# Longer than a batch of spans waits (five seconds unless it is set otherwise), so that silence means the end.
+# Longer than a batch of spans waits (five seconds by default), so that silence means the end.
 SILENCE_S = 6.0
 
 
@@ -67,7 +67,7 @@ def main(given: list[str] | None = None) -> int:
 
 
 def verdict(console: Console, found: list[str]) -> int:
-    """Say whether the telemetry is the same.
+    """Print whether the telemetry is the same.
 
     Returns:
         The exit code.
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, processes: Processes, console: Console) -> 
     """Start everything, measure, stop the services so that they flush, and compare.
 
     Returns:
-        What `report.result` makes of it.
+        The result of `report.result`.
     """
     plan = Plan(options.requests, options.rounds, options.seconds)
     columns = TextColumn("{task.description:<20}"), BarColumn(), TimeElapsedColumn()
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace, processes: Processes, console: Console) -> 
 
 
 def openai_url(options: argparse.Namespace, processes: Processes) -> str:
-    """The OpenAI-compatible server to use: the one that was asked for, or ours."""
+    """The OpenAI-compatible server to use: the requested one, or our own."""
     given = options.openai_base_url or os.environ.get("OPENAI_BASE_URL")
     if not given:
         return f"{start_server(processes, 'openai_server')}/v1"

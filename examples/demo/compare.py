@@ -1,4 +1,4 @@
-"""Whether two services sent the same telemetry, and where not."""
+"""Compares the telemetry of two services, and describes the differences."""
 
 import json
 import re
@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 MOST_TOLD = 50
-# What otel-fastpath counts of its own, in addition: the exceptions of the process, the durations of queries, the pool.
+# otel-fastpath's additional metrics: the exceptions of the process, the durations of queries, the pool.
 OWN_SCOPES = ("otel_fastpath.",)
-# Where otel-fastpath's asyncpg wrapper takes the official one's place, it differs in what its README lists.
+# Where otel-fastpath's asyncpg wrapper replaces the official one, it differs in the points that the README lists.
 ASYNCPG = "opentelemetry.instrumentation.asyncpg"
 RESET_QUERY = "SELECT pg_advisory_unlock_all();"
 COMMENTS = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -18,8 +18,8 @@ def differences(stock: dict[str, Any], fastpath: dict[str, Any]) -> list[str]:
     """Compare two summaries of the receiver.
 
     Args:
-        stock: The summary of what is taken as right.
-        fastpath: The summary that has to equal it.
+        stock: The summary that is taken as correct.
+        fastpath: The summary that must equal it.
 
     Returns:
         One sentence for each difference; none if the telemetry is the same.
@@ -37,7 +37,7 @@ def differences(stock: dict[str, Any], fastpath: dict[str, Any]) -> list[str]:
 
 
 def _as_meant(spans: dict[str, int]) -> Counter[str]:
-    """The spans without what is meant to differ: stock's of a pool's own queries and its names, ours of connecting."""
+    """The spans without intended differences: stock's spans of a pool's own queries, span names, our connect spans."""
     kept: Counter[str] = Counter()
     for line, count in spans.items():
         span = json.loads(line)
@@ -63,7 +63,7 @@ def _span_differences(stock: Counter[str], fastpath: Counter[str]) -> list[str]:
     missing, extra = stock - fastpath, fastpath - stock
     found: list[str] = []
     for line in _some(missing):
-        # A span that changed shows up as one missing and one extra: they are told as one, with what changed.
+        # A changed span appears as one missing and one extra: report them as one, with its changes.
         while missing[line] and (other := _nearest(line, _some(extra))):
             paired = min(missing[line], extra[other])
             found.append(f"{paired} x span {_title(line)}: {'; '.join(_changes(line, other))}")
@@ -77,7 +77,7 @@ def _span_differences(stock: Counter[str], fastpath: Counter[str]) -> list[str]:
 
 
 def _some(lines: Counter[str]) -> list[str]:
-    """As many of the lines as are worth telling: where thousands differ, a few say why."""
+    """The lines to report: if thousands differ, a few show why."""
     return sorted(lines)[:MOST_TOLD]
 
 

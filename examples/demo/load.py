@@ -1,4 +1,4 @@
-"""A load generator that costs little beside the service it loads: the two share the machine's cores."""
+"""A load generator that costs little compared with the service: the two share the machine's cores."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ PATIENCE_S = 30.0
 
 @dataclass
 class Load:
-    """What sending one round of requests took."""
+    """The measurements of sending one round of requests."""
 
     seconds: float
     latencies: list[float]
@@ -27,11 +27,11 @@ async def send(port: int, calls: Sequence[Call], connections: int) -> Load:
 
     Args:
         port: Where the service listens on loopback.
-        calls: The requests, taken in order by whichever connection is free.
-        connections: How many requests are under way at a time.
+        calls: The requests; each free connection takes the next one.
+        connections: The number of concurrent requests.
 
     Returns:
-        The time it took, the latency of each request, and the answers that were not what the request asked for.
+        The total time, the latency of each request, and the wrong answers.
     """
     load = Load(0.0, [], [])
     todo = iter(calls)
@@ -62,7 +62,7 @@ async def _work(port: int, todo: Iterator[Call], load: Load) -> None:
 
 
 class _Connection(asyncio.Protocol):
-    """One HTTP/1.1 connection with at most one request on its way; answers with the status and whether it is kept."""
+    """An HTTP/1.1 connection with at most one open request; returns the status and whether the connection is kept."""
 
     def __init__(self) -> None:
         self._answer: asyncio.Future[tuple[int, bool]] | None = None

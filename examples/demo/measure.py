@@ -19,12 +19,12 @@ SEED = 20269
 
 
 class WrongAnswerError(RuntimeError):
-    """A service that did not answer as the request asked for."""
+    """A service gave a wrong answer."""
 
 
 @dataclass
 class Leg:
-    """One of the services that are compared, and what was measured of it."""
+    """One of the compared services, and its measurements."""
 
     name: str
     port: int
@@ -36,14 +36,14 @@ class Leg:
     _mark: float | None = None
 
     def mark(self, requests: int) -> None:
-        """Note the CPU time used since the last mark, if there is one, as that of so many requests."""
+        """Record the CPU time since the last mark, if there is one, as that of this number of requests."""
         now = cpu_seconds(self.child.process.pid)
         if self._mark is not None:
             self.cpu_per_request.append((now - self._mark) / requests)
         self._mark = now
 
     def quantile(self, share: float) -> float:
-        """The latency that this share of the measured requests stayed below."""
+        """The latency that this share of the measured requests did not exceed."""
         return statistics.quantiles(self.latencies, n=1000, method="inclusive")[round(share * 1000) - 1]
 
 
@@ -58,7 +58,7 @@ def cpu_seconds(pid: int) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is sent: rounds of so many requests, until the time is up or there have been enough."""
+    """How much to send: rounds with a number of requests each, until the time or the number of rounds is reached."""
 
     requests: int
     rounds: int
@@ -68,17 +68,17 @@ class Plan:
 def measure(legs: Sequence[Leg], plan: Plan, interrupts: Interrupts, progress: Callable[[float], None]) -> int:
     """Send every round to every leg, in an order that changes from round to round.
 
-    Telemetry is exported some seconds after a request, when another leg is under load already. So the CPU time of a
-    round is that from its beginning to the beginning of the leg's next round.
+    Telemetry is exported some seconds after a request, when another leg is already under load. So the CPU time of a
+    round is counted from its beginning to the beginning of the leg's next round.
 
     Args:
         legs: The services; each gets exactly the same requests.
         plan: How much to send.
-        interrupts: Kept out of the event loop.
-        progress: Told the share that is done.
+        interrupts: Keeps interrupts out of the event loop.
+        progress: Called with the share that is done.
 
     Returns:
-        How many rounds were measured.
+        The number of rounds measured.
     """
     order = random.Random(SEED)  # noqa: S311 - it is to repeat, not to be unguessable
     for leg in legs:
@@ -108,7 +108,7 @@ def _round(leg: Leg, requests: int, seed: int, interrupts: Interrupts) -> Load:
 
 
 def settle(legs: Sequence[Leg], plan: Plan, exported: Callable[[], object], seconds: float) -> None:
-    """Wait until nothing was exported for so long; then the last round is over too."""
+    """Wait until nothing was exported for this time; then the last round is also complete."""
     last, since = exported(), time.monotonic()
     while time.monotonic() - since < seconds:
         time.sleep(0.2)

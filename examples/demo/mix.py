@@ -4,9 +4,9 @@ import json
 import random
 from dataclasses import dataclass
 
-# What every request says it is sent to, whichever port it goes to: the span of a request names it.
+# The host that every request names, whichever port it is sent to: the span of a request contains it.
 HOST = "shop.example:8000"
-# How many of each kind a hundred requests have.
+# The number of requests of each kind in a hundred.
 SHARES = {
     "hello": 25,
     "read_item": 25,
@@ -37,8 +37,8 @@ def calls(count: int, seed: int) -> list[Call]:
     """Make the requests of one round.
 
     Args:
-        count: How many; a hundred has every kind in its share.
-        seed: Rounds of the same seed are the same.
+        count: The number of requests; a hundred contains every kind in its proportion.
+        seed: The seed; rounds with the same seed are equal.
 
     Returns:
         The requests, in the order in which they are sent.
@@ -80,7 +80,7 @@ def _traceparent(rng: random.Random) -> str | None:
 def _wire(method: str, path: str, body: dict[str, str] | None, traceparent: str | None) -> bytes:
     head = [f"{method} {path} HTTP/1.1", f"host: {HOST}", "user-agent: demo", "accept: */*"]
     if path == "/fault":
-        # uvicorn closes the connection after an error anyhow, but says so only to those who ask for it.
+        # uvicorn always closes the connection after an error, but announces it only if the request asks for it.
         head.append("connection: close")
     if traceparent is not None:
         head.append(f"traceparent: {traceparent}")

@@ -1,6 +1,6 @@
 """Print how many patches of otel-fastpath are in force in a process that is started as the service is."""
 
-# What the service imports comes first: patches wait for the import of their targets.
+# Import what the service imports first: patches wait for the import of their targets.
 import asyncpg  # noqa: F401
 import fastapi  # noqa: F401
 import openai  # noqa: F401

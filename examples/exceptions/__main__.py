@@ -1,4 +1,4 @@
-"""Run the service under load and print its table of exceptions as it grows; then what its spans say.
+"""Run the service under load and print its growing table of exceptions, then the exceptions of its spans.
 
 python -m examples.exceptions
 python -m examples.exceptions --rounds 5 --requests 200
@@ -57,7 +57,7 @@ async def serve(rounds: int, requests: int) -> None:
 
 
 def operations(spans: InMemorySpanExporter) -> dict[str, tuple[int, int]]:
-    """Name of each server span -> how many there were, and how many exceptions in all of them."""
+    """The number of server spans of each name, and the number of exceptions in all of them."""
     found: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for span in spans.get_finished_spans():
         raised = (span.attributes or {}).get("cpython.exceptions")
@@ -71,7 +71,7 @@ def main() -> int:
     """Run it.
 
     Returns:
-        The exit code: 1 where exceptions cannot be counted.
+        The exit code: 1 if exceptions cannot be counted.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="tables to print (default %(default)s)")

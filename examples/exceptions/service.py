@@ -1,4 +1,4 @@
-"""A service that fails in several ways, and tells how often.
+"""A service that fails in several ways, and shows how often.
 
 OTEL_FASTPATH_EXCEPTIONS=handled,code opentelemetry-instrument uvicorn examples.exceptions.service:app
 curl localhost:8000/exceptions
@@ -19,12 +19,12 @@ app = FastAPI()
 
 
 class OutOfStockError(Exception):
-    """There is none left."""
+    """Raised if an item is out of stock."""
 
 
 @app.get("/items/{number}")
 async def item(number: int) -> str:
-    """Answer 404 for what there is not: a KeyError, and an HTTPException for it."""
+    """Answer 404 for a missing item: a KeyError, converted to an HTTPException."""
     try:
         return ITEMS[number]
     except KeyError:
@@ -33,7 +33,7 @@ async def item(number: int) -> str:
 
 @app.get("/price")
 async def price(text: str) -> float:
-    """Read a number, or take a default: a ValueError that nobody ever sees."""
+    """Read a number, or use a default: a ValueError that is always handled."""
     try:
         return float(text)
     except ValueError:
@@ -61,7 +61,7 @@ async def slow() -> str:
 
 @app.get("/body")
 async def body() -> bool:
-    """Decode what is no JSON, in a worker thread."""
+    """Decode invalid JSON in a worker thread."""
     try:
         await asyncio.to_thread(json.loads, "{nope")
     except json.JSONDecodeError:
@@ -76,7 +76,7 @@ async def table() -> Response:
 
 
 def text_table(counts: tuple[exceptions.TypeCount, ...]) -> str:
-    """One line per type, and one per place where it came up."""
+    """One line per type, and one per place where it was raised."""
     lines = [f"{'RAISED':>8}{'HANDLED':>9}  TYPE, AND WHERE"]
     for count in counts:
         handled = "-" if count.handled is None else str(count.handled)

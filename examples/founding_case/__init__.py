@@ -1,1 +1,1 @@
-"""The founding case: a service that spent most of its CPU on looking a version up, before and after."""
+"""The founding case: a service that spent most of its CPU on looking up a version, before and after."""

@@ -1,8 +1,8 @@
-"""Environments in which the real instrumentations run, each with the client library that it was written for.
+"""Environments for the real instrumentations, each with the client library that it was written for.
 
-They are not the project's own environment, which has other versions. otel-fastpath is not installed by building it
-again, which would rewrite the compiled modules under the feet of whoever uses them: its package folder is linked in,
-and the metadata of the installed project is copied.
+They are separate from the project's own environment, which has other versions. otel-fastpath is not built again for
+them, because that would rewrite compiled modules that other processes use: its package folder is linked, and the
+metadata of the installed project is copied.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
-"""The measurement: many short rounds of the same requests to each service in turn, by the clients of the story.
+"""The measurement: the clients send many short rounds of the same requests to each service in turn.
 
-Whatever else the machine does adds to the CPU time of a round, up to a half where it has more to do than cores. So what
-a request takes is the mean of the third of the rounds that were disturbed least, and there are more rounds while the
-verdict is open.
+Other work on the machine adds up to a half to the CPU time of a round if the machine is overloaded. So the cost of a
+request is the mean of the third of the rounds that were disturbed least, and more rounds are run while the verdict is
+open.
 """
 
 import itertools
@@ -35,7 +35,7 @@ CONFIDENCE, SAMPLES = 0.9, 2000
 
 @dataclass
 class Leg:
-    """One of the services, and what was measured of it."""
+    """One of the services, and its measurements."""
 
     name: str
     port: int
@@ -95,10 +95,10 @@ class Plan:
     """How much is sent.
 
     Attributes:
-        requests: Those of a round.
-        least: No end before so many seconds.
-        seconds: No new round after so many.
-        most: The ratio that the verdict is about: the end comes early when it is surely below or surely above.
+        requests: The number of requests in a round.
+        least: The minimum duration in seconds.
+        seconds: No new round starts after this time.
+        most: The highest ratio allowed; the measurement ends early when the ratio is surely below or surely above it.
     """
 
     requests: int
@@ -115,9 +115,9 @@ def measure(legs: Mapping[str, Leg], world: str, plan: Plan, progress: Callable[
 
     Args:
         legs: The services by name.
-        world: Where the clients are.
+        world: The address of the clients.
         plan: How much to send.
-        progress: Told the share that is done.
+        progress: Called with the share that is done.
     """
     for leg in legs.values():
         _round(leg, world, WARM_UP)
@@ -144,7 +144,7 @@ def _is_decided(legs: Mapping[str, Leg], most: float) -> bool:
 
 
 def settle(legs: Mapping[str, Leg], exported: Callable[[], object], seconds: float) -> None:
-    """Wait until nothing was exported for so long; then the last round is over too."""
+    """Wait until nothing was exported for this time; then the last round is also complete."""
     last, since = exported(), time.monotonic()
     while time.monotonic() - since < seconds:
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""What the founding case found, as a table and as JSON."""
+"""The results of the founding case, as a table and as JSON."""
 
 import json
 import platform
@@ -52,7 +52,7 @@ def _leg(leg: Leg, base: Leg, received: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _faults(leg: Leg, received: Mapping[str, Any]) -> list[str]:
-    """What the receiver has to say against a service."""
+    """The faults that the receiver found in a service's telemetry."""
     found = [f"{leg.name}: {count} x {fault}" for fault, count in received["faults"].items()]
     if received["span_count"] != leg.requests:
         found.append(f"{leg.name}: {received['span_count']} spans were received of {leg.requests} requests")
@@ -78,7 +78,7 @@ def rows(found: Mapping[str, Any]) -> list[list[str]]:
 
 
 def summary(found: Mapping[str, Any]) -> str:
-    """What the table says, and of which versions."""
+    """A summary of the table, with the versions measured."""
     return (
         f"{found['clients']} clients; of the CPU of the second, {found['gone']:.0%} is gone in the third. "
         + ", ".join(f"{name} {number}" for name, number in found["versions"].items())

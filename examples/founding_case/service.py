@@ -1,4 +1,4 @@
-"""The service of the story: it passes a model's words on as they come. It knows nothing of OpenTelemetry.
+"""The service of the case: it streams a model's words as they arrive. It does not use OpenTelemetry itself.
 
 Run it from this folder, with OPENAI_API_KEY and OPENAI_BASE_URL set::
 

@@ -1,8 +1,8 @@
-"""The world around the service: the clients that ask it and the model that it asks, in one process and in step.
+"""The environment of the service: its clients and its model, in one process and synchronised.
 
-What a chunk costs the service depends on how many come at once, and that on what else the machine does. So the model
-says its next word when the client has heard the one before: each chunk is read, handled and passed on by itself,
-however busy the machine is, and the service always has something to do.
+A chunk's cost for the service depends on how many chunks arrive at once, and so on the load of the machine. Therefore
+the model sends its next word when the client has received the previous one: each chunk is read, handled and passed on
+separately, however busy the machine is, and the service always has work to do.
 
     python -m examples.founding_case.world --port 8081
     curl -X POST 'http://127.0.0.1:8081/round?port=8000&requests=300'
@@ -43,7 +43,7 @@ class Client(asyncio.Protocol):
         self._answered: asyncio.Future[int] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what to write to."""
+        """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     async def ask(self) -> int:
@@ -59,7 +59,7 @@ class Client(asyncio.Protocol):
         return await asyncio.wait_for(self._answered, PATIENCE_S)
 
     def data_received(self, data: bytes) -> None:
-        """Hand it on to the parser."""
+        """Pass the data to the parser."""
         self._parser.feed_data(data)
 
     def on_body(self, _body: bytes) -> None:
@@ -82,7 +82,7 @@ class Client(asyncio.Protocol):
 
 
 class World:
-    """Both ends of the service. Each client has a question of its own, by which the model knows who listens."""
+    """The clients and the model. Each client has its own question, by which the model identifies it."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}

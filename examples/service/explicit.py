@@ -21,7 +21,7 @@ from otel_fastpath.instrumentor import FastpathInstrumentor
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Instrument before anything is used; take it all back when the service stops."""
+    """Instrument before anything is used; uninstrument when the service stops."""
     instrumentors: list[Any] = [FastpathInstrumentor(), AsyncPGInstrumentor(), OpenAIInstrumentor()]
     for instrumentor in instrumentors:
         instrumentor.instrument()

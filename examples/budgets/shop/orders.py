@@ -1,4 +1,4 @@
-"""What the service is there for."""
+"""The business logic of the service."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ PRICES = {"chair": 1900, "table": 12900, "lamp": 4500}
 
 
 def place(items: list[str], rounds: int = 20) -> dict[str, Any]:
-    """Work an order out, as JSON and back, as a service does."""
+    """Compute an order, and convert it to JSON and back, as a service does."""
     order: dict[str, Any] = {}
     for number in range(rounds):
         lines = [{"item": item, "cents": PRICES[item], "number": number} for item in items]

@@ -1,4 +1,4 @@
-"""The hook that is held to a budget: a decorator that every function of the service carries."""
+"""The hook that has a budget: a decorator that is used on every function of the service."""
 
 import functools
 from collections.abc import Callable
@@ -11,7 +11,7 @@ tracer = trace.get_tracer("shop")
 
 
 def traced(function: Function) -> Function:
-    """Give each call a span with what it was called with."""
+    """Give each call a span with its arguments."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The same in pytest: for hooks that are easiest to set up by a fixture."""
+"""The same in pytest, for hooks that are easiest to set up with a fixture."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +23,11 @@ def span() -> Callable[[], Any]:
 
 @pytest.mark.overhead_budget(calls="<= 80", overhead="5 ref")
 def test_a_span_stays_within_its_budget(overhead: Any, span: Callable[[], Any]) -> None:
-    """Any callables, sync or async; the test fails where a limit is exceeded."""
+    """Any callables, sync or async; the test fails if a limit is exceeded."""
     overhead(lambda: None, span)
 
 
 @pytest.mark.overhead_budget(calls="<= 120")
 def test_a_declared_scenario(overhead: Any) -> None:
-    """A scenario of pyproject.toml by its name; the marker's limits take the place of those declared there."""
+    """A scenario of pyproject.toml by its name; the marker's limits replace those declared there."""
     overhead("traced")
