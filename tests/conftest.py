@@ -1,4 +1,4 @@
-"""What all tests share: the two cores, an instrumentor that leaves nothing behind, modules made for one test."""
+"""Fixtures for all tests: the two cores, an instrumentor that is removed after the test, modules made for one test."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# With OTEL_FASTPATH_EXTENSION=require a silent fallback to the pure core must not look green.
+# With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
-# What settings a test is run under is the test's own business.
+# Each test makes its own settings.
 SETTINGS = (
     "OTEL_FASTPATH_CORE",
     "OTEL_FASTPATH_DISABLED",
@@ -37,7 +37,7 @@ SETTINGS = (
 
 
 def pytest_report_header():
-    """Which implementation of the core a test without a choice of its own runs on."""
+    """The implementation of the core that a test uses by default."""
     cores.choose(None)
     implementation, why_not_compiled = cores.implementation()
     because = f" ({why_not_compiled})" if why_not_compiled else ""
@@ -46,14 +46,14 @@ def pytest_report_header():
 
 @pytest.fixture(scope="module", autouse=True)
 def frozen():
-    """What was imported before stays: a full collection, of which the tests make thousands, leaves it out."""
+    """Freeze the objects imported so far, so that the tests' thousands of full collections skip them."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def unfrozen():
-    """The collector knows all objects, as in any other process, until the next test module."""
+    """Unfreeze all objects until the next test module, so that the collector sees them as in any other process."""
     gc.unfreeze()
 
 
@@ -69,14 +69,14 @@ def core(request):
 
 @pytest.fixture(autouse=True)
 def nothing_told():
-    """What is told once per process is told once per test."""
+    """Log messages that appear once per process appear once per test."""
     wrong_settings._told.clear()
     wrong_settings.forget()
 
 
 @pytest.fixture
 def environ(monkeypatch):
-    """The environment without any setting of ours; `setenv` of what it gives makes one."""
+    """The environment without settings of otel-fastpath; `setenv` of the result makes one."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
@@ -84,7 +84,7 @@ def environ(monkeypatch):
 
 @pytest.fixture
 def instrumentor(environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
-    """An instrumentor as in a new process; in the end it is taken off, and the singleton is as before."""
+    """An instrumentor as in a new process; after the test it is uninstrumented, and the singleton is restored."""
     kind = FastpathInstrumentor
     before = {name: vars(kind).get(name) for name in ("_instance", "_patcher")}
     kind._instance = kind._patcher = None
@@ -100,7 +100,7 @@ def instrumentor(environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
 @pytest.fixture
 def instrumented(instrumentor, core):
     """The same, instrumented with each core in turn."""
-    import opentelemetry.sdk.trace.export  # noqa: F401  # what is patched is there
+    import opentelemetry.sdk.trace.export  # noqa: F401  # imported so that it is patched
 
     instrumentor.instrument(core=core)
     states = {row.name: row.state.value for row in instrumentor.status()}
@@ -110,7 +110,7 @@ def instrumented(instrumentor, core):
 
 @pytest.fixture
 def no_faults():
-    """The counts of faults are the test's own."""
+    """The test starts with no counts of faults."""
     before = dict(faults._counts)
     faults._counts.clear()
     yield faults
@@ -120,7 +120,7 @@ def no_faults():
 
 @pytest.fixture
 def logged(caplog):
-    """What our loggers said since the last call, from INFO on, a line each."""
+    """The messages of our loggers since the last call, one line each."""
     caplog.set_level(logging.INFO, logger="otel_fastpath")
 
     def lines(level=logging.WARNING):
@@ -163,7 +163,7 @@ def modules(tmp_path, monkeypatch):
 
 @pytest.fixture
 def releases_of_the_examples():
-    """Skips the test where the examples have other releases than they ask for, as with the lowest of the package's."""
+    """Skip the test if the installed releases do not fit the examples, as with the package's lowest releases."""
     groups = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
     for text in groups["example"]:
         asked = Requirement(text)

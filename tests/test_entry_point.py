@@ -1,4 +1,4 @@
-"""Loaded by the real `opentelemetry-instrument`, and by nothing else: whole processes, as services start them."""
+"""The entry point: only `opentelemetry-instrument` loads it. Tested in whole processes, as services start them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ WRAPS_END = (
 
 @pytest.fixture
 def run(environ, tmp_path):
-    """Runs the program under opentelemetry-instrument with these variables; what it printed, and its stderr."""
+    """Runs the program under opentelemetry-instrument with these variables; returns its output and its stderr."""
     program = tmp_path / "service.py"
     program.write_text(PROGRAM)
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
@@ -87,7 +87,7 @@ def run(environ, tmp_path):
 
 
 def test_the_entry_point_is_declared():
-    """The name that settings use leads to the class."""
+    """The name that settings use refers to the class."""
     (entry,) = metadata.entry_points(group="opentelemetry_instrumentor", name=ENTRY_POINT)
 
     assert entry.load() is FastpathInstrumentor
@@ -124,7 +124,7 @@ def test_a_disabled_sdk_stays_stock(run):
 
 
 def test_a_missing_core_is_one_line_and_the_service_runs(run, tmp_path):
-    """Asked for by name and not there: stock spans and a line on stderr."""
+    """If the requested core is missing, spans are stock and stderr has one line."""
     # An instrumentation that is loaded before us makes it so.
     write_instrumentation(tmp_path, "import sys\nsys.modules['otel_fastpath.trace.scope_c'] = None\n" + HARMLESS)
 
@@ -145,7 +145,7 @@ def write_instrumentation(folder, text):
 
 
 def test_an_instrumentation_that_patches_the_same_class_is_respected(run, tmp_path):
-    """Loaded before us, it makes the patches that rest on what it changed stand back, with one line."""
+    """If it is loaded first, the patches that depend on what it changed are skipped, with one line."""
     write_instrumentation(tmp_path, WRAPS_END)
 
     seen, exported, stderr = run(PYTHONPATH=str(tmp_path))
@@ -159,7 +159,7 @@ def test_an_instrumentation_that_patches_the_same_class_is_respected(run, tmp_pa
 
 
 def test_other_instrumentations_change_nothing(run):
-    """With all that is installed or without: the same patches are in place."""
+    """The same patches are applied with all installed instrumentations and without them."""
     with_all, _, _ = run()
     without, _, _ = run(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="asyncpg,genai-openai,openai,fastapi,httpx,requests")
 
@@ -208,7 +208,7 @@ def without_sdk(tmp_path, environ):
 
 
 def test_without_the_sdk_its_patches_wait(without_sdk):
-    """The API's are applied, spans are no-ops as before, nothing raises, and one line says what is missing."""
+    """The API's patches are applied, spans are no-ops as before, nothing raises, and one line names what is missing."""
     result = without_sdk("-c", "import otel_fastpath; otel_fastpath.FastpathInstrumentor().instrument()\n" + PROGRAM)
 
     seen = json.loads(result.stdout)

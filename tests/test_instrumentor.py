@@ -1,4 +1,4 @@
-"""`instrument()` puts everything in place, `uninstrument()` takes all of it away, and neither ever raises."""
+"""`instrument()` applies everything, `uninstrument()` removes all of it, and neither ever raises."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_stock(span):
 
 @pytest.fixture
 def exporter():
-    """Where the spans of `provider` go."""
+    """The exporter of `provider`."""
     return InMemorySpanExporter()
 
 
@@ -61,7 +61,7 @@ def upstream():
 
 
 def differences(before, after):
-    """Where two of them differ."""
+    """The differences between two results of `upstream`."""
     changed = []
     for place, items in before.items():
         new = after.get(place, [])
@@ -72,7 +72,7 @@ def differences(before, after):
 
 
 def test_each_core_is_put_in_place(instrumented, core, provider):
-    """Spans come from the core that was asked for."""
+    """Spans come from the requested core."""
     assert cores.implementation()[0] == core
     assert {states(instrumented)[name] for name in PATCHED} == {("applied", "")}
     assert not is_stock(provider.get_tracer("test").start_span("span"))
@@ -104,7 +104,7 @@ def test_no_residue(instrumentor, core, provider, exporter):
 
 
 def test_spans_outlive_being_taken_off(instrumented, provider, exporter):
-    """A span and a scope that began before end well after; a bound method that was kept goes on working."""
+    """A span and a scope that began before end correctly afterwards; a bound method that was kept still works."""
     tracer = provider.get_tracer("test")
     start = tracer.start_span
     scope = tracer.start_as_current_span("scope")
@@ -125,7 +125,7 @@ def test_spans_outlive_being_taken_off(instrumented, provider, exporter):
 
 
 def test_twice_is_once(instrumented, caplog):
-    """A second call of either changes nothing and raises nothing; upstream's base class says so."""
+    """A second call of either changes nothing and raises nothing; upstream's base class logs a warning."""
     patched = Tracer.start_span
     instrumented.instrument()
     assert Tracer.start_span is patched
@@ -166,7 +166,7 @@ def test_what_is_disabled_is_left_off(instrumentor, environ, provider):
     ["tracer.start_span", "tracer.configuration", "tracer.start_as_current_span", "trace.use_span", "trace.*"],
 )
 def test_any_part_can_be_off(instrumentor, core, provider, exporter, disabled):
-    """Each patch stands alone: spans come out right whichever of them is missing."""
+    """Patches are independent: spans are correct whichever patch is missing."""
     instrumentor.instrument(core=core, disabled=disabled)
     tracer = provider.get_tracer("test")
 
@@ -191,7 +191,7 @@ def test_any_part_can_be_off(instrumentor, core, provider, exporter, disabled):
     ],
 )
 def test_everything_stays_stock(instrumentor, environ, logged, variable, value, reason):
-    """OpenTelemetry's own switches leave every attribute alone, without a word."""
+    """With OpenTelemetry's own switches, no attribute is changed and nothing is logged."""
     before = upstream()
     environ.setenv(variable, value)
 
@@ -203,7 +203,7 @@ def test_everything_stays_stock(instrumentor, environ, logged, variable, value, 
 
 
 def test_an_unknown_name_is_one_line(instrumentor, logged):
-    """The rest of the settings holds."""
+    """The other settings are used."""
     instrumentor.instrument(disabled="nothing,trace.use_span")
 
     (line,) = logged()
@@ -213,7 +213,7 @@ def test_an_unknown_name_is_one_line(instrumentor, logged):
 
 
 def test_a_bad_core_is_one_line(instrumentor, environ, logged):
-    """It is not asked for, then."""
+    """The setting is ignored."""
     environ.setenv("OTEL_FASTPATH_CORE", "rust")
     instrumentor.instrument()
 
@@ -223,7 +223,7 @@ def test_a_bad_core_is_one_line(instrumentor, environ, logged):
 
 
 def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, environ, logged, provider):
-    """That or nothing: one error line, nothing is patched, and the host runs."""
+    """There is no fallback: one error line, nothing is patched, and the host runs."""
     environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
     environ.setenv("OTEL_FASTPATH_CORE", "c")
     before = upstream()
@@ -242,7 +242,7 @@ def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, en
 
 
 def test_a_core_that_is_not_there_is_replaced_quietly(instrumentor, environ, logged):
-    """Not asked for by name, the pure one is used; the reason is kept."""
+    """If no core was requested, the pure one is used; the reason is kept."""
     environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
     instrumentor.instrument()
 
@@ -254,7 +254,7 @@ def test_a_core_that_is_not_there_is_replaced_quietly(instrumentor, environ, log
 
 
 def test_two_versions_of_the_sdk_are_one_line(instrumentor, environ, tmp_path, logged):
-    """A left-over of an old release is named with its folder; the source of what is imported decides."""
+    """The leftover of an old release is named with its folder; the source of the imported one decides."""
     info = tmp_path / "opentelemetry_sdk-1.30.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: opentelemetry-sdk\nVersion: 1.30.0\n")
@@ -268,7 +268,7 @@ def test_two_versions_of_the_sdk_are_one_line(instrumentor, environ, tmp_path, l
 
 
 def test_without_the_gil_the_core_stays_off(instrumentor, environ, logged, provider):
-    """One line says why; what does not rest on the GIL stays on."""
+    """One line says why; patches that do not depend on the GIL are applied."""
     environ.setattr(interpreter, "WHY_NO_CORE", "no GIL")
     instrumentor.instrument()
 
@@ -279,7 +279,7 @@ def test_without_the_gil_the_core_stays_off(instrumentor, environ, logged, provi
 
 @pytest.mark.usefixtures("provider")
 def test_the_settings_reach_the_hot_code(instrumentor):
-    """What makes the plans, and the recorders, has those of the last `instrument()`."""
+    """The code that makes plans and recorders uses the settings of the last `instrument()`."""
     importlib.import_module("opentelemetry.sdk.metrics")
     for disabled in ("exceptions", "otlp.*"):
         instrumentor.instrument(disabled=disabled)
@@ -306,7 +306,7 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room.without], ids=lambda room: room.name)
 def test_a_room_that_cannot_start_is_one_line(instrumentor, environ, logged, provider, room):
-    """The others are in place, and everything is taken off again."""
+    """The others are applied, and everything is removed again."""
     before = vars(Tracer)["start_span"]
     environ.setattr(type(room), "start", lambda *_: 1 // 0)
     instrumentor.instrument()
@@ -339,7 +339,7 @@ def wrap():
 
 @pytest.mark.parametrize("theirs_first", [True, False])
 def test_the_order_of_instrumentors_does_not_matter(wrap, instrumentor, provider, exporter, logged, theirs_first):
-    """Somebody who wraps the same method is called for each span and stays in place, before or after us."""
+    """Another wrapper of the same method is called for each span and stays in place, whichever comes first."""
     if theirs_first:
         theirs, seen = wrap()
     instrumentor.instrument()
@@ -359,7 +359,7 @@ def test_the_order_of_instrumentors_does_not_matter(wrap, instrumentor, provider
 
 
 def test_it_is_a_singleton_like_every_instrumentor(instrumentor):
-    """Whoever makes one gets the one that knows what is patched."""
+    """Every call of the class returns the instance that knows what is patched."""
     assert FastpathInstrumentor() is instrumentor
     assert list(instrumentor.instrumentation_dependencies()) == []
 

@@ -1,4 +1,4 @@
-"""Who may import whom: the table of the design, read off the source, function-level imports included."""
+"""The allowed imports: checks the design's table against the source, including function-level imports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(otel_fastpath.__file__).parent
 NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
-# Units: the rooms, and the modules beside them. The bottom needs nothing of ours.
+# Units: the rooms, and the modules beside them. The bottom imports nothing of this package.
 BOTTOM = {"patching", "compiled", "lazy", "locks", "settings", "versions", "wrong_settings"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "instrumentor": BOTTOM | {"rooms"},
     "__init__": {"instrumentor", "metrics"},
     "budget": {""},
-    # The command loads the sub-command that it was asked for.
+    # The command loads the requested sub-command.
     "__main__": {"", "settings", "status", "instrumentor", "budget"},
 }
 # Unit -> what it may import besides the standard library.
@@ -195,7 +195,7 @@ def closest(module):
 
 
 def test_patches_do_not_know_each_other():
-    """What is to be put in place is asked for by what the room declares only."""
+    """Patches are applied only through the declarations of their room."""
     wrong = [
         each
         for each in IMPORTS
@@ -267,7 +267,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
 
 
 def imports_of_benchmarks():
-    """Those of the benchmarks among themselves; they are programs beside each other, with no package around them."""
+    """The imports between benchmarks; these are programs in one folder, which is not a package."""
     files = {path.stem: path for path in (ROOT.parent / "benchmarks").glob("*.py")}
     for name, path in files.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -277,7 +277,7 @@ def imports_of_benchmarks():
 
 
 def circles(pairs):
-    """Those of the pairs (importer, imported) that are in a circle, or between two circles."""
+    """The pairs (importer, imported) that are in a cycle, or between two cycles."""
     left = {(importer, target) for importer, target in pairs if importer != target}
     while True:
         importers, targets = {importer for importer, _ in left}, {target for _, target in left}
@@ -288,13 +288,13 @@ def circles(pairs):
 
 
 def test_a_circle_is_seen():
-    """Also below what is in none, and above it."""
+    """Cycles are found above and below modules that are in no cycle."""
     assert circles([("a", "b"), ("b", "c"), ("a", "a")]) == set()
     assert circles([("0", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]) == {("a", "b"), ("b", "c"), ("c", "a")}
 
 
 def test_no_modules_import_each_other():
-    """Modules can be read in an order in which each needs only those before it, whenever it imports them."""
+    """Modules can be ordered so that each imports only earlier ones, at any time."""
     ours = [(each.importer, each.target) for each in IMPORTS if each.target in MODULES]
     benchmarks = list(imports_of_benchmarks())
     assert ("bench_logs", "table") in benchmarks
@@ -350,7 +350,7 @@ def test_importing_the_package_does_no_work():
     ],
 )
 def test_instrumenting_imports_no_sdk_and_no_library(statement):
-    """Whoever does not use the SDK, an exporter or a library does not get it from us."""
+    """A process that does not use the SDK, an exporter or a library does not import it because of this package."""
     modules, threads, _ = loaded_by(statement)
 
     foreign = [name for name in modules if name.startswith(("opentelemetry.sdk.trace", "opentelemetry.exporter"))]

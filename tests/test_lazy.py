@@ -1,4 +1,4 @@
-"""Values made later: when, how often, in which thread, and what of them is exported."""
+"""Lazy values: when, how often and in which thread they are made, and what is exported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Call:
 
 
 class _Reading(SpanExporter):
-    """Reads attributes where an encoder does: in the export thread."""
+    """Reads attributes in the export thread, as an encoder does."""
 
     def __init__(self):
         self.seen = []
@@ -89,7 +89,7 @@ class TestWhen:
         assert call.threads == []
 
     def test_not_for_a_value_that_is_replaced(self):
-        """Nobody can read what is overwritten."""
+        """A value that is overwritten cannot be read."""
         call = _Call()
         tracer, finished = _exporting()
         with tracer.start_as_current_span("a") as span:
@@ -99,7 +99,7 @@ class TestWhen:
         assert call.threads == []
 
     def test_once_for_all_readers(self):
-        """Whoever reads first makes the call."""
+        """The first reader makes the call."""
         call = _Call()
         tracer, finished = _exporting()
         with tracer.start_as_current_span("a") as span:
@@ -115,7 +115,7 @@ class TestWhen:
         assert len(call.threads) == 1
 
     def test_while_the_span_goes_on(self):
-        """Reading the attributes of a live span is reading."""
+        """Reading the attributes of a live span makes the value."""
         call = _Call()
         tracer, finished = _exporting()
         with tracer.start_as_current_span("a") as span:
@@ -125,7 +125,7 @@ class TestWhen:
         assert len(call.threads) == 1
 
     def test_the_arguments_are_let_go(self):
-        """Once the value is there, what it was made of is freed."""
+        """Once the value is made, the arguments are freed."""
 
         class Argument:
             freed = False

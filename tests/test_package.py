@@ -1,4 +1,4 @@
-"""What the package says of itself is true: metadata, entry points, types, sizes, and what is in the wheel."""
+"""The package's own claims are true: metadata, entry points, types, sizes, and the wheel's content."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_python_that_is_promised_is_classified():
     ],
 )
 def test_entry_points_lead_somewhere(group, name, value):
-    """Whoever finds us by name gets what is there."""
+    """Each entry point can be loaded by its name."""
     (entry,) = metadata.entry_points(group=group, name=name)
 
     assert entry.value == value
@@ -78,7 +78,7 @@ def test_the_types_are_part_of_the_package():
 
 
 def test_the_public_names_are_there():
-    """Everything in __all__ can be had."""
+    """Every name in __all__ can be imported."""
     assert {name for name in otel_fastpath.__all__ if not hasattr(otel_fastpath, name)} == set()
 
 

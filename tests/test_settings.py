@@ -36,7 +36,7 @@ def test_the_process_environment_is_read_by_default(environ):
     ],
 )
 def test_names_are_lists_or_comma_separated(logged, value, names):
-    """Spaces and empty places do not count."""
+    """Spaces and empty items are ignored."""
     assert from_env({}, disabled=value).disabled == names
     if value is None or isinstance(value, str):
         assert from_env({"OTEL_FASTPATH_DISABLED": value or ""}).disabled == names
@@ -65,7 +65,7 @@ def test_names_beside_one_of_another_kind_hold(logged):
 
 @pytest.mark.parametrize("value", ["c", "py", "C", " Py "])
 def test_a_core_is_asked_for_by_name(logged, value):
-    """In either case of letters."""
+    """Upper and lower case are accepted."""
     asked = value.strip().lower()
 
     assert from_env({}, core=value).core == from_env({"OTEL_FASTPATH_CORE": value}).core == asked
@@ -74,7 +74,7 @@ def test_a_core_is_asked_for_by_name(logged, value):
 
 @pytest.mark.parametrize("value", ["rust", "cpp", 1, b"c", ["c"], False])
 def test_a_core_that_does_not_exist_is_reported(logged, value):
-    """The best there is is used, and the line says so."""
+    """The best available core is used, and the line says so."""
     assert from_env({}, core=value).core is None
 
     (line,) = logged()
@@ -83,7 +83,7 @@ def test_a_core_that_does_not_exist_is_reported(logged, value):
 
 
 def test_a_bad_variable_is_reported_under_its_own_name(logged):
-    """Who set a variable is told of that variable."""
+    """The line names the variable that was set."""
     from_env({"OTEL_FASTPATH_CORE": "rust"})
 
     (line,) = logged()
@@ -91,7 +91,7 @@ def test_a_bad_variable_is_reported_under_its_own_name(logged):
 
 
 def test_keywords_come_before_variables():
-    """Also where they say less."""
+    """This also holds if the keyword names less."""
     environ = {"OTEL_FASTPATH_CORE": "c", "OTEL_FASTPATH_DISABLED": "trace.*"}
 
     assert from_env(environ, core="py", disabled="") == Config(core="py")

@@ -1,4 +1,4 @@
-"""A setting that is not valid is told once per process, in the log and where somebody looks."""
+"""A setting that is not valid is reported once per process, in the log and in the status."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """The command was used wrongly; the message is one line."""
+    """The request cannot be carried out; the message is one line."""
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
