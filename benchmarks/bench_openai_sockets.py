@@ -95,7 +95,7 @@ def session_bare(given: Given) -> None:
 
 
 def session(given: Given) -> None:
-    """Likewise, told of."""
+    """The same in an instrumented session."""
     _session(given, given.enter)
 
 

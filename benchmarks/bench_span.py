@@ -150,7 +150,7 @@ def parent_and_child(given: Given) -> None:
 
 
 def span_watched(given: Given) -> None:
-    """A span that a second processor is told of."""
+    """A span that is also passed to a second processor."""
     with given.watched.start_as_current_span("GET /items/{item_id}"):
         pass
 
