@@ -1,7 +1,7 @@
-"""Attributes as they are kept: checked in one pass. Plain Python; compiled as `attributes_c`.
+"""Cleaning attributes in one pass. Plain Python; compiled as `attributes_c`.
 
-Values of the primitive types, sequences of one of them and lazy values are kept here; every other is cleaned by
-upstream's own code, which is also where the warnings come from.
+Primitive values, sequences of one primitive type and lazy values are handled here; every other value is cleaned by
+upstream's own code, which also logs the warnings.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
 
-# Types whose values are kept as they are.
+# Types whose values are stored unchanged.
 PLAIN = frozenset({str, int, float, bool})
-# Returned in the place of a value or mapping that only upstream's own code can clean.
+# Returned instead of a value or mapping that only upstream's own code can clean.
 LEAVE: dict[str, object] = object()  # type: ignore[assignment]  # compared by identity only
 
 
 def frozen(key: str, value: Any, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
-    """The value as it is kept under this key, or `LEAVE`. Sequences of one primitive type are the common case."""
+    """The value as it is stored under this key, or `LEAVE`. Sequences of one primitive type are the common case."""
     kind = type(value)
     if kind is str and len(value) <= longest:
         return value
@@ -54,23 +54,23 @@ def frozen(key: str, value: Any, longest: int, clean: Callable[[object, int | No
 
 
 def _cleaned(key: str, lazy: Lazy, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
-    """The lazy value as one given at once is kept, or `DROPPED`."""
+    """Make a lazy value and clean it as any other value is cleaned, or return `DROPPED`."""
     value = lazy.value()
     if value is FAILED:
         return value
     if clean is None:
-        # Before 1.45 only upstream's container cleans; it warns by the key.
+        # Before 1.45, only upstream's container cleans values; its warnings name the key.
         container = BoundedAttributes(attributes={key: value}, max_value_len=None if longest == maxsize else longest)
         return container.get(key, DROPPED)
     return clean(value, None if longest == maxsize else longest)
 
 
 def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
-    """The attributes with every lazy value made, for upstream's own code; not for a span that drops them."""
+    """The attributes for upstream's own code, with every lazy value made; None instead if the span is not recording."""
     try:
         if not isinstance(attributes, Mapping):
             return attributes
-        # No generator: each that runs in compiled code takes a reference to its type that is never given back.
+        # Not a generator expression: in compiled code, each one that runs leaks a reference to its type.
         for value in attributes.values():
             if isinstance(value, Lazy):
                 break
@@ -81,16 +81,17 @@ def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
             for key, value in attributes.items()
         }
     except Exception:
-        # What is no mapping or a broken one is upstream's to meet.
+        # Upstream's code handles a broken mapping.
         return attributes
 
 
 def clean_mapping(
     attributes: Mapping[str, object], longest: int, clean: Callable[[object, int | None], object] | None, room: int
 ) -> dict[str, object]:
-    """The attributes as a new dict of values as they are kept, or `LEAVE`.
+    """The attributes as a new dict of cleaned values, or `LEAVE`.
 
-    More than there is room for are not cleaned: upstream's code does it then, and cleaning twice would warn twice.
+    If there is no room for all of them, none is cleaned here: upstream's code does it, and cleaning twice would warn
+    twice.
     """
     if type(attributes) is not dict:
         if type(attributes) is not MappingProxyType:
@@ -98,7 +99,7 @@ def clean_mapping(
         try:
             attributes = dict(attributes)
         except Exception:
-            # There are proxies of what is no mapping.
+            # A proxy may wrap an object that is not a mapping.
             return LEAVE
     kept = plain_copy(attributes, longest)
     if kept is not None:

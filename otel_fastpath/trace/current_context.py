@@ -1,7 +1,7 @@
-"""The current context and the span in it, without a way through the API. Compiled as `current_context_c`.
+"""The current context and the span in it, without calling the API. Compiled as `current_context_c`.
 
 The context variable of upstream's own runtime context is read and set directly: `opentelemetry.context` takes three
-Python calls for that. Where the runtime context is another, the API is asked.
+Python calls for that. With any other runtime context, the API is called.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from opentelemetry.trace import Span
 
-    # Of the context variable, or upstream's in a tuple where the runtime context is another.
+    # The context variable's token; with another runtime context, the API's token in a tuple.
     _Token = Token[Context] | tuple[Token[Context]]
 
 
 _globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
 _runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
-_variable: ContextVar[Context] = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[assignment, attr-defined]  # asked for where it is plain
+_variable: ContextVar[Context] = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[assignment, attr-defined]  # not used unless `_is_plain`
 _RESTORING = "restoring the context"
 
 
 def current() -> Context:
-    """The current context, as `opentelemetry.context.get_current` gives it."""
+    """The current context, as `opentelemetry.context.get_current` returns it."""
     if _globals["_RUNTIME_CONTEXT"] is _runtime:
         return get_value(_variable)
     return _context_api.get_current()
@@ -62,9 +62,9 @@ def with_span(context: Context | None, span: object) -> Context:
 
 
 def attach(span: Span) -> _Token:
-    """Make a span the current one; returns the token for `detach`, in a tuple where it is not of `_variable`.
+    """Make a span the current one; returns the token for `detach`, in a tuple if it is not a token of `_variable`.
 
-    Whoever calls it has `attach_upstreams_way` for what it raises.
+    If it raises, the caller uses `attach_upstreams_way`.
     """
     if _globals["_RUNTIME_CONTEXT"] is _runtime:
         return set_with_value(_variable, Context, _SPAN_KEY, span)
@@ -72,18 +72,18 @@ def attach(span: Span) -> _Token:
 
 
 def attach_upstreams_way(span: Span) -> _Token:
-    """The same by the API."""
+    """Make a span the current one through the API."""
     return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
 
 
 def attach_context(context: Context) -> _Token | None:
-    """Make a context the current one; gives what `restore` takes, or None. Never raises."""
+    """Make a context the current one; returns the token for `restore`, or None after an error. Never raises."""
     try:
         if _globals["_RUNTIME_CONTEXT"] is _runtime:
             return set_value(_variable, context)
         return (_context_api.attach(context),)
     except Exception as fault:
-        # Such as a runtime context that is not upstream's own.
+        # For example, a custom runtime context may raise.
         faults.report("making a context the current one", fault)
         return None
 
@@ -94,7 +94,7 @@ def detach(token: _Token) -> None:
         if type(token) is not tuple:
             reset_value(_variable, token)  # type: ignore[arg-type]  # not narrowed by `is`
             return
-    except Exception:  # noqa: S110  # the other way below fails as well and says so, or it was an exception in between
+    except Exception:  # noqa: S110  # tried again below, where a second failure is logged
         pass
     try:
         if type(token) is tuple:
@@ -106,10 +106,10 @@ def detach(token: _Token) -> None:
 
 
 def restore(token: _Token) -> None:
-    """Undo what `attach` did around a call of a library, silently where that was in another context. Never raises.
+    """Undo what `attach` did before a library was called; does nothing in another context. Never raises.
 
-    A coroutine or a stream that was given up is closed by whoever collects it, in a context of its own, where there is
-    nothing to undo.
+    An abandoned coroutine or stream is closed when it is garbage-collected, which happens in another context, where
+    there is nothing to undo.
     """
     try:
         if type(token) is tuple:
@@ -124,5 +124,5 @@ def restore(token: _Token) -> None:
 
 
 def _restore_upstreams_way(token: _Token) -> None:
-    """The same by the runtime context's own method."""
+    """Undo what `attach` did with the runtime context's own method."""
     _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # likewise

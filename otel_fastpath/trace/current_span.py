@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _trace_globals = vars(_trace_api)
 _INTERNAL = SpanKind.INTERNAL
-# What `NoOpTracer.start_as_current_span` takes, and does not look at unless something is raised.
+# Arguments that `NoOpTracer.start_as_current_span` ignores unless an exception is raised.
 _WITHOUT_EFFECT = frozenset(
     {
         "kind",
@@ -46,7 +46,7 @@ _WITHOUT_EFFECT = frozenset(
 
 
 def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
-    """What stands in the place of `opentelemetry.trace.use_span`."""
+    """Make the replacement for `opentelemetry.trace.use_span`."""
     switch = Switch()
     manner = Manner(None, frames)
 
@@ -70,7 +70,7 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
 def bind_no_op(
     original: Callable[..., object], tracer_class: type[NoOpTracer], instead: Callable[..., Span]
 ) -> Callable[..., object]:
-    """What stands in the place of `NoOpTracer.start_as_current_span`; `instead` starts the spans of its subclasses."""
+    """Make the replacement for `NoOpTracer.start_as_current_span`; `instead` starts the spans of its subclasses."""
     switch = Switch()
     # A span that records nothing records no stack trace either: no frames.
     own = Manner(tracer_class.start_span, ())
@@ -101,7 +101,7 @@ def bind_no_op(
 
 
 class ProxyScope:
-    """The scope of a `ProxyTracer`: the real tracer's, which is looked up on entering."""
+    """The scope of a `ProxyTracer`: when entered, it looks up the real tracer and enters its scope."""
 
     __slots__ = ("_args", "_frames", "_inner", "_kwargs", "_token", "_tracer")
     _args: tuple[Any, ...]
@@ -115,7 +115,7 @@ class ProxyScope:
         return _proxying(ProxyScope.__new__(ProxyScope), self._tracer, self._args, self._kwargs, self._frames)
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
-        """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
+        """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
         return decorate(self, func)
 
     def __enter__(self) -> Span:
@@ -137,7 +137,7 @@ class ProxyScope:
         return inner.__enter__()
 
     def _enter_no_op(self) -> Span | None:
-        """What `NoOpTracer` does with no recording span around and no provider set, or None."""
+        """Do what `NoOpTracer` does, if no provider is set and no recording span is current; else return None."""
         provider = _trace_globals["_TRACER_PROVIDER"]
         if (
             provider is not None
@@ -158,7 +158,7 @@ class ProxyScope:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        """Leave it."""
+        """Leave the scope that was entered."""
         token = self._token
         if token is not None:
             self._token = None
@@ -172,7 +172,7 @@ class ProxyScope:
         return self._inner.__exit__(kind, error, traceback)
 
     def __del__(self) -> None:
-        # As for `Scope`: entered and dropped.
+        # As in `Scope.__del__`: entered but never left.
         if self._token is not None:
             detach(self._token)
 
@@ -184,7 +184,7 @@ def _proxying(
     kwargs: dict[str, Any],
     frames: tuple[Frame, ...],
 ) -> ProxyScope:
-    """The scope, as one of this proxy that was not entered."""
+    """Set the fields of a proxy's scope that has not been entered; return it."""
     scope._tracer = tracer
     scope._args = args
     scope._kwargs = kwargs
@@ -195,7 +195,7 @@ def _proxying(
 
 
 def bind_proxy(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
-    """What stands in the place of `ProxyTracer.start_as_current_span`."""
+    """Make the replacement for `ProxyTracer.start_as_current_span`."""
     switch = Switch()
 
     def start_as_current_span(self: ProxyTracer, *args: object, **kwargs: object) -> object:

@@ -1,6 +1,6 @@
 """The events of a span, exceptions among them. Plain Python; compiled as `events_c` with the types of its `.pxd`.
 
-As everything of `span`, which says why: what is not plain is left to upstream's own method, once.
+As in `span`, all but the common cases are left to upstream's own method, and nothing is done twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class EventState:
 
 
 class EventsState(Identity):
-    """What a span has for its events: a part of `span.SpanState`, which says what is what."""
+    """The events of a span: the base class of `span.SpanState`, which describes the attributes."""
 
     __slots__ = ("_end_time", "bounded_events", "event_store", "plan")
     _end_time: int | None
@@ -82,7 +82,7 @@ class EventsState(Identity):
         _stock_add_event(self, name, attributes, timestamp)
 
     def _keep_event(self, name: str, kept: dict[str, object], timestamp: int | None) -> bool:
-        """Add an event with these attributes, unless a limit or the end of the span stands against it."""
+        """Add an event with these attributes; False if a limit is reached or the span has ended."""
         plan = self.plan
         event = new_instance(plan.event_class)  # type: ignore[var-annotated]  # an `EventState`
         event._name = name
@@ -114,7 +114,7 @@ class EventsState(Identity):
     ) -> None:
         """Record an exception as an event, as `opentelemetry.sdk.trace.Span.record_exception` does.
 
-        The stack trace is formatted when somebody reads it.
+        The stack trace is formatted when it is read.
         """
         try:
             kept = self._exception_attributes(exception, attributes, escaped, ())
@@ -129,7 +129,7 @@ class EventsState(Identity):
         _stock_record_exception(self, exception, attributes, timestamp, escaped)
 
     def _record_escaping(self, exception: BaseException, frames: tuple[Frame, ...]) -> None:
-        """Record an exception that leaves the span's scope; the frames are shown before its own."""
+        """Record an exception that leaves the span's scope; its stack trace shows these frames before its own."""
         try:
             kept = self._exception_attributes(exception, None, False, frames)  # noqa: FBT003  # positional for C
             if kept is not LEAVE and self._keep_event("exception", kept, None):

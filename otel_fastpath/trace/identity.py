@@ -1,4 +1,4 @@
-"""What a span is known by: its ids and flags, as a `SpanContext` once somebody asks. Compiled as `identity_c`."""
+"""The identity of a span: its ids and flags, and its `SpanContext`, made on first use. Compiled as `identity_c`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _tuple_new = tuple.__new__
 _128_BITS = (1 << 128) - 1
 # Indexed by the flag bits: 1 sampled, 2 random trace id.
 FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
-# Two more bits of a span's own: a user's generator gave it ids that are not valid, which makes it nobody's parent; it
-# was given another span context.
+# Two more bits, for internal use. INVALID: a custom id generator returned invalid ids, so the span has no children.
+# REPLACED: another span context was assigned to the span.
 INVALID = 4
 REPLACED = 8
 
 
 class Identity:
-    """What a span of ours is known by. Combined with upstream's classes in `span_classes`.
+    """The identity of a span. Combined with upstream's classes in `span_classes`.
 
-    `made_context` is None until somebody asks for the span context, which is of the two ids, `trace_flags` and
-    `trace_state`; unless somebody gave the span another one, which `REPLACED` in its flags says. `trace` is the trace
-    id and `drawn` the span id; for a root, whose ids are drawn at once, `trace` is None and `drawn` has the trace's 128
-    bits below the span's 64. That takes the same numbers out of `random` as one after the other. What was drawn stays:
-    only `made_context` is added.
+    `made_context` is None until the span context is read; it is then made from the two ids, `trace_flags` and
+    `trace_state`. If another span context was assigned, `REPLACED` is set in the flags. `trace` is the trace id and
+    `drawn` the span id. The two ids of a root span are drawn in one call: its `trace` is None, and `drawn` has the 128
+    bits of the trace id below the 64 of the span id. This takes the same numbers from `random` as two calls. The drawn
+    ids never change; only `made_context` is added.
     """
 
     __slots__ = ("drawn", "made_context", "trace", "trace_flags", "trace_state")
@@ -57,10 +57,10 @@ class Identity:
                 faults.report("Span.get_span_context", error)
                 context = self._made_plainly()
             self.made_context = context
-        return context  # type: ignore[return-value]  # one with ids that are not valid was given
+        return context  # type: ignore[return-value]  # set already if the ids are invalid
 
     def _made_plainly(self) -> SpanContext:
-        """The span context by upstream's constructor, where the short way failed."""
+        """The span context, made by upstream's constructor after the short way failed."""
         if self.made_context is not None or self.trace_flags >= INVALID:
             return self.made_context  # type: ignore[return-value]  # likewise
         trace_id, span_id = self.trace, self.drawn
@@ -83,7 +83,7 @@ class Identity:
 
     @property
     def trace_id(self) -> int:
-        """The trace id, as its span context has it."""
+        """The trace id of the span context."""
         try:
             return self.get_span_context()[0]
         except Exception as error:
@@ -92,7 +92,7 @@ class Identity:
 
     @property
     def span_id(self) -> int:
-        """The span id, as its span context has it."""
+        """The span id of the span context."""
         try:
             return self.get_span_context()[1]
         except Exception as error:
@@ -101,13 +101,13 @@ class Identity:
 
 
 class Dropped(Identity):
-    """All that there is to a span of a trace that nobody records."""
+    """A span that is not recorded: only its identity is kept."""
 
     __slots__ = ()
 
 
 def _drawn_again(bits: int) -> int:
-    """An id in the place of zero, which is invalid."""
+    """Draw an id to replace one that is zero, which is invalid."""
     drawn = 0
     while not drawn:
         drawn = getrandbits(bits)

@@ -1,4 +1,4 @@
-"""What starting and ending a span needs of its tracer and of its processors. Plain Python; compiled as `plan_c`."""
+"""What starting and ending a span needs to know of its tracer and processors. Plain Python; compiled as `plan_c`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """What starting and ending a span needs of its tracer, worked out once by `planner`.
+    """What starting and ending a span needs to know of its tracer, worked out once by `planner`.
 
-    It holds while the tracer's parts are the same objects that it was made from. Limits that are not set are
-    `sys.maxsize`. Values of the types `as_is` are kept as they are, however long.
+    It is valid while the tracer has the same parts that it was made from. Limits that are not set are `sys.maxsize`.
+    Values of the types in `as_is` are stored unchanged, however long.
     """
 
     __slots__ = (
@@ -105,23 +105,23 @@ class Plan:
 
 
 class Spans:
-    """The SDK's spans for a module that does without the SDK: `start.KeptSpans`."""
+    """Starts the SDK's spans for a module that does not import the SDK. Implemented by `start.KeptSpans`."""
 
     __slots__ = ()
 
     def start(
         self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
     ) -> object:
-        """Start a span in the current context; None where it would be dropped, NotImplemented where upstream must."""
+        """Start a span in the current context; None if it would be dropped, NotImplemented if upstream must do it."""
         raise NotImplementedError
 
 
 class Batch:
-    """What queueing a span needs of a `BatchProcessor`; what may change is read from the processor.
+    """The parts of a `BatchProcessor` that queue a span; values that may change are read from the processor.
 
     Args:
         processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
-        after: The `Batch` that a span is queued by after this one, or None.
+        after: The `Batch` that queues the span next, or None.
     """
 
     __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room", "state")
@@ -134,13 +134,13 @@ class Batch:
         self.append = self.queue.appendleft
         self.max_queue = processor._max_queue_size
         self.max_batch = processor._max_export_batch_size
-        # With less in the queue, one more is all that there is to do.
+        # With fewer spans in the queue, appending one is all there is to do.
         self.room = min(self.max_queue, self.max_batch - 1)
         self.pid = processor._pid
 
 
 def enqueue(batch: Batch, span: ReadableSpan) -> None:
-    """`BatchProcessor.emit` for the case that nothing is in the way; else that method itself."""
+    """Do what `BatchProcessor.emit` does in the common case; call that method in any other."""
     length = len(batch.queue) + 1
     if length > batch.max_queue or batch.pid != process_id() or batch.state["_shutdown"]:
         batch.processor.emit(span)
@@ -153,5 +153,5 @@ def enqueue(batch: Batch, span: ReadableSpan) -> None:
             if not awaken.is_set():
                 awaken.set()
         except Exception as error:
-            # It is queued: raised, this would have it queued again. The worker comes when its time is over.
+            # The span is queued; raising would queue it again. The worker runs at its next scheduled time.
             faults.report("Span.end", error)

@@ -1,7 +1,7 @@
 """W3C Trace Context headers (https://www.w3.org/TR/trace-context/). Plain Python; compiled as `propagation_c`.
 
-Only the header that everybody sends is read here: version 00, lower case, no trace state. For any other, and for a
-carrier or span that is not of the common kind, upstream's propagator does the work.
+Only the usual header is read here: version 00, lower case, no trace state. Any other header, and any unusual carrier or
+span, is left to upstream's propagator.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 _FLAGS = tuple(TraceFlags(bits) for bits in range(256))
 _LENGTH: Final = 55
-# Types that are known to be spans: asking an abstract base class takes longer than all the rest.
+# Types that are known to be spans: `isinstance` with an abstract base class takes longer than everything else here.
 _span_types: set[type] = set()
-# Who makes a class for every span must not fill the memory.
+# Limits the memory used if an application makes a class for every span.
 _MOST_TYPES = 64
 _tuple_new = tuple.__new__
 
 
 class _Answers:
-    """What a getter has answered, for upstream's propagator: a getter is asked once for each header, in its order."""
+    """Gives upstream's propagator the values already read, so that each header is read once, in upstream's order."""
 
     __slots__ = ("_getter", "_known")
 
@@ -44,22 +44,22 @@ class _Answers:
         self._known = {"traceparent": parents, "tracestate": states}
 
     def get(self, carrier: object, key: str) -> list[str] | None:
-        """The answer that is known, else the getter's."""
+        """The known value, or the one that the getter returns."""
         known = self._known.get(key)
         return self._getter.get(carrier, key) if known is None else known
 
 
 def _answering(getter: Getter[Any], parents: list[str] | None, states: list[str] | None) -> Getter[Any]:
-    """A getter that knows these answers; where it cannot be made, the getter is asked again. Never raises."""
+    """A getter that returns these known values; the given getter if that cannot be made. Never raises."""
     try:
-        return _Answers(getter, parents, states)  # type: ignore[return-value]  # all that is asked of a getter here
+        return _Answers(getter, parents, states)  # type: ignore[return-value]  # upstream calls only this method of it
     except Exception as error:
         faults.report("TraceContextTextMapPropagator.extract", error)
         return getter
 
 
 def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
-    """The method that gives a context with the remote parent that a carrier names."""
+    """Make the method that returns a context with the remote parent read from a carrier."""
 
     def extract(
         self: object, carrier: object, context: Context | None = None, getter: Getter[Any] = default_getter
@@ -67,7 +67,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         parents = states = None
         try:
             if type(self) is not _Propagator:
-                # It may have other names for the headers.
+                # A subclass may use other header names.
                 header = None
             elif getter is default_getter and type(carrier) is dict:
                 header = carrier.get("traceparent")
@@ -101,7 +101,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
 
 
 def make_inject(original: Callable[..., None]) -> Callable[..., None]:
-    """The method that writes the header of the current span."""
+    """Make the method that writes the header of the current span."""
 
     def inject(
         self: object, carrier: object, context: Context | None = None, setter: Setter[Any] = default_setter
@@ -127,7 +127,7 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _span_context(span: Span) -> SpanContext | None:
-    """The span's own SpanContext, or None where it gives something else."""
+    """The span's own SpanContext, or None if it returns something else."""
     context = span.get_span_context()
     return context if type(context) is SpanContext else None
 

@@ -1,6 +1,6 @@
 """The current-span scope: what `use_span` and `start_as_current_span` return. Plain Python; compiled as `scope_c`.
 
-A class in the place of upstream's two nested generator context managers
+A class that replaces upstream's two nested generator context managers
 (`opentelemetry.trace.use_span`, `opentelemetry.util._decorator`), with their order of events: start, attach; then
 detach, record the exception, set the status, end.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     _S = TypeVar("_S", bound="Scope")
 
 
-# Upstream's own, so that stack traces show the same frames.
+# Upstream's own functions, so that stack traces show the same frames.
 _stock_decorate = ContextDecorator.__call__
 _stock_decorate_async = _AgnosticContextManager.__call__
 # Where `otel_fastpath.patching.swap` finds the switch of a compiled function.
@@ -43,7 +43,7 @@ SWITCH = "_otel_fastpath_switch"
 
 
 def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
-    """Decorate a function, as upstream's context manager does. Raises nothing of ours."""
+    """Decorate a function, as upstream's context manager does. Adds no exceptions of its own."""
     is_async = False
     try:
         is_async = iscoroutinefunction(func)
@@ -53,10 +53,10 @@ def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
 
 
 class Switch:
-    """What makes a function inert whose code cannot be exchanged (see `otel_fastpath.patching.swap`).
+    """Makes a function inert if its code cannot be exchanged (see `otel_fastpath.patching.swap`).
 
     Attributes:
-        inert: Whether the function hands every call on to the original.
+        inert: Whether the function passes every call to the original.
     """
 
     __slots__ = ("inert",)
@@ -70,7 +70,7 @@ def is_inert(switch: Switch) -> bool:
 
 
 def patching(original: Callable[..., object], function: Callable[..., object], switch: Switch) -> Callable[..., object]:
-    """The function, looking like the original that it replaces, with its switch."""
+    """Give a function its switch and the metadata of the original that it replaces; return it."""
     function = wraps(original)(function)
     function.__dict__[SWITCH] = switch
     return function
@@ -80,7 +80,7 @@ class Manner:
     """What all scopes of one kind have in common.
 
     Args:
-        instead: Starts the span when the scope is entered, given what it starts with. None where the span is given.
+        instead: Starts the span when the scope is entered; called with `Scope._start`. None if the span is given.
         frames: The frames of upstream's generators that a recorded stack trace would show.
     """
 
@@ -100,7 +100,7 @@ class Manner:
 class Scope:
     """Makes a span current for a `with` block or for each call of a decorated function.
 
-    Whoever makes one sets `_manner`, `_start` (the tracer and the arguments of its `start_span` in order, or the span,
+    Its creator sets `_manner`, `_start` (the tracer and the arguments of its `start_span` in order, or the span,
     whether to record what is raised, and whether to set the status then), `_end_on_exit`, and `_state` to 0.
     """
 
@@ -118,7 +118,7 @@ class Scope:
         try:
             return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
         except Exception as error:
-            # Nothing of upstream's could take over: it is filled by hand.
+            # Upstream has nothing to fall back on here, so the fields are set directly.
             faults.report("a decorated function's span", error)
             scope = type(self).__new__(type(self))
             scope._manner, scope._start = self._manner, self._start
@@ -126,7 +126,7 @@ class Scope:
             return scope
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
-        """Decorate a function: each call gets a scope of its own, a coroutine function's until it is done."""
+        """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
         return decorate(self, func)
 
     def _started(self) -> Span:
@@ -141,7 +141,7 @@ class Scope:
         """Start the span, make it current, return it."""
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
-        # Left already, unless the span starts and becomes current.
+        # Counts as left until the span has been started and made current.
         self._state = 2
         try:
             span = self._started()
@@ -171,7 +171,7 @@ class Scope:
             if kind is not None:
                 self._tell(kind if error is None else error)
             span = self._span
-            # Of those that record nothing, the two kinds that are known to have nothing to end.
+            # Spans of these two types record nothing, and their `end` does nothing.
             if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
                 span.end()
         except BaseException as fault:
@@ -182,7 +182,7 @@ class Scope:
         return False
 
     def _leave_upstreams_way(self) -> None:
-        """Do what is left to do when the scope could not be left."""
+        """Restore the context and end the span after leaving the scope failed."""
         token, self._token = self._token, None
         if token is not None:
             _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
@@ -195,7 +195,7 @@ class Scope:
         # Only what inherits Exception: opentelemetry-python issue 4484.
         if isinstance(error, Exception) and isinstance(span, Span) and span.is_recording():
             if self._start[-2]:
-                # On the type: what delegates to a span of ours has a way of its own to record.
+                # Looked up on the type: an object that delegates to one of our spans may record in its own way.
                 escaping = getattr(type(span), "_record_escaping", None)
                 if escaping is None or "record_exception" in span.__dict__:
                     record_under(span.record_exception, error, self._manner.frames, error)
@@ -205,17 +205,17 @@ class Scope:
                 span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
 
     def __del__(self) -> None:
-        # A scope that was entered and dropped: upstream's generators restore the context and end the span when they
-        # are collected. One that could not be entered has nothing to restore.
+        # The scope was entered but never left. Upstream's generators then restore the context and end the span when
+        # they are garbage-collected. A scope that could not be entered has nothing to restore.
         if self._state == 1:
             try:
-                raise GeneratorExit  # noqa: TRY301  # what upstream logs here is logged while this one is handled
+                raise GeneratorExit  # noqa: TRY301  # upstream logs while it handles this exception
             except GeneratorExit:
                 self.__exit__(GeneratorExit, None, None)
 
 
 def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bool) -> _S:
-    """The scope, as one that was not entered."""
+    """Set the fields of a scope that has not been entered; return it."""
     scope._manner = manner
     scope._start = start
     scope._end_on_exit = end_on_exit
@@ -224,7 +224,7 @@ def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bo
 
 
 def add_frames(scope: Scope, frames: tuple[Frame, ...]) -> None:
-    """Let the stack traces recorded by the scope show these frames, too."""
+    """Add these frames to the stack traces that the scope records."""
     manner = scope._manner
     if manner.below_proxy is None:
         manner.below_proxy = manner.with_frames(manner.frames + frames)

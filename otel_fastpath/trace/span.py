@@ -1,15 +1,17 @@
 """The life of a span: attributes, status, end. Plain Python; compiled as `span_c` with the types of its `.pxd`.
 
-Only what is exactly upstream's own takes the short way. Whatever else turns up (a value that must be cleaned, a limit
-that is reached, a lock or list that somebody asks for) makes the span hand over to upstream's own method for that
-operation: `stock` below is `opentelemetry.sdk.trace.Span`, and the compatibility properties of `span_classes.FastSpan`
-give its methods the private attributes that they work on.
+The common cases are handled here. In any other case (a value that must be cleaned, a limit that is reached, a lock or
+list that other code has asked for) the span calls upstream's own method for that operation: the `_stock_*` functions
+are those of `opentelemetry.sdk.trace.Span`, and the compatibility properties of `span_classes.FastSpan` give them the
+private attributes that they work on.
 
-A fault of ours must not make upstream's code do again what took effect: what comes after that is in a `try` of its own.
+Upstream's method also runs after an error in this code, but not if the operation has already taken effect: the code
+after that point has a `try` of its own.
 
-There are no locks. A check and the store that depends on it have no call between them, so no other thread runs in
-between: CPython switches threads at calls and backward jumps only, and from 3.11 on `len` is no call once the code is
-warm. 3.10 switches there, too, and at any jump that is taken: it looks afterwards whether two took the last place.
+There are no locks. There is no call between a check and the store that depends on it, so no other thread runs in
+between: CPython switches threads only at calls and backward jumps, and from 3.11 on `len` is not a call once the code
+is warm. 3.10 also switches at `len` and at any jump that is taken; there, the code checks afterwards whether two
+threads took the last place.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _LEN_IS_A_CALL = version_info < (3, 11)
-# How far the end of a span has come, each said before what can fail.
+# How far `end` has come. Each is set before the step that may fail.
 _BEGUN = -1
 _ENDED = 0
 _MEASURED = 1
@@ -62,8 +64,8 @@ _stock_end: Callable[..., None] = _StockSpan.end
 class SpanState(EventsState):
     """The recorded part of a span. Combined with `opentelemetry.sdk.trace._Span` in `span_classes`.
 
-    A `bounded_*` is None until somebody needs upstream's own container; from then on it holds what the store held.
-    `lock` is None until upstream's own code is called, which holds it from its look at the end time to its change.
+    A `bounded_*` attribute is None until upstream's own container is needed, which then holds the data of the store.
+    `lock` is None until upstream's own code is called, which holds it from checking the end time until its change.
     """
 
     __slots__ = (
@@ -132,12 +134,12 @@ class SpanState(EventsState):
         _stock_set_attribute(self, key, value)
 
     def _make_room(self) -> None:
-        """Make upstream's container for the attributes now: lazy values are not to be made under the span's lock."""
+        """Create upstream's attribute container now: lazy values must not be made while the span's lock is held."""
         if self.bounded_attributes is None and self._end_time is None:
             self._bound_attributes(None)  # type: ignore[attr-defined]  # of the class that `span_classes` makes
 
     def _cleaned(self, key: str, value: object) -> object:
-        """The value as it is kept, or `LEAVE`: what upstream goes on with is not cleaned here, as cleaning warns."""
+        """The cleaned value, or `LEAVE` for one that upstream's method will clean: cleaning twice would warn twice."""
         plan = self.plan
         store = self.attribute_store
         if self._end_time is None and (len(store) < plan.max_attributes or key in store):
@@ -164,11 +166,11 @@ class SpanState(EventsState):
         _stock_set_attributes(self, attributes)
 
     def _put_all(self, kept: dict[str, object]) -> bool:
-        """Set attributes that are as they are kept; False where there may be no room for all of them."""
+        """Set attributes that are already cleaned; False if there may be no room for all of them."""
         most = self.plan.max_attributes
         if len(self.attribute_store) > most - len(kept) or self.bounded_attributes is not None:
             return False
-        # The order of what is all overwritten does not matter.
+        # All stored attributes are overwritten, so the order is that of the new ones.
         if self.attribute_store.keys() <= kept.keys() and self._end_time is None:
             self.attribute_store = kept
             return True
@@ -180,7 +182,7 @@ class SpanState(EventsState):
                     del store[key]
                 store[key] = value
         if len(self.attribute_store) > most:
-            # Other threads have filled it meanwhile.
+            # Other threads have added attributes in the meantime.
             self.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
         return True
 
@@ -217,7 +219,7 @@ class SpanState(EventsState):
     def end(self, end_time: int | None = None) -> None:
         """End the span and hand it to the processors, as `opentelemetry.sdk.trace.Span.end` does.
 
-        Where all processors are upstream's batch processor, the span itself is queued: ended, it is read-only.
+        If all processors are upstream's batch processors, the span itself is queued: an ended span is read-only.
         """
         done = _BEGUN
         batch = None

@@ -1,7 +1,7 @@
 """Starting a span: parent, sampling, ids. Plain Python; compiled as `start_c` with the types of its `.pxd`.
 
-The steps and their order are those of `opentelemetry.sdk.trace.Tracer.start_span`. What the tracer's configuration
-allows to leave out was worked out before, as its `Plan`.
+The steps and their order are those of `opentelemetry.sdk.trace.Tracer.start_span`. The tracer's `Plan`, made once, says
+which of them its configuration allows to skip.
 """
 
 from __future__ import annotations
@@ -48,36 +48,36 @@ _SERVER = SpanKind.SERVER
 _CONSUMER = SpanKind.CONSUMER
 # Indexed by the rules.
 _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE)
-# A root's two ids are drawn at once. Zero is invalid; the generator itself knows what to do then.
+# The two ids of a root span are drawn in one call. An id of zero is invalid; `Identity` then draws another.
 _BOTH_IDS = 192
 _64_BITS = (1 << 64) - 1
 _RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
 
-# What `start_span` returns for a span that would be dropped whatever it is, to who has no use for it.
+# Returned by `start_span` instead of a span that would be dropped, if the caller has no use for one.
 _GIVEN_UP = object()
 
 _make_plan: Callable[[Tracer], plans.Plan | None] = None  # type: ignore[assignment]  # until `configure`
 
 
 def configure(make_plan: Callable[[Tracer], plans.Plan | None]) -> None:
-    """Give the module what is not hot: how a tracer's `Plan` is made."""
+    """Set the function that makes a tracer's `Plan`; it is not part of the hot path."""
     global _make_plan
     _make_plan = make_plan
 
 
 def start_span(given: _Given, gives_up: bool = False) -> object:
-    """Start a span as upstream's `Tracer.start_span` does; None where that must.
+    """Start a span as upstream's `Tracer.start_span` does; None if upstream's method must start it.
 
     Args:
-        given: The tracer, and the arguments of its method in order.
-        gives_up: Whether there is no use for a span that is dropped: `_GIVEN_UP` is given for it.
+        given: The tracer and the arguments of its `start_span`, in order.
+        gives_up: Whether to return `_GIVEN_UP` instead of a span that would be dropped.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
     try:
         plan = tracer._otel_fastpath_plan  # type: ignore[attr-defined]  # put there by `planner`
     except AttributeError:
         plan = None
-    # What delegates to a tracer has found that tracer's plan.
+    # An object that delegates to a tracer finds that tracer's plan.
     if plan is None or plan.tracer_class is not type(tracer):
         plan = _make_plan(tracer)
         if plan is None:
@@ -133,7 +133,7 @@ def _started(
     parent: SpanContext | None,
     metrics: Callable[[], None] | None,
 ) -> spans.SpanState:
-    """The span, filled and announced to the processors."""
+    """Set the fields of the span, call the processors' `on_start`, and return the span."""
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served
@@ -168,11 +168,11 @@ def _asked(
     state: TraceState,
     rule: int,
 ) -> _Asked:
-    """Ask a sampler or a generator of the user's own, or for attributes that upstream may refuse.
+    """Handle custom samplers and id generators, the SDK's own metrics, and attributes that upstream may reject.
 
     Returns:
-        The ids, the flags, the rule, the attributes, the trace state, the span context where the ids are the user's,
-        and what is to be called when the span ends.
+        The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
+        ids, and the function to call when the span ends.
     """
     _, name, context, kind, attributes, links, _, _, _ = given
     if trace_id is None:
@@ -199,12 +199,12 @@ def _asked(
         own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[flags], trace_state=state)
         if not own[5]:
             flags |= INVALID
-    metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])  # type: ignore[arg-type]  # no sampler is left to be asked
+    metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])  # type: ignore[arg-type]  # the rule is no longer `ASK`
     return trace_id, span_id, flags, rule, attributes, state, own, metrics
 
 
 class KeptSpans(Spans):
-    """What wrappers start: no span that would be dropped."""
+    """Starts the spans of wrappers, except those that would be dropped."""
 
     __slots__ = ()
 
@@ -217,7 +217,7 @@ class KeptSpans(Spans):
 
 
 def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
-    """Whether children of this span are dropped; False: not for certain."""
+    """Whether it is certain that children of this span are dropped."""
     above = outer if isinstance(outer, Identity) else None
     if above is not None:
         if above.trace_flags >= INVALID:
@@ -232,18 +232,18 @@ def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
 
 
 def _rule_below(plan: plans.Plan, is_remote: bool, flags: int) -> int:
-    """The rule for children of a span that is not of this core."""
+    """The rule for children of a span that this core did not make."""
     if is_remote:
         return plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     return plan.local_sampled if flags & 1 else plan.local_not_sampled
 
 
 def _foreign_parent(plan: plans.Plan, outer: object) -> _Parent | None:
-    """What follows from a span that is not of this core.
+    """Read a parent span that this core did not make.
 
     Returns:
-        Its span context, trace id, random flag, trace state, and the rule for its children, or for a root where it is
-        no valid parent. None where upstream must say what is wrong with it.
+        Its span context, trace id, random flag, trace state, and the rule for its children; the values for a root if
+        it is not a valid parent. None if upstream must report what is wrong with it.
     """
     parent = outer.get_span_context() if isinstance(outer, Span) else None
     if parent is None:
@@ -257,7 +257,7 @@ def _foreign_parent(plan: plans.Plan, outer: object) -> _Parent | None:
 
 
 def _proxied(attributes: types.Attributes) -> types.Attributes:
-    """The attributes as upstream's samplers give them back; raises as they do for what is no mapping."""
+    """The attributes as upstream's samplers return them; raises as they do if they are not a mapping."""
     if type(attributes) is MappingProxyType:
         return attributes
     return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes).attributes

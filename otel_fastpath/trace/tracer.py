@@ -1,4 +1,4 @@
-"""What stands in the place of `opentelemetry.sdk.trace.Tracer`'s methods. Plain Python; compiled as `tracer_c`."""
+"""Replacements for the methods of `opentelemetry.sdk.trace.Tracer`. Plain Python; compiled as `tracer_c`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _INTERNAL = SpanKind.INTERNAL
 
 
 class TracerScope(Scope):
-    """What `Tracer.start_as_current_span` returns: starts its span without a way through the tracer's methods."""
+    """What `Tracer.start_as_current_span` returns: starts its span without calling the tracer's methods."""
 
     __slots__ = ()
 
     def _started(self) -> Span:
-        """The span; by the tracer's own method where that is not the function of ours."""
+        """Start the span; through the tracer's own method if that is not our function."""
         start = self._start
         manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
         if type(start[0]) is manner.tracer_class and manner.methods["start_span"] is manner.ours:
@@ -42,19 +42,19 @@ class TracerScope(Scope):
         return manner.instead(*start)  # type: ignore[misc]  # there is one for a tracer
 
     def _start_upstreams_way(self) -> Span:
-        # Not by way of the tracer's method, which is ours and would fail once more.
+        # Not through the tracer's method, which is our function and would fail again.
         manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
         return (manner.instead if manner.ours is None else manner.ours.__wrapped__)(*self._start)  # type: ignore[attr-defined, misc]  # likewise; made by `patching`
 
 
 class TracerManner(Manner):
-    """What the scopes of `Tracer` have in common.
+    """What all scopes of `Tracer` have in common.
 
     Args:
         instead: As in `Manner`.
         frames: Likewise.
         tracer_class: Upstream's `Tracer`.
-        ours: The function in the place of its `start_span`, or None where there is none of ours.
+        ours: Our replacement for its `start_span`, or None if there is none.
     """
 
     __slots__ = ("methods", "ours", "tracer_class")
@@ -79,7 +79,7 @@ class TracerManner(Manner):
 
 
 def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
-    """What stands in the place of `Tracer.start_span`."""
+    """Make the replacement for `Tracer.start_span`."""
     switch = Switch()
 
     def start(
@@ -113,7 +113,7 @@ def bind_start_as_current_span(
     tracer_class: type,
     ours: Callable[..., Span] | None,
 ) -> Callable[..., object]:
-    """What stands in the place of `Tracer.start_as_current_span`; the rest is as in `TracerManner`."""
+    """Make the replacement for `Tracer.start_as_current_span`; `TracerManner` describes the other arguments."""
     switch, manner = Switch(), TracerManner(instead, frames, tracer_class, ours)
 
     def start_as_current_span(
