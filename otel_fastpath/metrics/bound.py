@@ -1,6 +1,6 @@
-"""Metric instruments together with attributes that are known up front. Plain Python; compiled as `bound_c`.
+"""Metric instruments with attributes that are bound in advance. Plain Python; compiled as `bound_c`.
 
-Made by `bind.bind`, which says what they are for.
+Made by `bind.bind`, which describes their use.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics import series as kinds
 
 _PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
-# What finds the `Series` of an instrument and its attributes: given while the instruments are patched.
+# Finds the `Series` of an instrument and its attributes; set while the instruments are patched.
 _find: Callable[[object, types.Attributes], kinds.Series | None] | None = None
 
 
 def use(find: Callable[[object, types.Attributes], kinds.Series | None] | None) -> None:
-    """Set what makes bound instruments fast, or None where nothing does."""
+    """Set the function that finds the series of a bound instrument; None if the instruments are not patched."""
     global _find
     _find = find
 
 
 class Bound:
-    """An instrument, its attributes, and its series as soon as that is known."""
+    """An instrument, its attributes, and its series once that is known."""
 
     __slots__ = ("_attributes", "_instrument", "_series")
 
@@ -77,7 +77,7 @@ class BoundGauge(Bound):
 
 
 def _record(bound: Bound, method: str, amount: float, context: Context | None) -> None:
-    """Record the amount; by the instrument's own method of this name where its series is not known."""
+    """Record the amount; with the instrument's own method of this name if the series is not known."""
     series = bound._series
     try:
         if series is not None and series.record(amount, context):
@@ -94,11 +94,11 @@ def _record(bound: Bound, method: str, amount: float, context: Context | None) -
 
 
 def _look_again(bound: Bound) -> None:
-    """See whether the next amount can do without the instrument, which recorded the one before."""
+    """Find the series for the next amount, after the instrument itself recorded this one."""
     bound._series = None
     if _find is None:
         return
-    # A proxy stands for the instrument that there is once a provider is set.
+    # A proxy delegates to the real instrument once a provider is set.
     instrument = bound._instrument
     if type(instrument) in _PROXIES:
         instrument = instrument._real_instrument

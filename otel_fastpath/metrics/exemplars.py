@@ -1,7 +1,7 @@
 """Exemplars: measurements that upstream's reservoirs keep. Plain Python; compiled as `exemplars_c`.
 
-What is offered is kept as it is, in a bucket that stands in the place of upstream's, and becomes an `Exemplar` when it
-is collected.
+An offered measurement is kept as it is, in a bucket that replaces upstream's, and becomes an `Exemplar` when it is
+collected.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _OFFER = 0
 _SIMPLE = 1
 _ALIGNED = 2
 OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
-# What upstream's bucket keeps, in the order of `Bucket.held`.
+# The attributes of upstream's bucket, in the order of `Bucket.held`.
 _FIELDS = tuple(f"_ExemplarBucket__{each}" for each in ("value", "time_unix_nano", "attributes", "span_id", "trace_id"))
 _VALUE, _TIME, _ATTRIBUTES, _SPAN, _TRACE = _FIELDS
 _OFFERED = "_ExemplarBucket__offered"
 
 
 class Bucket:
-    """What stands for an `ExemplarBucket` in the storage of its reservoir, and has its methods.
+    """Replaces an `ExemplarBucket` in the storage of its reservoir, and has the same methods.
 
     Attributes:
-        held: Amount, time, attributes, span id and trace id of what was offered last, or None. One tuple, so that what
-            is offered and what is collected at the same time are whole without a lock.
+        held: Amount, time, attributes, span id and trace id of the last offered measurement, or None. A single tuple,
+            so that measurements can be offered and collected at the same time without a lock.
     """
 
     __slots__ = ("held",)
@@ -58,7 +58,7 @@ class Bucket:
         self.held = held
 
     def offer(self, value: float, time_unix_nano: int, attributes: types.Attributes, context: Context) -> None:
-        """As `ExemplarBucket.offer`: what upstream itself records comes this way."""
+        """As `ExemplarBucket.offer`; called for measurements that upstream itself records."""
         try:
             span = get_current_span(context)
             if span != INVALID_SPAN:
@@ -71,7 +71,7 @@ class Bucket:
             faults.absorb("exemplars", error)
 
     def collect(self, point_attributes: Mapping[str, object]) -> Exemplar | None:
-        """As `ExemplarBucket.collect`: what was offered last, as an `Exemplar`, or None."""
+        """As `ExemplarBucket.collect`: return the last offered measurement as an `Exemplar`, or None."""
         held, self.held = self.held, None
         if held is None:
             return None
@@ -88,13 +88,13 @@ class Bucket:
 
 
 def _last_ids(bucket: Bucket) -> tuple[int | None, int | None]:
-    """What upstream's bucket keeps of the span before where there is no span now."""
+    """The ids of the previous span, which upstream's bucket keeps if there is no span now."""
     held = bucket.held
     return (None, None) if held is None else (held[3], held[4])
 
 
 def _span_context(held: object, context: Context | None) -> tuple[int, int, bool] | None:
-    """Span id, trace id and whether it is sampled, of a span that is not this core's; None where it is none."""
+    """Span id, trace id and sampled flag of a span that this core did not make; None if there is no span."""
     if type(held) is NonRecordingSpan:
         if held is INVALID_SPAN:
             return None
@@ -110,7 +110,7 @@ def _span_context(held: object, context: Context | None) -> tuple[int, int, bool
 
 
 def measured_at() -> int:
-    """Nanoseconds since the epoch, from the clock that upstream's module reads: tests put another in its place."""
+    """Nanoseconds since the epoch, from the clock that upstream's module reads and that tests replace."""
     return read_clock(_instrument_globals)
 
 
@@ -128,11 +128,11 @@ def keep(
     Args:
         cell: What the amount was added to.
         amount: The amount.
-        attributes: As they were given.
-        context: Likewise.
+        attributes: The attributes as the caller gave them.
+        context: The context as the caller gave it.
         index: The histogram's bucket that the amount is in.
-        span_id: Of the span of the context, or None.
-        trace_id: Likewise.
+        span_id: The span id of the context's span, or None.
+        trace_id: The trace id of the context's span, or None.
     """
     if cell.offers == _OFFER:
         kept: types.Attributes = None if attributes is None else dict(attributes)
@@ -148,7 +148,7 @@ def keep(
         bucket = _take_over(cell, place)
     if trace_id is None:
         span_id, trace_id = _last_ids(bucket)
-    # What the point has is taken off again: without a filter that is everything.
+    # Collecting removes the attributes that the point has: without a filter, all of them.
     kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
     bucket.held = (amount, measured_at(), kept, span_id, trace_id)
 
@@ -170,7 +170,7 @@ def _next_place(cell: kinds.Cell) -> int:
 
 
 def _take_over(cell: kinds.Cell, place: int) -> Bucket:
-    """The bucket at this place of the reservoir, put there for upstream's."""
+    """Replace upstream's bucket at this place of the reservoir with ours; return ours."""
     storage = cell.reservoir_state["_reservoir_storage"]
     made = Bucket()
     while True:
@@ -180,7 +180,7 @@ def _take_over(cell: kinds.Cell, place: int) -> Bucket:
             return found
         content = None if found is None else vars(found)
         with cell.reservoir_lock:
-            # What upstream's holds changes under the lock only. Nothing is called.
+            # Upstream's bucket changes only under the lock. Nothing is called here.
             now = storage[place] if place in storage else None  # noqa: SIM401  # get() is a call
             if now is found:
                 if content is not None and content[_OFFERED]:
@@ -189,7 +189,7 @@ def _take_over(cell: kinds.Cell, place: int) -> Bucket:
 
 
 def give_back(reservoir: FixedSizeExemplarReservoirABC, make: Callable[[], object]) -> None:
-    """Put buckets of upstream's, made by `make`, in the place of ours."""
+    """Replace our buckets with upstream's, made by `make`."""
     storage = reservoir._reservoir_storage
     for place, found in tuple(storage.items()):
         if type(found) is not Bucket:  # type: ignore[comparison-overlap]  # put there by `_take_over`

@@ -1,8 +1,8 @@
 """Collecting points. Plain Python; compiled as `points_c` with the types of its `.pxd`.
 
-A point is what upstream's aggregation would give at this moment, and the aggregation is left as upstream leaves it. Its
-lock is held only to take out what is in it. Nothing is called and no object made meanwhile: no signal handler or
-finalizer comes then, which may measure.
+A point is the one that upstream's aggregation would return now, and the aggregation is left in the same state. Its lock
+is held only to take out its values. Nothing is called and no object is made meanwhile, so that no signal handler or
+finalizer, which may record a measurement, runs in between.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     _Point = NumberDataPoint | HistogramDataPoint
 
 
-# After so many points others get their chance.
+# After so many points, other threads may run.
 _STRETCH: Final = 16
 _DELTA = AggregationTemporality.DELTA
 _CUMULATIVE = AggregationTemporality.CUMULATIVE
 _INFINITY: Final = math.inf
 _new = object.__new__
-# The dataclasses are frozen: their own setattr refuses, and object's would be called for each field.
+# The dataclasses are frozen: their own `__setattr__` raises, and object's would be called for each field.
 _fill_number = vars(NumberDataPoint)["__dict__"].__set__
 _fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
 
@@ -45,13 +45,13 @@ _fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
 def points_of(
     aggregations: list[Any], temporality: AggregationTemporality, start: int, turn: Callable[[], None]
 ) -> list[_Point]:
-    """The points of one stream, in order; what is nothing new to upstream has none.
+    """The points of one stream, in order. An aggregation has none if upstream would return none.
 
     Args:
-        aggregations: Upstream's; others are asked by their own method.
+        aggregations: Upstream's aggregations; those of other types are collected by their own `collect` method.
         temporality: That of the reader for this instrument.
         start: When the collection began.
-        turn: Lets other threads run, now and then; no lock is held.
+        turn: Called now and then, with no lock held, to let other threads run.
     """
     points: list[_Point] = []
     left = _STRETCH
@@ -94,14 +94,14 @@ def _histogram_point(
         state["_min"] = _INFINITY
         state["_max"] = -_INFINITY
     if temporality is not _DELTA:
-        # In a loop, as others may collect at the same time.
+        # In a loop, as other threads may collect at the same time.
         while True:
             before = state["_previous_value"]
             merged = _merged(before, counts, state["_boundaries"])
             with state["_lock"]:
                 if state["_previous_value"] is before:
                     state["_previous_value"] = merged
-                    # In the order in which upstream compares, which shows where an int is equal to a float.
+                    # Compared in upstream's order, which decides the result if an int equals a float.
                     if state["_previous_min"] < least:  # noqa: PLR1730  # min() and max() would be calls
                         least = state["_previous_min"]
                     state["_previous_min"] = least
@@ -132,7 +132,7 @@ def _histogram_point(
 
 
 def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequence[float]) -> list[int]:
-    """The counts with those of former collections, in a list of their own where both are something."""
+    """The counts plus those of earlier collections; a new list if neither is None."""
     if before is None:
         return [0] * (len(boundaries) + 1) if counts is None else counts
     if counts is None:
@@ -140,7 +140,7 @@ def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequ
     merged = before.copy()
     index = 0
     for count in counts:
-        # Of many buckets few have something new.
+        # Most buckets have no new counts.
         if count:
             merged[index] += count
         index += 1  # noqa: SIM113  # a C integer, which enumerate() would not give
@@ -174,7 +174,7 @@ def _last_point(aggregation: _LastValueAggregation, temporality: AggregationTemp
     state = aggregation.__dict__
     if "collect" in state:
         return aggregation.collect(temporality, start)
-    # Before 1.45 none was kept.
+    # Before 1.45, the value was never kept.
     keeps = temporality is _CUMULATIVE and state.get("_instrument_is_synchronous", False)
     with state["_lock"]:
         value = state["_value"]
@@ -197,7 +197,7 @@ def _number_point(state: dict[str, Any], begin: int | None, start: int, value: f
 
 
 def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:
-    """What the reservoir of the aggregation has kept, which it keeps no longer."""
+    """Take the exemplars out of the aggregation's reservoir."""
     reservoir = state["_reservoir"]
     kind = type(reservoir)
     if kind is not AlignedHistogramBucketExemplarReservoir and kind is not SimpleFixedSizeExemplarReservoir:
@@ -215,7 +215,7 @@ def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:
     for index in sorted(buckets):
         bucket = buckets[index]
         if lock is not None and type(bucket) is ExemplarBucket:
-            # Upstream's own is taken away, so that nothing comes into it while it is asked. Those of ours need no lock.
+            # Upstream's own bucket is removed first, so that nothing is offered to it meanwhile. Ours need no lock.
             with lock:
                 if buckets[index] is bucket:
                     del buckets[index]

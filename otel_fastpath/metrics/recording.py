@@ -1,8 +1,8 @@
 """Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
 
-An attribute set that was seen before is found by its keys, values and types of values, and added straight to the
-aggregations that upstream made for it, under their own locks. What was not seen, and whatever is not plain (values
-that are no primitives, numbers that upstream warns about), is left to upstream; `planner` learns from it.
+A known attribute set is found by its keys, values and value types, and the amount is added directly to the aggregations
+that upstream made for it, under their own locks. New attribute sets and uncommon cases (values that are not primitives,
+numbers that upstream warns about) are left to upstream; `planner` learns the new sets from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _new = object.__new__
 
-# What a `Cell` does with an amount. The last: calls upstream's own method, with a measurement that needs no cleaning.
+# What a `Cell` does with an amount. `_OTHER`: call upstream's own method, with a measurement that needs no cleaning.
 _SUM = 1
 _LAST = 2
 _HISTOGRAM = 3
@@ -48,22 +48,22 @@ _TRACED = 1
 _ALL = 2
 SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 
-# Upstream says what it thinks of what is larger.
+# Amounts from here on are left to upstream, which may warn about them.
 _MOST = 1 << 63
 
 _make_recorder: Callable[[_Instrument], kinds.Recorder | None] = None  # type: ignore[assignment]  # until `configure`
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:
-    """Give the module what is not hot: how an instrument's `Recorder` is made."""
+    """Set the function that makes an instrument's `Recorder`; it is not part of the hot path."""
     global _make_recorder
     _make_recorder = make_recorder
 
 
 def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[kinds.Cell, ...] | Literal[False] | None:
-    """What the amounts with these attributes are added to, None where that is not known, False where it never will be.
+    """The cells for amounts with these attributes; None if they are not known yet, False if they never will be.
 
-    They are found by what upstream keeps apart: the keys, the values and the types of the values. The dict itself may
+    They are found by what upstream distinguishes: the keys, the values and the types of the values. The dict itself may
     be changed later.
     """
     if not attributes:
@@ -78,40 +78,40 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
 
 
 def remember(recorder: kinds.Recorder, attributes: types.Attributes, cells: tuple[kinds.Cell, ...]) -> None:
-    """From now on this is what amounts with these attributes, which are plain, are added to."""
+    """Store the cells for amounts with these attributes, which must be plain."""
     recorder.series[attribute_key(attributes)] = cells  # type: ignore[arg-type]  # a dict
 
 
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
-    """The instrument's recorder, made anew where the readers are no longer the same; None where there is none."""
+    """The instrument's recorder, made again if the readers have changed; None if there is none."""
     try:
         recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # put there by `planner`
     except AttributeError:
         return _make_recorder(instrument)
-    # What delegates to an instrument has found that instrument's recorder.
+    # An object that delegates to an instrument finds that instrument's recorder.
     if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
         return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
     return _make_recorder(instrument)
 
 
 def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
-    """Whether the recorder takes amounts now, and this one."""
+    """Whether the recorder accepts amounts now, and accepts this amount."""
     if recorder.is_refused:
         return False
     if recorder.config is not None and not recorder.config["_config"].is_enabled:
         return False
     if type(amount) is not int and type(amount) is not float:
         return False
-    # No infinity, nothing that is not a number, and no int that is too large for a double.
+    # Excludes infinity, NaN, and ints that are too large for a double.
     if not (-_MOST if recorder.is_signed else 0) <= amount < _MOST:
         return False
     return not recorder.filters or _is_as_planned(recorder.filters)
 
 
 def _is_as_planned(filters: tuple[tuple[object, object], ...]) -> bool:
-    """Whether the views' sets of attribute keys, which are the user's own, are what they were."""
-    # No generator: each that runs in compiled code takes a reference to its type that is never given back.
-    for keys, as_planned in filters:  # noqa: SIM110  # all() would be given one
+    """Whether the views' sets of attribute keys, which user code may change, are the same as before."""
+    # Not a generator expression: in compiled code, each one that runs leaks a reference to its type.
+    for keys, as_planned in filters:  # noqa: SIM110  # all() needs one
         if keys != as_planned:
             return False
     return True
@@ -120,11 +120,11 @@ def _is_as_planned(filters: tuple[tuple[object, object], ...]) -> bool:
 def bind_record(
     original: Callable[..., object], learn: Callable[[kinds.Recorder, types.Attributes], object]
 ) -> Callable[..., object]:
-    """What stands in the place of an instrument's `add`, `record` or `set`.
+    """Make the replacement for an instrument's `add`, `record` or `set`.
 
     Args:
-        original: Upstream's.
-        learn: Called with the recorder and the attributes where upstream recorded what was not seen before.
+        original: Upstream's method.
+        learn: Called with the recorder and the attributes after upstream recorded a new attribute set.
     """
     switch = Switch()
 
@@ -153,7 +153,7 @@ def bind_record(
 def _record(
     instrument: _Instrument, amount: float, attributes: types.Attributes, context: Context | None
 ) -> kinds.Recorder | Literal[False] | None:
-    """Record as the instrument would: None. False where upstream must do it, or the recorder that learns from that."""
+    """Record the amount and return None; if upstream must do it, return the recorder that learns from it, or False."""
     if inside and is_inside():
         return False
     recorder = recorder_of(instrument)
@@ -169,12 +169,12 @@ def _record(
 
 
 class BoundSeries(Series):
-    """What a bound instrument records to."""
+    """The series of a bound instrument."""
 
     __slots__ = ()
 
     def record(self, amount: float, context: Context | None) -> bool:
-        """Record; whether it is done."""
+        """Record the amount; return whether that was possible."""
         if inside and is_inside():
             return False
         recorder = self.recorder
@@ -198,9 +198,9 @@ def _record_to(
     attributes: types.Attributes,
     context: Context | None,
 ) -> bool:
-    """Add the amount to every cell; whether one of them is no longer what upstream uses.
+    """Add the amount to every cell; return whether upstream no longer uses one of them.
 
-    From here on nothing may be left to upstream: it would record twice.
+    From here on, nothing may be left to upstream: the amount would be recorded twice.
     """
     span_id = trace_id = None
     sampled = stale = False
@@ -244,10 +244,10 @@ def _record_to(
 
 
 def _add(cell: kinds.Cell, amount: float) -> int:
-    """Add the amount to the aggregation as its own method does; which bucket it is in, -1 where upstream forgot it.
+    """Add the amount to the aggregation as its own method does; return its bucket, or -1 if upstream dropped it.
 
-    Nothing is called and no object made while its lock is held: no signal handler or finalizer comes then, which may
-    want the lock, too.
+    Nothing is called and no object is made while the lock is held, so that no signal handler or finalizer, which may
+    need the lock itself, runs in between.
     """
     state = cell.state
     index = 0
@@ -265,7 +265,7 @@ def _add(cell: kinds.Cell, amount: float) -> int:
         elif cell.kind == _LAST:
             state["_value"] = amount
         elif value is None and made is None:
-            # Collected meanwhile.
+            # Collected in the meantime.
             index = -2
         else:
             if value is None:
@@ -291,14 +291,14 @@ def _add_apart(
     trace_id: int | None,
     sampled: bool,
 ) -> bool:
-    """Add to a cell that is not plain; False where it is no longer what upstream uses, which recorded then."""
+    """Add to a cell that is not plain; False if upstream no longer uses it, and then recorded the amount itself."""
     match = cell.match
     if cell.home is None:
         _pass_on(cell, amount, attributes, context, sampled)
         return True
     is_home = match._attributes_aggregation is cell.home[0]
     if is_home and cell.kind != _OTHER:
-        # Whoever forgets it takes its lock afterwards, to collect it: what was added until then is not lost.
+        # Upstream drops the aggregation before it takes its lock to collect it: what was added by then is not lost.
         index = _add(cell, amount)
         if index >= 0:
             if sampled:
@@ -319,7 +319,7 @@ def _pass_on(
 def _measurement(
     instrument: _Instrument | None, amount: float, attributes: types.Attributes, context: Context | None
 ) -> Measurement:
-    """A measurement of attributes that are clean."""
+    """A measurement with attributes that need no cleaning."""
     made = _new(Measurement)
     vars(made).update(
         value=amount,

@@ -1,4 +1,4 @@
-"""What recording works on: a recorder for each instrument, cells for each attribute set. Compiled as `series_c`."""
+"""The state of recording: a recorder for each instrument, cells for each attribute set. Compiled as `series_c`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Cell:
     """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.
 
     Attributes:
-        aggregation: Upstream's; `state` is its attributes.
+        aggregation: Upstream's aggregation; `state` is its `__dict__`.
         kind: One of `recording.KINDS`.
-        lock: The aggregation's.
-        boundaries: Those of a histogram.
+        lock: The aggregation's lock.
+        boundaries: The bucket boundaries of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
-        reservoir: Upstream's; `reservoir_state` is its attributes, `offers` one of `recording.OFFERS`.
-        reservoir_lock: The reservoir's.
-        buckets: The reservoir's buckets of ours, or None where there is none yet.
-        attributes: What the aggregation's points have.
-        is_filtered: Whether the view takes attributes away.
+        reservoir: Upstream's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.
+        reservoir_lock: The reservoir's lock.
+        buckets: Our buckets in the reservoir; an item is None until its bucket is made.
+        attributes: The attributes of the aggregation's points.
+        is_filtered: Whether the view removes attributes.
         match: Upstream's `_ViewInstrumentMatch`.
-        home: Where a match that forgets its aggregations at each collection must still have this one: one of the
-            recorder's `homes`. None for a match that forgets nothing.
-        is_plain: Whether amounts are added without a look at `home`, and not by upstream's own method.
+        home: One of the recorder's `homes`: shows whether a match that drops its aggregations at each collection still
+            has this one. None for a match that drops none.
+        is_plain: Whether amounts are added without checking `home` and without calling upstream's own method.
     """
 
     __slots__ = (
@@ -72,22 +72,22 @@ class Cell:
 
 
 class Recorder:
-    """What is worked out once about an instrument; kept on it, and made anew when its provider's readers change.
+    """What recording needs to know of an instrument; stored on it, and made again when its provider's readers change.
 
     Attributes:
-        consumer: The attributes of upstream's consumer.
+        consumer: The `__dict__` of upstream's measurement consumer.
         kind: The class of the instrument.
-        storages: What the consumer had for its readers.
-        config: The attributes of what says whether the meter is enabled, which may change.
+        storages: The reader storages that the consumer had when this was made.
+        config: The `__dict__` of the object that says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
         samples: One of `recording.SAMPLES`.
-        filters: The views' sets of attribute keys, which are the user's own, each with what it was.
-        homes: For each view a list of one: what upstream's match had its aggregations in when `series` was learnt, or
-            None where it has forgotten them since. Every cell of the view has this list, so that none keeps alive what
-            upstream let go of.
-        series: What was learnt: the cells of each attribute set, by its `attribute_key`.
-        bytes: What the attribute sets in `series` take, roughly.
-        learn: Makes the cells of attributes that upstream recorded.
+        filters: The views' sets of attribute keys, which user code may change, each with its content at that time.
+        homes: For each view a list of one item: the dict in which upstream's match had its aggregations when `series`
+            was learnt, or None if the match has dropped it since. All cells of the view share the list, so that none
+            keeps alive what upstream has released.
+        series: The cells of each known attribute set, by its `attribute_key`.
+        bytes: The approximate size of the attribute sets in `series`.
+        learn: Makes the cells for attributes that upstream recorded.
         is_refused: Whether upstream must record everything.
     """
 
@@ -119,7 +119,7 @@ class Recorder:
     storages: object
 
     def forget(self) -> None:
-        """Know no attribute set any more, and hold on to none of upstream's aggregations."""
+        """Forget all attribute sets, and release upstream's aggregations."""
         for home in self.homes:
             home[0] = None
         self.homes = []
@@ -128,7 +128,7 @@ class Recorder:
 
 
 class Series:
-    """A bound instrument's place: its recorder, its attributes, and its cells once they are known."""
+    """What a bound instrument records to: a recorder, attributes, and the cells once they are known."""
 
     __slots__ = ("attributes", "cells", "recorder")
     attributes: types.Attributes
@@ -136,5 +136,5 @@ class Series:
     recorder: Recorder
 
     def record(self, amount: float, context: Context | None) -> bool:
-        """Record; whether it is done (see `recording.BoundSeries`)."""
+        """Record the amount; return whether that was possible (see `recording.BoundSeries`)."""
         raise NotImplementedError
