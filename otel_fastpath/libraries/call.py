@@ -1,8 +1,8 @@
 """The call skeleton: what every wrapper does around a call of the host.
 
-A wrapper has one `Telemetry` for its library, hands over a span name and ready attributes for each call, and describes
-errors. Everything else is here: suppression, the current span, the host's call exactly once, errors, the duration
-metric, and that no fault of ours reaches the host.
+A wrapper has one `Telemetry` for its library, passes a span name and ready attributes for each call, and describes
+errors. Everything else is here: suppression, the current span, calling the host exactly once, errors, the duration
+metric, and keeping our own errors away from the host.
 
 The short way, for a call whose span ends when the call returns or raises::
 
@@ -12,14 +12,14 @@ The short way, for a call whose span ends when the call returns or raises::
     async def create(self, *args, **kwargs):
         return await call_async(telemetry, "chat gpt-5", attributes, series, done, original, (self, *args), kwargs)
 
-`done(call, result)` may be None; it gives the result to hand to the host, usually the very same. It adds what the
-result tells, `if call.recording: call.span.set_attributes(...)`, and may set `call.series` to one that is known only
-now. For a result that goes on, such as a stream, it sets `call.is_held = True`: the skeleton then restores the context
-and leaves the rest, `call.end()` or `call.fail(error)`, to whoever holds the call.
+`done(call, result)` may be None; it returns the result for the host, usually the same object. It sets attributes of the
+result, `if call.recording: call.span.set_attributes(...)`, and may set `call.series` if the series is known only now.
+For a result that continues, such as a stream, it sets `call.is_held = True`: the skeleton then only restores the
+context, and the holder of the call calls `call.end()` or `call.fail(error)`.
 
-The long way is the same in pieces: `begin`, then `leave` and `end` or `fail`::
+The long way is the same in steps: `begin`, then `leave` and `end` or `fail`::
 
-    call = begin(telemetry, name, attributes, series)   # None: nobody looks; just call the host
+    call = begin(telemetry, name, attributes, series)   # None: no telemetry; just call the host
     try:
         result = original(...)
     except BaseException as error:
@@ -28,8 +28,8 @@ The long way is the same in pieces: `begin`, then `leave` and `end` or `fail`::
     call.end()
 
 `begin`, `leave`, `end` and `fail` raise no `Exception`; `end` and `fail` restore the context, record the duration and
-end the span, once and in this order, and each of these steps whatever became of the one before.
-Attributes are not copied before the tracer does: one dict can be used for any number of calls if nobody changes it.
+end the span, once and in this order; each step is done even if the one before failed.
+Only the tracer copies attributes: one dict can be used for any number of calls if it is not changed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ __all__ = [
     "is_suppressed",
 ]
 
-# So many types of errors have a bound instrument of their own, and none whose name is very long.
+# At most so many error types get a bound instrument of their own; a type with a very long name gets none.
 _MOST_ERROR_TYPES: Final = 32
 _LONGEST_ERROR_TYPE: Final = 255
 
@@ -74,9 +74,9 @@ class Telemetry:
 
     Args:
         tracer: Starts the spans.
-        kind: Of the spans.
-        describe: What is told of an exception that the host's call raised; must not raise.
-        has_meter: Whether the metrics go to a provider of their own; else to the global one, once it is set.
+        kind: The kind of the spans.
+        describe: Describes an exception that the host's call raised; must not raise.
+        has_meter: Whether a meter provider was given; otherwise metrics go to the global one, once it is set.
     """
 
     __slots__ = ("describe", "has_meter", "kind", "tracer")
@@ -96,12 +96,12 @@ class Telemetry:
 
 
 class Series:
-    """A duration histogram with the attributes of the calls that it is for, bound once.
+    """A duration histogram, bound once to the attributes of its calls.
 
     Args:
-        histogram: In seconds.
-        attributes: Those of a call that succeeds.
-        status_key: What is taken over from a failure's attributes where it is there: "db.response.status_code".
+        histogram: The histogram, in seconds.
+        attributes: The attributes of a call that succeeds.
+        status_key: The attribute to copy from a failure's attributes, if present: "db.response.status_code".
 
     Attributes:
         bound: The histogram with the attributes of a call that succeeds.
@@ -131,13 +131,13 @@ class Series:
 
 
 class Call(Protocol):
-    """One call of the host that is looked at. Made by `begin`; the class is `call_span.Call`.
+    """One instrumented call of the host. Made by `begin`; the class is `call_span.Call`.
 
     Attributes:
-        span: Its span; a non-recording one where it was not sampled.
-        recording: Whether attributes are worth making.
-        series: Where the duration goes; None: nowhere.
-        is_held: Set by `done` where somebody else ends the call.
+        span: Its span; a non-recording one if it was not sampled.
+        recording: Whether the span records attributes.
+        series: Records the duration; None: it is not recorded.
+        is_held: Set by `done` if other code ends the call.
     """
 
     span: Any
@@ -156,7 +156,7 @@ class Call(Protocol):
 
 
 def is_suppressed() -> bool:
-    """Whether somebody asked for no telemetry in the current context."""
+    """Whether instrumentation is suppressed in the current context."""
     suppressed: bool = compiled.hot("libraries.call_span").is_suppressed()
     return suppressed
 
@@ -171,21 +171,21 @@ def begin(
     """Start a span, make it the current one, start the clock.
 
     Args:
-        telemetry: The wrapper's.
-        name: Of the span.
-        attributes: Of the span at its creation.
-        series: Where the duration goes.
-        start_ns: When the span started, in nanoseconds since the epoch, if that was before.
+        telemetry: The wrapper's `Telemetry`.
+        name: The name of the span.
+        attributes: The attributes of the span at its creation.
+        series: Records the duration.
+        start_ns: When the span started, in nanoseconds since the epoch, if it started earlier.
 
     Returns:
-        The call; None where it is suppressed, where there is no SDK and no meter, or by a fault of ours.
+        The call; None if it is suppressed, if there is neither an SDK nor a meter, or after an error in our code.
     """
     made: Call | None = compiled.hot("libraries.call_span").begin(telemetry, name, attributes, series, start_ns)
     return made
 
 
 def finish(call: Call, result: Any, done: Callable[[Call, Any], Any] | None) -> Any:
-    """End a call that gave this result, as its `done` says; gives what the host gets."""
+    """End a call that returned this result, as its `done` decides; return the result for the host."""
     if done is not None:
         try:
             result = done(call, result)
@@ -208,7 +208,7 @@ def call(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """Call the host inside a span. See the module's text for the arguments."""
+    """Call the host inside a span. The module's docstring describes the arguments."""
     made = begin(telemetry, name, attributes, series)
     if made is None:
         return host(*args, **kwargs)
@@ -230,7 +230,7 @@ async def call_async(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """Await the host's call inside a span. See the module's text for the arguments."""
+    """Await the host's call inside a span. The module's docstring describes the arguments."""
     made = begin(telemetry, name, attributes, series)
     if made is None:
         return await host(*args, **kwargs)

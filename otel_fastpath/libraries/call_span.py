@@ -1,6 +1,6 @@
-"""One call of a library that is wrapped: begun, current while the host runs, ended. Compiled as `call_span_c`.
+"""One call of a wrapped library: it begins, is current while the host runs, and ends. Compiled as `call_span_c`.
 
-`Call` is what `otel_fastpath.libraries.call` says; `Query` is the same for a database, where names and attributes are
+`otel_fastpath.libraries.call` describes `Call`; `Query` is its subclass for databases, where names and attributes are
 ready for each text and connection before the call.
 """
 
@@ -23,7 +23,7 @@ from otel_fastpath.trace.identity import Dropped
 
 _BEGINNING = "the beginning of a wrapped call"
 _END = "the end of a wrapped call"
-# The second was the first's name before it became a key of its own; upstream's instrumentations honour both.
+# The second is the older name of the first; upstream's instrumentations check both.
 _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
 _trace_globals = vars(_trace_api)
@@ -31,7 +31,7 @@ _metrics_globals = vars(_metrics_api)
 
 # How the rows of a result are counted.
 NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
-# Of a method's arguments: the connection and the text.
+# The first of a method's arguments: the connection and the text.
 _BEFORE_ARGUMENTS = 2
 
 # See `watch_tracer`.
@@ -41,12 +41,12 @@ _spans: Any = None
 
 
 def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
-    """Say what starts a span of the SDK's unless it would be dropped; a call needs none then.
+    """Set the `KeptSpans` that starts SDK spans, except those that would be dropped, which a call does not need.
 
     Args:
-        tracer_class: `opentelemetry.sdk.trace.Tracer`; None: it is upstream's own again.
-        start_span: What stands in its place for as long as nobody wraps it.
-        spans: A `trace.start.KeptSpans`; None with it.
+        tracer_class: `opentelemetry.sdk.trace.Tracer`; None once its methods are upstream's own again.
+        start_span: Our replacement for its `start_span`; not called directly if other code has wrapped it.
+        spans: A `trace.start.KeptSpans`; None if `tracer_class` is None.
     """
     global _tracer_class, _our_start_span, _spans
     _tracer_class = tracer_class
@@ -55,7 +55,7 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
 
 
 class Call:
-    """One call of the host that is looked at. Made by `begin`; its attributes are those of `call`."""
+    """One instrumented call of the host. Made by `begin`; its attributes are described in `call`."""
 
     __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "is_held", "recording", "series", "span")
 
@@ -102,7 +102,7 @@ class Call:
         self._end_span()
 
     def _end_span(self) -> None:
-        """End the span, where it is the call's own."""
+        """End the span, if the call started one that needs an end."""
         if not self._is_ours:
             return
         try:
@@ -112,14 +112,14 @@ class Call:
 
 
 class Plan:
-    """What a query with one text needs on one server, ready made.
+    """What the queries with one text on one server have in common, made once.
 
     Attributes:
-        name: Of the span.
-        attributes: Of the span at its start; nobody changes them.
-        series: Where the duration goes; None: nowhere.
-        rows: Where the number of rows goes; None: it is not wanted.
-        is_quiet: Whether the query is not looked at.
+        name: The name of the span.
+        attributes: The attributes of the span at its start; they must not be changed.
+        series: Records the duration; None: it is not recorded.
+        rows: Records the number of rows; None: it is not recorded.
+        is_quiet: Whether the query is not instrumented.
     """
 
     __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
@@ -133,15 +133,15 @@ class Plan:
 
 
 class Link:
-    """What one connection has.
+    """What is stored for one connection.
 
     Attributes:
-        active: The set-up that it is for.
-        plans: Of its server and database; `plan(text)` makes one.
-        queries: Those for queries: text -> plan.
-        queries_with_arguments: Those for queries to which arguments are passed.
-        call: The query that is going on.
-        prepared: A statement that was prepared with no query around, a cursor's, and when that began.
+        active: The set-up that it was made for.
+        plans: The plans for its server and database; `plan(text)` makes one.
+        queries: The plans of queries by their text.
+        queries_with_arguments: The plans of queries to which arguments are passed, by their text.
+        call: The current query.
+        prepared: A statement that was prepared outside of any query, for a cursor, and when that began.
     """
 
     __slots__ = (
@@ -165,14 +165,14 @@ class Query(Call):
     """A call that is a query on a connection.
 
     Attributes:
-        link: The connection's.
-        plan: What it was begun with.
+        link: The connection's `Link`.
+        plan: The `Plan` of the query.
     """
 
     __slots__ = ("kind", "link", "plan")
 
     def done(self, result: Any) -> None:
-        """End a query that gave this result."""
+        """End a query that returned this result."""
         link = self.link
         if link.call is self:
             link.call = None
@@ -191,7 +191,7 @@ class Query(Call):
         self.end()
 
     def told(self, number: Any) -> None:
-        """Say how many rows were returned."""
+        """Record how many rows were returned."""
         if self.plan.rows is not None and self.series is not None:
             self.plan.rows.record(number)
         if self.recording and self.link.active.options.rows:
@@ -205,15 +205,15 @@ class Query(Call):
 
 
 class Queries:
-    """Where the queries of one library begin.
+    """Begins the queries of one library.
 
     Args:
-        keeper: The attribute of a connection that has the one that its `Link` is; None: the connection has it.
-        name: Of that attribute; where there is no link it is not there, or something else.
-        new_link: Makes one for a connection, which keeps it from then on.
+        keeper: The attribute of a connection with the object that stores its `Link`; None: the connection stores it.
+        name: The name of the attribute with the `Link`; without one, it is missing or has a value of another type.
+        new_link: Makes the `Link` of a connection and stores it.
 
     Attributes:
-        active: The set-up: links of another are made anew; None: no query is looked at.
+        active: The set-up: links for another are made again; None: no query is instrumented.
     """
 
     __slots__ = ("_keeper", "_name", "_new_link", "active")
@@ -228,12 +228,12 @@ class Queries:
         """Begin the query of a method of a connection.
 
         Args:
-            args: The method's: the connection, then the text.
-            kwargs: The method's; the text may be its `query`.
+            args: The method's arguments: the connection, then the text.
+            kwargs: The method's keyword arguments; `query` may be the text.
             kind: How the rows of the result are counted.
 
         Returns:
-            The `Query`; None where nobody looks at it.
+            The `Query`; None if it is not instrumented.
         """
         try:
             active = self.active
@@ -248,7 +248,7 @@ class Queries:
             if link.active is not active:
                 link = self._new_link(connection)
             text = args[1] if len(args) > 1 else kwargs.get("query")
-            # Arguments that are passed, and nothing in the text, say that its values are not in it.
+            # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_ARGUMENTS
             found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
             if found is None:
@@ -260,9 +260,9 @@ class Queries:
 
 
 def is_suppressed() -> bool:
-    """Whether somebody asked for no telemetry in the current context."""
+    """Whether instrumentation is suppressed in the current context."""
     context = current()
-    # Mostly there is nothing but a span.
+    # Usually, there is nothing but a span.
     if not context or (len(context) == 1 and _SPAN_KEY in context):
         return False
     return bool(context.get(_SUPPRESS) or context.get(_SUPPRESS_PLAIN))
@@ -286,17 +286,17 @@ def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_
 
 
 def _metered(has_meter: Any, series: Any) -> Any:
-    """The series, if there is somebody who reads it."""
+    """The series, if there is a meter provider that records it."""
     if series is None or (not has_meter and _metrics_globals["_METER_PROVIDER"] is None):
         return None
     return series
 
 
 def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
-    """Start the span of a call, or return None: what has none is neither recorded nor propagated by anybody.
+    """Start the span of a call, or return None if it would be neither recorded nor propagated.
 
-    Without an SDK, or where the sampler drops the span whatever it is, the current span stays the current one: of
-    what it would be the parent of, as little is recorded.
+    Without an SDK, or if the sampler would certainly drop the span, the current span stays current: the children of the
+    dropped span would not be recorded either.
     """
     if _is_ours(tracer):
         try:
@@ -312,17 +312,17 @@ def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: An
 
 
 def _is_ours(tracer: Any) -> Any:
-    """Whether the tracer's `start_span` is the function of ours."""
+    """Whether the tracer's `start_span` is our function."""
     return type(tracer) is _tracer_class and _tracer_class.start_span is _our_start_span
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
-    """Begin a call that somebody looks at; the span is None where it has none. Making it the current one comes last."""
+    """Begin an instrumented call; the span is None if it has none. Making the span current is the last step."""
     call._telemetry = telemetry
     call._token = call.series = None
     call.recording = call.is_held = False
     call.span = get_current_span() if span is None else span
-    # What is not sampled needs no end.
+    # A span that is not sampled needs no `end`.
     call._is_ours = span is not None and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
     try:
         if series is not None:
@@ -338,23 +338,23 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> 
 
 
 def _begin_without(call: Any, span: Any, fault: Any) -> None:
-    """Begin a call without what could not be made: what is called inside of it must find its span all the same."""
+    """Begin a call after an error: its span must become current all the same, for the calls inside of it."""
     try:
         absorbed(_BEGINNING, call, fault)
         if span is not None:
             call._token = attach_upstreams_way(span)
     except BaseException:
-        # The host's call is not looked at, and nobody else will end the span.
+        # The host's call is not instrumented, so nothing else will end the span.
         call._end_span()
         raise
 
 
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
-    """Begin a query that is not suppressed; None where nobody looks at it: quiet, or inside another of the connection.
+    """Begin a query that is not suppressed; None if it is quiet, or part of another query of the connection.
 
     Args:
-        link: The connection's.
-        plan: The text's.
+        link: The connection's `Link`.
+        plan: The `Plan` of the text.
         kind: How the rows of the result are counted.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
     """
@@ -370,7 +370,7 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     call.plan = plan
     call.kind = kind
     _begin(call, link.telemetry, span, series, start_ns)
-    # Another task that uses the connection meanwhile is told so by the library: its call is a span of its own.
+    # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:
         link.call = call
     return call

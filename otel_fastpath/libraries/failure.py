@@ -1,4 +1,4 @@
-"""What is told of an exception that the host's call raised. Telling raises no `Exception`: see `patching.outcome`."""
+"""Describing and recording exceptions that the host's call raised. Raises no `Exception`: see `patching.outcome`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Failure(NamedTuple):
-    """What is told of an exception.
+    """What is recorded of an exception.
 
     Attributes:
-        type: The `error.type` of the span and of the metric; empty where it is no error, as for a generator's end.
-        attributes: What else the span gets.
-        description: That of the span's status; must carry nothing private.
+        type: The `error.type` of the span and of the metric; empty if it is not an error, such as a generator's end.
+        attributes: Further attributes of the span.
+        description: The description of the span's status; must contain no private data.
         recorded: Whether the exception becomes an event of the span.
     """
 
@@ -28,7 +28,7 @@ class Failure(NamedTuple):
     recorded: bool = True
 
 
-# Of an exception that cannot even be asked for its type's name.
+# For an exception whose type's name cannot be read.
 _UNKNOWN: Final = Failure("_OTHER", recorded=False)
 
 
@@ -39,43 +39,43 @@ def error_type(error: BaseException) -> str:
 
 
 def describe(error: BaseException) -> Failure:
-    """What is told of an exception that the library has no more to say about."""
+    """Describe an exception that the library knows no more about."""
     if isinstance(error, GeneratorExit):
-        # The coroutine was given up, and nobody knows whether the call would have failed.
+        # The coroutine was closed early, so it is unknown whether the call would have failed.
         return Failure("")
     name = error_type(error)
     return Failure(name, description=type(error).__qualname__, recorded=isinstance(error, Exception))
 
 
 def described(place: str, own: Callable[[BaseException], Failure], error: BaseException) -> Failure:
-    """What a library tells of an exception; where that fails, what can be told of any.
+    """Describe an exception with the library's own function; if that fails, as any other exception.
 
     Args:
-        place: What failed then, as `faults.report` takes it.
-        own: The library's.
+        place: The place to report an error under, as `faults.report` takes it.
+        own: The library's own function.
         error: What the host's call raised.
     """
     return guarded(place, own, error) or guarded(place, describe, error) or _UNKNOWN
 
 
 def named(error: BaseException) -> tuple[str, str | None]:
-    """The `error.type` and the text of an exception of a model's client; "_OTHER" and None where they cannot be had."""
+    """The `error.type` and the text of an exception of a model's client; "_OTHER" and None if they cannot be read."""
     kind, message = _UNKNOWN.type, None
     try:
         kind = getattr(error, "_gen_ai_error_type", None) or error_type(error)
         message = str(error)
-    except Exception:  # whatever an exception of somebody's own does
+    except Exception:  # a custom exception may raise anything
         return kind, None
     return kind, message
 
 
 def tell(place: str, span: Any, failure: Failure, error: BaseException) -> None:
-    """Tell a recording span of a failure.
+    """Record a failure on a recording span.
 
     Args:
-        place: What failed where this does, as `faults.report` takes it.
+        place: The place to report an error under, as `faults.report` takes it.
         span: The span.
-        failure: What is told.
+        failure: The description of the failure.
         error: What the host's call raised.
     """
     if failure.recorded:
@@ -87,7 +87,7 @@ def _record(span: Any, failure: Failure, error: BaseException) -> None:
     try:
         span.record_exception(error)
     except Exception as fault:
-        # The exception's own text cannot be had; what else is known of it is told.
+        # The exception's own text cannot be read; record the rest.
         span.add_event("exception", {"exception.type": failure.type, "exception.message": repr(type(fault))})
 
 

@@ -1,7 +1,7 @@
-"""What a wrapper declares of itself, and its life in this process: on, off, standing in or standing back.
+"""The declaration of a wrapper, and its state in this process: on, off, replacing a rival or deferring to one.
 
-Of the instrumentations of one library that are told to instrument, exactly one emits. A rival that is taken over does
-not touch the library; ours does, in its place. Where ours stands back, it is off and the rival does its work.
+If several instrumentations of one library are enabled, exactly one of them emits. A rival that is taken over does not
+touch the library: our wrapper instruments it instead. If our wrapper defers, it is off and the rival does its work.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Rival:
     """Another OpenTelemetry instrumentation of the same library.
 
     Attributes:
-        name: What the status calls it, e.g. "official".
+        name: Its name in the status, e.g. "official".
         target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
-        emulated: PEP 508 requirement: the releases whose telemetry ours emits in their place. Ours stands back for
-            others; empty: for all.
-        told: Given its instrumentor, which instrumented before ours came, finds what it was told to instrument with.
+        emulated: PEP 508 requirement: the releases that our wrapper replaces, emitting the same telemetry. It defers to
+            all others; empty: to every release.
+        told: Returns the keyword arguments that its instrumentor was given, if it instrumented before our wrapper.
     """
 
     name: str
@@ -48,16 +48,16 @@ class Rival:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a wrapper works with from now on.
+    """The configuration that a wrapper works with from now on.
 
     Attributes:
-        providers: `tracer_provider`, `meter_provider` and `logger_provider`, as far as they were given.
-        options: The library's options as they were set; the wrapper's to read.
-        semconv: What `OTEL_SEMCONV_STABILITY_OPT_IN` names.
-        rival: The name of the rival that ours stands in for and emulates; empty: none.
+        providers: `tracer_provider`, `meter_provider` and `logger_provider`, if they were given.
+        options: The library's options as they were set; the wrapper parses them.
+        semconv: The values in `OTEL_SEMCONV_STABILITY_OPT_IN`.
+        rival: The name of the rival that our wrapper replaces and emulates; empty: none.
         instrumentor: That rival's instrumentor.
-        keywords: All that the rival was told to instrument with.
-        was_instrumented: Whether it had instrumented before ours came: what it made then is in its attributes.
+        keywords: All keyword arguments that the rival's instrumentor was given.
+        was_instrumented: Whether it had instrumented before our wrapper; its attributes then hold what it made.
     """
 
     providers: Mapping[str, Any] = field(default_factory=dict)
@@ -71,18 +71,17 @@ class Setup:
 
 @dataclass(frozen=True)
 class Library:
-    """A wrapper's declaration; each module or folder in `wrap/` has one, called LIBRARY.
+    """A wrapper's declaration; the package of each library exports one, called LIBRARY.
 
     Attributes:
-        name: Of the library, and of its settings.
+        name: The name of the library and of its settings.
         why: One sentence for the status: what the wrapper does.
         patches: Applied when the library is imported; their names begin with the library's.
-        configure: Called before patches are applied, and again whenever what it is told changes.
-        read: Reads the settings, and tells of what is not valid; called in the place of `configure` where ours stands
-            back.
-        rivals: Who else instruments it.
-        entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: who disables one wants none at all.
-        stop: Called after the patches were taken off.
+        configure: Called before patches are applied, and again whenever the `Setup` changes.
+        read: Reads the settings and reports invalid ones; called instead of `configure` if our wrapper defers.
+        rivals: The other instrumentations of the library.
+        entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: disabling one disables our wrapper.
+        stop: Called after the patches were removed.
     """
 
     name: str
@@ -97,12 +96,12 @@ class Library:
 
 @dataclass
 class _Taken:
-    """A rival's instrumentor that ours stands in for."""
+    """A rival's instrumentor that our wrapper replaces."""
 
     rival: Rival
     instrumentor: Any
     keywords: dict[str, Any]
-    # What it held where it had instrumented before ours came.
+    # Its attributes, if it had instrumented before our wrapper.
     state: dict[str, Any] | None = None
 
 
@@ -121,7 +120,7 @@ class Wrapper:
         self._setup = Setup()
         self._taken: list[_Taken] = []
         self._ahead: dict[str, Rival] = {}
-        # Held to look and change, never while anything is called that is not of this class.
+        # Held only to read and change the state, never while code outside of this class is called.
         self._lock = Lock()
         self._agenda = Agenda()
 
@@ -139,14 +138,14 @@ class Wrapper:
         )
         why_off = self._why_off(settings)
         self._off = off if why_off is None else lambda _name: why_off
-        # First, so that what ours is put around is the library itself.
+        # First, so that our wrapper patches the library itself, not a rival's wrapper.
         self._rivals.install(self._off, settings)
         for rival in self.library.rivals:
             self._meet(rival)
         self._settle()
 
     def uninstall(self, reason: str = "uninstrumented") -> None:
-        """Take everything off; a rival that was told to instrument does so now."""
+        """Remove all patches; a rival that our wrapper replaced instruments the library now."""
         self._agenda.do(functools.partial(self._uninstall, reason))
 
     def _uninstall(self, reason: str) -> None:
@@ -162,7 +161,7 @@ class Wrapper:
             self._guarded(self._give_back, each)
 
     def status(self) -> list[Row]:
-        """What became of every patch of the library, and of its rivals' instrumentors."""
+        """The state of every patch of the library and of its rivals' instrumentors."""
         return self._patcher.status() + self._rivals.status()
 
     def _why_off(self, settings: Config) -> str | None:
@@ -174,7 +173,7 @@ class Wrapper:
         return None
 
     def _settle(self) -> None:
-        """Bring the wrapper in line with what is known of its rivals."""
+        """Update the wrapper to the current state of its rivals."""
         if self._ahead:
             self._guarded(self.library.read, self._setup)
             reason = f"it stands back for {', '.join(tuple(self._ahead))}"
@@ -183,7 +182,7 @@ class Wrapper:
         setup = self._setup
         for each in tuple(self._taken):
             if self._emulates(each.rival):
-                # Its spans go where it would have sent them. What it would not have sent goes where ours would.
+                # Its spans go to its own provider. Signals that it does not emit go to our wrapper's providers.
                 given = {name: value for name, value in setup.providers.items() if name != "tracer_provider"}
                 given |= {name: each.keywords[name] for name in PROVIDERS if each.keywords.get(name) is not None}
                 setup = replace(
@@ -210,7 +209,7 @@ class Wrapper:
         return self._mode == "on" or (self._mode != "defer" and self._emulates(rival))
 
     def _meet(self, rival: Rival) -> None:
-        """A rival that instrumented before ours came."""
+        """Handle a rival that may have instrumented before our wrapper."""
         instrumentor = self._instrumented(rival)
         if instrumentor is None or any(each.instrumentor is instrumentor for each in self._taken):
             return
@@ -277,7 +276,7 @@ class Wrapper:
         return _uninstrument
 
     def _begins(self, rival: Rival, instrumentor: Any, keywords: dict[str, Any]) -> bool:
-        """A rival is told to instrument; gives whether ours does it."""
+        """Handle a rival's `instrument` call; return whether our wrapper instruments instead."""
         taken = _Taken(rival, instrumentor, dict(keywords)) if self._takes_over(rival) else None
         with self._lock:
             if taken is not None:
@@ -288,7 +287,7 @@ class Wrapper:
         return taken is not None
 
     def _ends(self, rival: Rival, instrumentor: Any) -> bool:
-        """A rival is told to uninstrument; gives whether ours stood in for it."""
+        """Handle a rival's `uninstrument` call; return whether our wrapper had replaced it."""
         with self._lock:
             left = [each for each in self._taken if each.rival is not rival or each.instrumentor is not instrumentor]
             was_taken = len(left) < len(self._taken)
@@ -298,7 +297,7 @@ class Wrapper:
         return was_taken
 
     def _stopped(self, rival: Rival) -> None:
-        """A rival that ours stood back for is off."""
+        """Handle that a rival, to which our wrapper may have deferred, is off."""
         with self._lock:
             was_ahead = self._ahead.pop(rival.target, None) is not None
         if was_ahead:

@@ -1,7 +1,7 @@
-"""What stands around the methods of a database library that take a query to the server.
+"""Wrappers of the methods of a database library that send a query to the server.
 
-A library says for each of its methods how the query is found in the arguments (an `Opener`) and how many rows the
-result has (`Rows`). Everything else is here.
+For each of its methods, a library declares how to find the query in the arguments (an `Opener`) and the number of rows
+in the result (`Rows`). Everything else is here.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.db.database import Database
 
     # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
-    # now), the parameters that become attributes for those who asked, and of a batch the number of sets of them.
+    # now), the parameters, which become attributes if that option is set, and the number of parameter sets of a batch.
     Opening = tuple[Any, Any, int | None, Any, int | None]
-    # Gives that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
+    # Returns that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
     Opener = Callable[[Any, Any], Opening]
-    # What a result says of the number of rows; None: nothing.
+    # The number of rows in a result; None: it is not known.
     Rows = Callable[[Any, Any], int | None] | None
 
-# Of a batch whose sets of parameters are not counted without using them up.
+# For a batch whose parameter sets cannot be counted without consuming them.
 UNKNOWN: Final = -1
-# For what returns no rows.
+# For methods that return no rows.
 no_rows: Final = None
-# What stands before a query's parameters: what its method is called on, and the text.
+# The arguments before a query's parameters: `self` and the text.
 _BEFORE_PARAMETERS: Final = 2
-# What the text's parameter is called, as `Queries.enter` has it.
+# The name of the text's parameter, as in `Queries.enter`.
 _TEXT_NAMES: Final = ("query",)
 
 
 def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
-    """Begin a query; None where nobody looks at it. Never raises."""
+    """Begin a query; None if it is not instrumented. Never raises."""
     begun = guarded(database.place, _begun, database, opener, args, kwargs)
     return guarded(database.place, _lost, database, args) if begun is None else begun[0]
 
@@ -60,20 +60,20 @@ def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[
 
 
 def _lost(database: Database, args: Any) -> Any:
-    """A query of which nothing is told, in the place of one that could not be begun by a fault of ours.
+    """A query without telemetry, used if a query could not be begun because of an error in our code.
 
-    What the library does for it on this connection is part of it, and no query of its own.
+    What the library executes for it on this connection is part of it, not a query of its own.
 
     Args:
-        database: The library's.
-        args: The method's: first what it is called on.
+        database: The library's `Database`.
+        args: The method's arguments, `self` first.
     """
     link = database.link_held(args[0])
     if link is None or link.call is not None:
         return None
     hot = link.active.hot
     call = hot.Query.__new__(hot.Query)
-    # As a call that has ended.
+    # Like a call that has ended.
     call._telemetry = call._token = call.series = None
     call.recording = call.is_held = False
     call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
@@ -83,13 +83,13 @@ def _lost(database: Database, args: Any) -> Any:
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
-    """Say of a recording query what those see who asked for parameters.
+    """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
 
     Args:
         call: The query.
-        link: The connection's.
-        parameters: The query's, or of a batch what was passed after the text; None: they are not told.
-        size: The number of sets of parameters of a batch, or UNKNOWN; None: it is no batch.
+        link: The connection's `Link`.
+        parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
+        size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
     """
     if size is not None and size not in {UNKNOWN, 1}:
         call.span.set_attribute("db.operation.batch.size", size)
@@ -99,17 +99,17 @@ def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
 
 
 def all_rows(_call: Any, result: Any) -> int | None:
-    """For what returns a list of rows."""
+    """The number of rows for a method that returns a list of rows."""
     return len(result)
 
 
 def one_row(_call: Any, result: Any) -> int | None:
-    """For what returns a row or None."""
+    """The number of rows for a method that returns a row or None."""
     return 0 if result is None else 1
 
 
 def one_value(_call: Any, result: Any) -> int | None:
-    """For what returns a value of a row: None can be the value."""
+    """The number of rows for a method that returns a value of a row; None may be such a value."""
     return None if result is None else 1
 
 
@@ -125,14 +125,14 @@ async def watch(
     """Await the host's coroutine inside a call.
 
     Args:
-        database: The library's.
-        opener: Begins the call, given the arguments of the host's method.
-        rows: The number of rows in the result.
-        args: The method's.
-        kwargs: The method's.
-        coroutine: What it returned.
+        database: The library's `Database`.
+        opener: Returns what the call is begun with, given the arguments of the host's method.
+        rows: Returns the number of rows in the result.
+        args: The method's arguments.
+        kwargs: The method's keyword arguments.
+        coroutine: The coroutine that it returned.
     """
-    # As `begin`, without the way to it.
+    # As `begin`, inlined.
     begun = guarded(database.place, _begun, database, opener, args, kwargs)
     call = guarded(database.place, _lost, database, args) if begun is None else begun[0]
     if call is None:
@@ -149,12 +149,12 @@ async def watch(
 
 
 def around_query(database: Database, rows: str, original: Any) -> Any:
-    """Around an `async def` method of a connection that executes one query: the way of most calls, and the shortest.
+    """Wrap an `async def` method of a connection that executes one query: the shortest path, taken by most calls.
 
     Args:
-        database: The library's.
-        rows: How the rows of its result are counted: the name of one of the numbers of `libraries.call_span`.
-        original: The method; its parameters are the query, named so, and then those of the query.
+        database: The library's `Database`.
+        rows: How the rows of its result are counted: the name of one of the constants in `libraries.call_span`.
+        original: The method; its parameters are `query` and then the parameters of the query.
     """
     enter = database.queries().enter
     kind = getattr(compiled.hot("libraries.call_span"), rows)
@@ -178,7 +178,7 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
 
 
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """What is done for those who asked: parameters become attributes, the trace context a comment."""
+    """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
         guarded(database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
     return guarded(database.place, _commented, call, args, kwargs) or (args, kwargs)
@@ -189,7 +189,7 @@ def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 
 def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
-    """Around a method that is either `async def`, or raises at once and returns a coroutine."""
+    """Wrap a method that is either `async def`, or a function that raises at once or returns a coroutine."""
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
@@ -206,7 +206,7 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
 
 
 def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
-    """Around a method that returns when the query has been executed."""
+    """Wrap a method that returns when the query has been executed."""
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -230,8 +230,8 @@ def query(link: Any, text: Any, parameters: Any = None) -> Opening:
     """Open a call with one query.
 
     Args:
-        link: The connection's.
-        text: The query's.
+        link: The connection's `Link`.
+        text: The query's text.
         parameters: Its parameters; None: none were passed.
     """
     return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
@@ -241,13 +241,13 @@ def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
     """Open a call with several sets of parameters.
 
     Args:
-        link: The connection's.
-        text: The query's.
+        link: The connection's `Link`.
+        text: The query's text.
         sets: The sets of parameters.
         given: What the caller passed after the text, by position.
     """
     size = len(sets) if isinstance(sets, Sized) else None
-    # Sets that can be gone through only once are not looked into.
+    # Sets that can be iterated only once are not read.
     has_arguments = isinstance(sets, (list, tuple)) and size != 0 and isinstance(sets[0], Sized) and len(sets[0]) > 0
     plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
     return link, plan, None, given, UNKNOWN if size is None else size

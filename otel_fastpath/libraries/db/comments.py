@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-# Not what is configured: baggage can hold anything, and the server logs it.
+# Not the configured propagator: baggage may contain anything, and the server logs it.
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 
 
@@ -17,9 +17,9 @@ def commented(
     """The arguments of a method with the current trace context in its query.
 
     Args:
-        args: The method's: `self`, then the query.
-        kwargs: The method's.
-        names: What the query's parameter is called; in it, the query may be in `kwargs`.
+        args: The method's arguments: `self`, then the query.
+        kwargs: The method's keyword arguments.
+        names: The possible names of the query's parameter in `kwargs`.
     """
     if len(args) > 1:
         return (args[0], with_comment(args[1]), *args[2:]), kwargs
@@ -30,15 +30,15 @@ def commented(
 
 
 def with_comment(text: Any) -> Any:
-    """The query with the current trace context; what is no text is left as it is."""
+    """The query with the current trace context; a value that is not a string is returned unchanged."""
     if not isinstance(text, str):
         return text
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     if not carrier:
         return text
-    # A comment to the end of the line, if there is one, ends where the line does.
+    # A newline ends a line comment, if the last line has one.
     between = "\n" if "--" in text.rpartition("\n")[2] else " "
-    # URL encoding takes care of quotes, and of what would end the comment.
+    # URL encoding escapes quotes and the end of the comment.
     pairs = ",".join(f"{quote(key, safe='')}='{quote(value, safe='')}'" for key, value in sorted(carrier.items()))
     return f"{text}{between}/*{pairs}*/"

@@ -1,6 +1,6 @@
-"""The attributes and names of spans: the stable database conventions, or what an official instrumentation has instead.
+"""The attributes and names of spans: the stable database conventions, or those of an official instrumentation.
 
-Which of them is decided once for each set-up. For each text that is kept they are worked out once.
+The convention is chosen once for each set-up, and applied once for each text that is cached.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 @dataclass(frozen=True)
 class Query:
-    """What is known of a text.
+    """What is known of a query text.
 
     Attributes:
         raw: The text.
-        text: For the attribute: the text as it is if it may leave so, else without its literals.
+        text: The text for the attribute: unchanged if that is safe, else without its literals.
         first: The first word.
-        summary: Its operations and what they are applied to.
-        operation: The first of them, in upper case.
-        procedure: What CALL calls.
+        summary: Its operations and their targets.
+        operation: The first operation, in upper case.
+        procedure: The procedure that CALL calls.
     """
 
     raw: str
@@ -46,23 +46,23 @@ class Query:
     procedure: str = ""
 
     def stated(self, prefix: str) -> str:
-        """The summary of what is done with the text: that a cursor fetches its rows is no operation of its own."""
+        """The summary with this prefix; fetching the rows of a cursor is not an operation of its own."""
         return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
 
 
 def read(raw: Any, *, has_arguments: bool) -> Query:
-    """Look at a text, once.
+    """Read a text, once.
 
     Args:
         raw: The text.
-        has_arguments: Whether arguments were passed beside it. Only then are its values not in the text, and it may
-            leave as it is; a parameter in the text says nothing: PREPARE has them, and EXECUTE has their values.
+        has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
+            recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
     if not isinstance(raw, str):
-        # The library says so itself.
+        # The library reports this error itself.
         return Query("")
     if type(raw) is not str:
-        # A subclass can have methods of its own.
+        # A subclass may override methods.
         raw = str.__str__(raw)
     found = compiled.hot("libraries.db.sql").scan(raw)
     text = raw if has_arguments and found.takes_arguments else found.text
@@ -73,16 +73,16 @@ class Convention(Protocol):
     """How the attributes and names of spans are made.
 
     Attributes:
-        captures: Whether the parameters of queries become attributes, whatever our options say.
+        captures: Whether the parameters of queries become attributes, regardless of our options.
     """
 
     captures: bool
 
     def tracer(self, tracer_provider: Any) -> Any:
-        """The tracer of the scope."""
+        """The tracer for the instrumentation scope."""
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
-        """The span's name; the prefix is that of a summary: "BATCH ", "PREPARE "."""
+        """The span's name; the prefix comes before the summary: "BATCH ", "PREPARE "."""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
         """The span's attributes at its start."""
@@ -91,7 +91,7 @@ class Convention(Protocol):
         """The attributes for a query's parameters."""
 
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        """Those for what was passed after the text of a query with several sets of parameters."""
+        """The attributes for the arguments after the text of a query with several sets of parameters."""
 
 
 class Stable:
@@ -124,7 +124,7 @@ class Stable:
         return {f"db.query.parameter.{key}": shortened(value) for key, value in given}
 
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
-        # The conventions have no name for them: each set has its own.
+        # The conventions define no attribute for several sets.
         return {}
 
 
@@ -149,13 +149,13 @@ def shortened(value: Any) -> str:
 
 
 def failure(error: BaseException, status_code: Any = None) -> Failure:
-    """What is told of an exception: never its message, which can carry what is in a row, or a parameter.
+    """Describe an exception, without its message, which may contain data of a row or a parameter.
 
     The message is in the exception's event, as with every instrumentation.
 
     Args:
         error: The exception.
-        status_code: The database's own name for it, such as a SQLSTATE; what is no text is none.
+        status_code: The database's own code for it, such as a SQLSTATE; ignored if it is not a string.
     """
     if isinstance(error, GeneratorExit):
         return Failure("")

@@ -1,4 +1,4 @@
-"""One database library that is wrapped: its set-up, and the links of its connections."""
+"""One wrapped database library: its set-up, and the links of its connections."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class Database:
-    """What a wrapper says of its database library. Its `configure`, `read` and `stop` are those of the `Library`.
+    """A wrapper's declaration of its database library. Its `configure`, `read` and `stop` are used by the `Library`.
 
     Args:
-        name: Of the library.
-        server: Gives the server of a connection.
-        status_code: Gives the database's own name of an exception, such as a SQLSTATE; None: it has none.
-        connection: Gives the connection of what a method is called on, such as a cursor.
-        link: The attribute of a connection that its link is; "protocol.link" is one of its protocol's.
-        options: The class of what can be asked for.
-        convention: Gives what names and describes spans in this set-up; None: the stable conventions do.
+        name: The name of the library.
+        server: Returns the server of a connection.
+        status_code: Returns the database's own code for an exception, such as a SQLSTATE; None: it has none.
+        connection: Returns the connection of the object that a method is called on, such as a cursor.
+        link: The attribute of a connection that stores its link; "protocol.link" is an attribute of its protocol.
+        options: The class of the options.
+        convention: Returns the convention for spans in this set-up; None: the stable conventions.
         make_plans: The class of the plans.
-        own: Gives what else makes the plans of a connection others than those of its server; it must be hashable.
+        own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
 
     Attributes:
-        place: What `faults.report` calls a call of the library.
-        active: The set-up; None: there is none, and no call is looked at.
-        is_curious: Whether a call looks at its arguments and its result.
+        place: The name of a call of the library for `faults.report`.
+        active: The set-up; None: there is none, and no call is instrumented.
+        is_curious: Whether a call reads its arguments and its result.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Database:
         self._make_plans = make_plans
         self._own = own
         self._link_of = attrgetter(link)
-        # Types and dicts find an attribute quickest by the very text that the library has for it.
+        # Attribute lookup is fastest with the same (interned) string object that the library uses.
         keeper, name = map(sys.intern, link.rpartition(".")[::2])
         self._keeper = keeper or None
         self._link_name = name
-        # Those of each core that was in use.
+        # The `Queries` of each core that was in use.
         self._queries: dict[Any, Any] = {}
 
     def configure(self, setup: Setup) -> None:
@@ -86,11 +86,11 @@ class Database:
         self.queries().active = self.active
 
     def read(self, setup: Setup) -> None:
-        """Read the options only, to tell of what is not valid."""
+        """Only read the options, to report invalid ones."""
         parse(self.name, setup.options, self._options)
 
     def stop(self) -> None:
-        """Look at no call any more, whatever of ours is still in place."""
+        """Instrument no further call, even if some of our patches are still in place."""
         self.active = None
         for each in self._queries.values():
             each.active = None
@@ -104,7 +104,7 @@ class Database:
         return found
 
     def link(self, connection: Any) -> Any:
-        """The link of a connection, made anew where the set-up is another."""
+        """The link of a connection, made again if the set-up has changed."""
         try:
             link = self._link_of(connection)
         except AttributeError:
@@ -112,19 +112,19 @@ class Database:
         return self.new_link(connection) if link is None or link.active is not self.active else link
 
     def link_held(self, held: Any) -> Any:
-        """The link that is kept for what a method is called on; None where there is none."""
+        """The stored link of the object that a method is called on; None if there is none."""
         try:
             return self._link_of(self._connection(held))
         except AttributeError:
             return None
 
     def new_link(self, connection: Any) -> Any:
-        """Make the link of a connection, which keeps it."""
+        """Make the link of a connection, and store it there."""
         if self.active is None:
             raise RuntimeError(f"the {self.name} wrapper is not set up")
         link = self.active.link(self.active.plans_of(self._server(connection), self._own(connection)))
         keeper = connection if self._keeper is None else getattr(connection, self._keeper, None)
-        # A connection that is closed may have given it up.
+        # A closed connection may no longer have this object.
         if keeper is not None:
             setattr(keeper, self._link_name, link)
         return link

@@ -1,4 +1,4 @@
-"""What the wrapper of a database can be told: OTEL_FASTPATH_<LIBRARY>_OPTIONS, `instrument(<library>_options=...)`."""
+"""The options of a database wrapper: OTEL_FASTPATH_<LIBRARY>_OPTIONS, `instrument(<library>_options=...)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """The options that every database has; a library with more of them has a class that is derived from this one.
+    """The options that every database has; a library with more options has a subclass.
 
     Attributes:
         metrics: Durations, rows and pools are reported as metrics.
@@ -22,7 +22,7 @@ class Options:
         parameters: The parameters of queries become attributes, each cut to a length.
         rows: The number of rows becomes an attribute, too.
         sqlcommenter: The trace context is appended to each query as a comment.
-        names: What can be asked for -> the attribute that it sets, and to what.
+        names: Name of an option -> the attribute that it sets, and the value.
     """
 
     metrics: bool = True
@@ -44,10 +44,10 @@ _Own = TypeVar("_Own", bound=Options)
 
 
 def parse(library: str, given: Any, kind: type[_Own]) -> _Own:
-    """Read a comma-separated string, or names; what is not understood is told and ignored.
+    """Read a comma-separated string, or names; unknown options are reported and ignored.
 
     Args:
-        library: Whose options they are.
+        library: The library that the options are for.
         given: The string, or the names.
         kind: The class of its options.
     """

@@ -1,7 +1,7 @@
 """What is worked out once: for a set-up, for each server, for each text.
 
-A library keeps the `Link` of each connection; the link knows the server's plans, which all connections to that server
-and database share. When the set-up changes there is a new `Active`, and every link is made anew when it is next used.
+A library stores the `Link` of each connection; the link has the server's plans, which all connections to that server
+and database share. When the set-up changes, there is a new `Active`, and each link is made again when it is next used.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Active:
     """A set-up of a database's wrapper.
 
     Args:
-        setup: What the wrapper was told.
+        setup: The `Setup` of the wrapper.
         scope: The name of our instrumentation scope.
-        options: What was asked for.
-        failure: What is told of an exception; must not raise.
-        convention: Names and describes spans; None: by the stable conventions.
-        make_plans: The class of the plans, given this and what `plans_of` was given.
+        options: The options.
+        failure: Describes an exception; must not raise.
+        convention: The convention for spans; None: the stable conventions.
+        make_plans: The class of the plans, called with this object and the arguments of `plans_of`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Active:
             has_meter=setup.providers.get("meter_provider") is not None,
         )
         self.hot = compiled.hot("libraries.call_span")
-        # What makes a call look at its arguments and its result.
+        # The options for which a call reads its arguments and its result.
         self.is_curious = self.captures or self.options.sqlcommenter
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
@@ -92,20 +92,20 @@ class Active:
                 description="The actual number of records returned by the database operation.",
                 explicit_bucket_boundaries_advisory=_ROW_BOUNDS,
             )
-        # Those of pools, made by `pools` when the first is seen.
+        # The metrics of pools, made by `pools` when the first pool is seen.
         self.pools: Any = None
         self._make_plans = Plans if make_plans is None else make_plans
         self._to_connect: Plans | None = None
         self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
 
     def plans_of(self, server: Server, own: Any = None) -> Plans:
-        """Those of this server.
+        """The plans of this server.
 
-        They live as long as somebody keeps them, as the links of its connections do.
+        They live as long as something refers to them, such as the links of its connections.
 
         Args:
             server: The server.
-            own: What else is the library's own and makes plans others; it must be hashable.
+            own: Anything else of the library that the plans depend on; must be hashable.
         """
         key = (server, own)
         found = self._plans.get(key)
@@ -114,28 +114,28 @@ class Active:
         return found
 
     def plans_to_connect(self, server: Server) -> Plans:
-        """Those for connecting to this server, which are kept until there is a connect to another."""
+        """The plans for connecting to this server, kept until a connection to another server is made."""
         made = self._to_connect
         if made is None or made.server != server:
             made = self._to_connect = self._make_plans(self, server, None)
         return made
 
     def link(self, plans: Plans) -> Any:
-        """Make the `Link` of a connection, which the library keeps."""
+        """Make the `Link` of a connection; the library stores it."""
         return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 
 class Plans:
-    """The plans for one server and database, by their texts. A large text's plan is made for each call, and not kept.
+    """The plans for one server and database, by their texts. A large text has its plan made for each call.
 
     Args:
         active: The set-up that they are for.
         server: The server.
-        own: What else is the library's own and makes plans others.
+        own: Anything else of the library that the plans depend on.
 
     Attributes:
         of_queries: Text -> plan, for queries to which no arguments were passed.
-        of_queries_with_arguments: The same for those with arguments, whose texts may leave as they are.
+        of_queries_with_arguments: The same for queries with arguments, whose texts may be recorded unchanged.
     """
 
     __slots__ = (
@@ -157,9 +157,9 @@ class Plans:
         """The plan for this text.
 
         Args:
-            text: The query's.
-            prefix: What stands before its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
-            has_arguments: Whether arguments are passed beside the text.
+            text: The query's text.
+            prefix: The prefix of its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
+            has_arguments: Whether arguments are passed with the text.
         """
         cache = self._queries_with_arguments if has_arguments else self._queries
         key = text
@@ -177,7 +177,7 @@ class Plans:
         return made
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:
-        """A plan for what has no text: `name` is the summary."""
+        """A plan for an operation without a text: `name` is the summary."""
         key = (_SPECIAL, name)
         made = self._others.items.get(key)
         if made is None:
@@ -201,7 +201,7 @@ class Plans:
         )
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
-        """Where the duration of such calls goes, and the number of their rows."""
+        """The instruments for the duration of such calls and the number of their rows."""
         active = self.active
         if active.durations is None:
             return None, None
@@ -215,13 +215,13 @@ class Plans:
         return Series(active.durations, attributes, "db.response.status_code"), rows
 
     def read(self, text: Any, has_arguments: bool) -> Query:
-        """Look at a text, once; where it is not SQL, a database has a way of its own."""
+        """Read a text, once; a database without SQL overrides this."""
         return conventions.read(text, has_arguments=has_arguments)
 
     def is_kept(self, text: Any) -> bool:
-        """Whether the text can be expected to come again."""
+        """Whether the text is likely to be used again."""
         return isinstance(text, str)
 
     def is_quiet(self, text: Any, operation: str) -> bool:
-        """Whether no call with this text is looked at."""
+        """Whether calls with this text are not instrumented."""
         return isinstance(text, str) and operation in _TRANSACTIONS and not self.active.options.transactions

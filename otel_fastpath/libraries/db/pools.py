@@ -1,4 +1,4 @@
-"""The metrics of pools: what they hold is read when somebody collects, what takes time is measured when it happens."""
+"""The metrics of pools: their sizes are read at each collection, durations are measured when they occur."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 NAME_KEY: Final = "db.client.connection.pool.name"
 STATE_KEY: Final = "db.client.connection.state"
 _SPAN: Final = "pool.acquire"
-# What is not stated by the conventions: those of the durations, and an hour for what is used long.
+# Not defined by the conventions: the bounds of durations, plus an hour for connections that are used for long.
 _BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600)
 
 
 class Watched:
-    """What is kept of one pool; a library says in a class of its own how the pool is read.
+    """What is stored for one pool; each library has a subclass that reads its pools.
 
-    What it reads is a mapping of states to numbers; the state is "" where there is none, and a mapping without any is
-    a metric that the library does not know.
+    The methods that read return a mapping of states to numbers; the state is "" if the metric has none. An empty
+    mapping means that the library does not have this metric.
 
     Attributes:
-        borrowed: What was borrowed -> since when.
-        name: What the pool is called, see `Server.name`; empty as long as nobody knows.
+        borrowed: Borrowed connection -> when it was borrowed.
+        name: The name of the pool, see `Server.name`; empty until it is known.
     """
 
     __slots__ = ("__weakref__", "_handles", "_of", "borrowed", "name")
@@ -46,35 +46,35 @@ class Watched:
 
     @property
     def is_open(self) -> bool:
-        """Whether the pool is there and is not closed."""
+        """Whether the pool still exists and is not closed."""
         raise NotImplementedError
 
     def server_name(self) -> str:
-        """What the pool is called, see `Server.name`; empty as long as nobody knows where it will connect to."""
+        """The name of the pool, see `Server.name`; empty until its server is known."""
         raise NotImplementedError
 
     def count(self) -> Mapping[str, int]:
-        """The connections that are "idle", and that are "used"."""
+        """The number of connections in the states "idle" and "used"."""
         return {}
 
     def most_idle(self) -> Mapping[str, int]:
-        """The most idle connections."""
+        """The maximum number of idle connections."""
         return {}
 
     def least_idle(self) -> Mapping[str, int]:
-        """The least idle connections."""
+        """The minimum number of idle connections."""
         return {}
 
     def most(self) -> Mapping[str, int]:
-        """The most connections."""
+        """The maximum number of connections."""
         return {}
 
     def pending(self) -> Mapping[str, int]:
-        """Who waits for a connection."""
+        """The number of requests that wait for a connection."""
         return {}
 
     def named(self, otherwise: str) -> str:
-        """The pool's name; until it has connected somewhere it is called otherwise: by the system's name."""
+        """The pool's name, or the other one given (the system's name) until it has connected to a server."""
         if not self.name:
             self.name = self.server_name()
         return self.name or otherwise
@@ -90,23 +90,23 @@ class Watched:
         return self._handles[kind]
 
     def was_acquired(self, metrics: PoolMetrics, borrowed: Any, started: float) -> None:
-        """A connection was obtained for which somebody began to wait then."""
+        """Record that a connection was obtained, after a wait that started at this time."""
         now = perf_counter()
         self.borrowed[borrowed] = now
         self.handle(metrics, "wait_time").record(now - started)
 
     def was_released(self, metrics: PoolMetrics, borrowed: Any) -> None:
-        """A connection returned, or is lost."""
+        """Record that a connection was returned or lost."""
         since = self.borrowed.pop(borrowed, None)
         if since is not None:
             self.handle(metrics, "use_time").record(perf_counter() - since)
 
     def was_connected(self, metrics: PoolMetrics, started: float) -> None:
-        """A connection was made."""
+        """Record that a connection was created."""
         self.handle(metrics, "create_time").record(perf_counter() - started)
 
     def timed_out(self, metrics: PoolMetrics) -> None:
-        """Nobody waits any longer for a connection that was not there in time."""
+        """Record that waiting for a connection timed out."""
         self.handle(metrics, "timeouts").add(1)
 
 
@@ -114,10 +114,10 @@ class PoolMetrics:
     """The instruments.
 
     Args:
-        active: The set-up that they are for; they tell nothing more once there is another.
-        current: Gives the library's set-up.
-        system: What a pool is called whose server is not known yet.
-        pools: Those that there are.
+        active: The set-up that they are for; they report nothing once there is another.
+        current: Returns the library's current set-up.
+        system: The name of a pool whose server is not known yet.
+        pools: The existing pools.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class PoolMetrics:
     def _observe(self, read: Callable[[Watched], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
         if self._active() is not self._current():
             return
-        # Pools of one name are one pool to whoever reads the metrics.
+        # In the metrics, pools with the same name are one pool.
         sums: dict[tuple[str, str], int] = {}
         for each in tuple(self._pools):
             if each.is_open:
@@ -203,12 +203,12 @@ _GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]
 
 
 def begin_acquire(active: Active, pool: Watched | None, system: str) -> Any:
-    """Begin the span of waiting for a connection; None where nobody looks at it.
+    """Begin the span of waiting for a connection; None if it is not instrumented.
 
     Args:
         active: The set-up.
         pool: The pool; None: nothing is known of it.
-        system: What it is called until its server is known.
+        system: Its name until its server is known.
     """
     telemetry = calls.Telemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
     return calls.begin(telemetry, _SPAN, None if pool is None else {NAME_KEY: pool.named(system)})

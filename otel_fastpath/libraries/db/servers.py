@@ -1,4 +1,4 @@
-"""Which server and database a connection is connected to, in the words of the conventions."""
+"""The server and database that a connection is connected to, in the terms of the conventions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class System(NamedTuple):
 
     Attributes:
         name: Its `db.system.name`.
-        port: The port that is not stated because it is the default; None: every port is stated.
+        port: The default port, which is not recorded; None: every port is recorded.
     """
 
     name: str
@@ -21,13 +21,13 @@ POSTGRESQL: Final = System("postgresql", 5432)
 
 
 class Server(NamedTuple):
-    """Who a connection is connected to. Equal servers share their plans, so that whatever tells them apart is in here.
+    """What a connection is connected to. Equal servers share their plans, so all that distinguishes them is here.
 
     Attributes:
         system: The system.
         address: Host and port, or the path of a Unix socket or file; None: it is not known.
         namespace: The database.
-        user: Who is connected.
+        user: The name of the connected user.
     """
 
     system: System
@@ -36,7 +36,7 @@ class Server(NamedTuple):
     user: str | None = None
 
     def attributes(self) -> dict[str, Any]:
-        """Those of the stable conventions."""
+        """The attributes of the stable conventions."""
         found: dict[str, Any] = {"db.system.name": self.system.name}
         if self.namespace:
             found["db.namespace"] = self.namespace
@@ -50,6 +50,6 @@ class Server(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a pool of such connections is called: "host:port/database"."""
+        """The name of a pool of such connections: "host:port/database"."""
         place = ":".join(map(str, self.address)) if isinstance(self.address, tuple) else str(self.address)
         return f"{place}/{'' if self.namespace is None else self.namespace}"
