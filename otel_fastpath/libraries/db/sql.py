@@ -1,9 +1,9 @@
-"""Reads a PostgreSQL text once, from left to right: its summary, and what is left of it without literals.
+"""Reads a PostgreSQL text once, from left to right: its summary, and the text without its literals.
 
 Plain Python; compiled as `sql_c`. Lexical rules: PostgreSQL's documentation, "Lexical Structure". Any text can be
-read, and none raises. Each step moves forward and looks at a character no more than a fixed number of times, so that
-the time grows with the length of the text and with nothing else. Where it is not certain where a literal ends, the
-rest of the text is taken to be part of it.
+read, and none raises. Each step moves forward and reads a character at most a fixed number of times, so that the time
+is linear in the length of the text. If the end of a literal is uncertain, the rest of the text is treated as part of
+it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from otel_fastpath.libraries.db.summary import Summary
 
 # A longer text is cut here before it is read.
 LONGEST = 8192
-# What the functions below give where the text ends before the token does.
+# Returned by the functions below if the text ends before the token does.
 UNFINISHED = -1
 
-# What a character can begin. Letters are also what is no key of KINDS: everything beyond ASCII, as in PostgreSQL.
+# What a character can begin. Characters that are not in KINDS, all those beyond ASCII, are letters, as in PostgreSQL.
 OTHER, SPACE, DIGIT, DOT, COMMA, OPEN, CLOSE, SEMICOLON, QUOTE, NAME, DOLLAR, MINUS, SLASH, LETTER = range(14)
 _SPACES = " \t\r\n\f\v"
 KINDS = {
@@ -32,12 +32,12 @@ class Scan:
     """What was read.
 
     Attributes:
-        text: The text with `?` for each literal, and without comments, which can hold anything. A list of literals
+        text: The text with `?` for each literal, and without comments, which may contain anything. A list of literals
             after IN is one `?`.
         takes_arguments: Whether the text is one statement, of a kind that can have parameters, and was read to its end.
-        summary: Operations and what they are applied to; at most 255 characters, never a literal.
+        summary: Operations and their targets; at most 255 characters, never a literal.
         operation: The first operation, in upper case.
-        procedure: What CALL calls.
+        procedure: The procedure that CALL calls.
         first: The first word.
     """
 
@@ -57,7 +57,7 @@ def scan(text: str, most: int = LONGEST) -> Scan:
 
     Args:
         text: Any `str`.
-        most: A text of more characters is cut before it is read, and the token that is open there is left out.
+        most: A text with more characters is cut before it is read; a token that is open at the cut is left out.
 
     Returns:
         A `Scan`.
@@ -68,7 +68,7 @@ def scan(text: str, most: int = LONGEST) -> Scan:
 
 
 class Scanner:
-    """Goes through one text. Each method is given where a token begins, and gives where the next one does."""
+    """Reads one text. Each method takes the position where a token begins, and returns where the next one begins."""
 
     __slots__ = (
         *("copied", "is_cut", "is_whole", "length", "list_size", "list_start", "pieces", "semicolon", "stop"),
@@ -79,15 +79,15 @@ class Scanner:
         self.text = text
         self.length = self.stop = len(text)
         self.is_cut = is_cut
-        # Whether every token has an end; `stop` is the end of the last that has one, the tail stands for the rest.
+        # Whether every token has an end; `stop` is the end of the last one that has, and the tail replaces the rest.
         self.is_whole = not is_cut
         self.tail = ""
-        # Where the first is.
+        # The position of the first semicolon.
         self.semicolon = self.length
-        # The result, and up to where the text is in it.
+        # The result, and the position in the text up to which it is complete.
         self.pieces: list[str] = []
         self.copied = 0
-        # Where the pieces of a list after IN begin, as long as there is nothing but literals in it; and their number.
+        # The index of the first piece of a list after IN that so far has only literals; and the number of literals.
         self.list_start = -1
         self.list_size = 0
         self.summary = Summary()
@@ -127,14 +127,14 @@ class Scanner:
                 at = self.sign(at)
 
     def unfinished(self, at: int, tail: str) -> int:
-        """The token that begins here has no end: nothing of it is kept, and it is the last."""
+        """Handle a token without an end: none of it is kept, and it is the last one."""
         self.is_whole = False
         self.stop = at
         self.tail = tail
         return self.length
 
     def is_open(self, end: int) -> bool:
-        """Whether this is no end, or the text was cut there, so that nobody knows how the token goes on."""
+        """Whether the token has no end, or ends where the text was cut, so that it may continue."""
         return end == UNFINISHED or (self.is_cut and end == self.length)
 
     def literal(self, at: int, end: int) -> int:
@@ -183,7 +183,7 @@ class Scanner:
         return end
 
     def name(self, at: int, end: int) -> int:
-        """A name that is quoted or goes on where a dot follows: "a".b."c"."""
+        """A name that is quoted or continues after a dot: "a".b."c"."""
         end = name_end(self.text, end, self.length)
         if self.is_open(end):
             return self.unfinished(at, "" if self.is_cut else "?")
@@ -234,7 +234,7 @@ class Scanner:
         return at + 1
 
     def close(self, at: int) -> int:
-        """A closing parenthesis: a list of literals that it ends becomes one."""
+        """A closing parenthesis: if it ends a list of literals, the list becomes one literal."""
         if self.list_start >= 0 and self.list_size > 1:
             del self.pieces[self.list_start :]
             self.pieces.append("?")
@@ -257,8 +257,8 @@ class Scanner:
 def string_end(text: str, at: int, length: int) -> int:
     """Where a string ends that was opened before this position: at a quote that is not doubled.
 
-    A backslash before the quote is a character like others, or with standard_conforming_strings off it is not, and the
-    string goes on: both are possible, so that such a string has no end.
+    A backslash before the quote is an ordinary character, or, with standard_conforming_strings off, escapes the quote.
+    Both are possible, so such a string has no certain end.
     """
     while True:
         quote = text.find("'", at)
@@ -276,7 +276,7 @@ def string_end(text: str, at: int, length: int) -> int:
 
 
 def escaped_end(text: str, at: int, length: int) -> int:
-    r"""Where a string ends in which a backslash takes the next character's meaning: E'it\'s'."""
+    r"""Where a string ends in which a backslash escapes the next character: E'it\'s'."""
     while at < length:
         char = text[at]
         if char == "\\":
@@ -302,7 +302,7 @@ def quoted_end(text: str, at: int, length: int) -> int:
 
 
 def word_end(text: str, at: int, length: int) -> int:
-    """Where a word ends that goes on at this position: letters, digits, underscores and dollar signs."""
+    """Where a word ends that continues at this position: letters, digits, underscores and dollar signs."""
     while at < length:
         char = text[at]
         if char not in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$" and char < "\x80":
@@ -312,7 +312,7 @@ def word_end(text: str, at: int, length: int) -> int:
 
 
 def name_end(text: str, at: int, length: int) -> int:
-    """Where a name ends whose first part ended at this position: behind each dot there can be another part."""
+    """Where a name ends whose first part ended at this position: another part may follow after each dot."""
     while at != UNFINISHED and at < length and text[at] == ".":
         if at + 1 == length:
             return length
@@ -339,7 +339,7 @@ def tag_end(text: str, at: int, length: int) -> int:
 def number_end(text: str, at: int, length: int) -> int:
     """Where a number ends that begins at this position.
 
-    How a dollar sign right behind it is read depends on PostgreSQL's version: such a number has no end.
+    The meaning of a dollar sign right after it depends on PostgreSQL's version: such a number has no certain end.
     """
     if text[at] == "0" and at + 1 < length and text[at + 1] in "xXoObB":
         at = tag_end(text, at + 2, length)
@@ -355,14 +355,14 @@ def number_end(text: str, at: int, length: int) -> int:
 
 
 def digits_end(text: str, at: int, length: int) -> int:
-    """Where digits end, with underscores among them."""
+    """Where a run of digits and underscores ends."""
     while at < length and text[at] in "0123456789_":
         at += 1
     return at
 
 
 def line_end(text: str, at: int, length: int) -> int:
-    """Where a comment ends that goes to the end of its line; the line's end is no part of it."""
+    """Where a line comment ends; the line break is not part of it."""
     while at < length and text[at] != "\n" and text[at] != "\r":
         at += 1
     return at

@@ -1,22 +1,22 @@
-"""The summary of a SQL text: its operations and what they are applied to, in the order of the text.
+"""The summary of a SQL text: its operations and their targets, in the order of the text.
 
 "Generating a summary of the query" of OpenTelemetry's database conventions: `SELECT orders customers`. Plain Python;
-compiled as `summary_c`. `sql` reads the text and tells of each word, name, literal and sign in it. Nothing is parsed:
-what is not valid SQL has a summary that is of no use. A literal is never part of a summary.
+compiled as `summary_c`. `sql` reads the text and passes on each word, name, literal and sign in it. There is no parser:
+the summary of invalid SQL is useless. A literal is never part of a summary.
 """
 
 from __future__ import annotations
 
 _LONGEST = 255
-# What is known inside one pair of parentheses: an operation was seen; the names of a FROM are expected after commas;
-# those of a WITH.
+# Flags for one pair of parentheses: an operation was seen; names of a FROM are expected after commas; names of a WITH
+# are expected.
 OPERATES, IN_FROM, IN_WITH = 1, 2, 4
 # Statements that can have parameters. Others have their values in the text: SET, ALTER ROLE, EXECUTE, DO.
 _TAKES_ARGUMENTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "TABLE", "WITH", "CALL"})
-# Operations wherever they stand, unless one of these stands before: FOR UPDATE, ON DELETE CASCADE, THEN INSERT.
+# Operations in any position, unless they follow one of these words: FOR UPDATE, ON DELETE CASCADE, THEN INSERT.
 _ANYWHERE = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"})
 _NOT_AFTER = frozenset({"FOR", "DO", "ON", "KEY", "THEN", "BEFORE", "AFTER", "OF", "OR"})
-# Operations at the beginning that are applied to one thing with a name.
+# Operations at the beginning that have one named target.
 _WITH_NAME = frozenset(
     {
         *("CALL", "COPY", "LISTEN", "NOTIFY", "UNLISTEN", "SHOW", "SET", "RESET", "VACUUM", "ANALYZE", "LOCK"),
@@ -24,9 +24,9 @@ _WITH_NAME = frozenset(
     }
 )
 _ON_OBJECTS = frozenset({"CREATE", "ALTER", "DROP"})
-# Those that say no more than themselves, whatever words follow.
+# Operations that are the whole summary, whatever follows.
 _ALONE = frozenset({"GRANT", "REVOKE", "COMMENT", "SECURITY", "PREPARE", "DECLARE", "DO"})
-# Those in which `SET name = value` or `SET name TO value` can stand; the value can be a word without quotes.
+# Operations that can contain `SET name = value` or `SET name TO value`; the value can be a word without quotes.
 _SETTING = frozenset({"SET", "ALTER", "CREATE"})
 _NOISE = frozenset(
     {
@@ -35,30 +35,30 @@ _NOISE = frozenset(
     }
 )
 _BEFORE_NAMES = frozenset({"FROM", "JOIN", "INTO", "USING"})
-# After these, what a comma separates is no table any more.
+# After these, commas no longer separate tables.
 _ENDS_FROM = frozenset(
     {
         *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "SET", "RETURNING"),
         *("FETCH", "OFFSET", "FOR", "VALUES", "WHEN", "SELECT", "DO"),
     }
 )
-# What can stand where a name is expected without being one.
+# Words that are not names but can stand where a name is expected.
 _NO_NAME = frozenset({"SELECT", "VALUES", "WITH", "SET", "ON", "WHERE", "AS", "TO", "FROM", "DEFAULT"})
 _KINDS_OF_TABLES = frozenset({"TABLE", "VIEW", "MATERIALIZED"})
-# What a further word says the kind of: DROP MATERIALIZED VIEW name.
+# The first of two words for the kind of an object: DROP MATERIALIZED VIEW name.
 _HALF_OBJECTS = frozenset({"MATERIALIZED", "EVENT", "FOREIGN", "ACCESS"})
 _SEQUELS = {"ROLLBACK": "TO", "RELEASE": "SAVEPOINT", "START": "TRANSACTION", "COMMIT": "PREPARED"}
 
 
 class Summary:
-    """Is told of a text's tokens in their order, but for spaces and comments.
+    """Receives a text's tokens in order, except spaces and comments.
 
     Attributes:
         first: The first word.
-        is_value: Whether a word or name that comes now is a value: SET name = value.
-        last: The last token, if it was a word: in upper case.
+        is_value: Whether a word or name at this position is a value: SET name = value.
+        last: The last token in upper case, if it was a word.
         operation: The first operation, in upper case.
-        procedure: What CALL calls.
+        procedure: The procedure that CALL calls.
     """
 
     __slots__ = (
@@ -69,13 +69,13 @@ class Summary:
     def __init__(self) -> None:
         self.first = self.last = self.operation = self.procedure = ""
         self._found: list[str] = []
-        # With the spaces between.
+        # Including the spaces between.
         self._size = -1
         self._ctes: set[str] = set()
         self._restart()
 
     def _restart(self) -> None:
-        """A statement begins."""
+        """Begin a statement."""
         self._levels: list[int] = []
         self._level = 0
         self._begins = True
@@ -86,7 +86,7 @@ class Summary:
         self._sets = self.is_value = False
 
     def text(self) -> str:
-        """The summary; empty where there is no operation in the text."""
+        """The summary; empty if there is no operation in the text."""
         return " ".join(self._found)
 
     def takes_arguments(self) -> bool:
@@ -104,7 +104,7 @@ class Summary:
         self.last = ""
 
     def open(self) -> None:
-        """An opening parenthesis was read: what is in it can be a statement of its own."""
+        """An opening parenthesis was read: a statement of its own may follow."""
         self._levels.append(self._level)
         self._level = 0
         self._expects = False
@@ -126,7 +126,7 @@ class Summary:
             self.is_value = True
 
     def name(self, name: str) -> None:
-        """A name was read that is no keyword: quoted, or with dots."""
+        """A name was read that is not a keyword: quoted, or with dots."""
         self.last = ""
         if self._expects:
             self._add_name(name)
@@ -184,7 +184,7 @@ class Summary:
             self._expects = True
         elif upper == "EXPLAIN":
             self._add_operation(word, upper)
-            # What it explains is a statement of its own.
+            # The explained statement follows.
             self._head = ""
         elif upper in _ANYWHERE:
             self._operate(word, upper)
@@ -218,7 +218,7 @@ class Summary:
                 self.procedure = name
 
     def _add(self, text: str) -> None:
-        """Add to the summary what still fits; what does not, ends it."""
+        """Add to the summary if it fits; otherwise, the summary is complete."""
         self._size += 1 + len(text)
         if self._size <= _LONGEST:
             self._found.append(text)

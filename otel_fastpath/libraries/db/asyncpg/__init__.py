@@ -1,4 +1,4 @@
-"""Our own instrumentation of asyncpg: what is patched, and in whose place it stands."""
+"""Our own instrumentation of asyncpg: its patches, and the instrumentation that it replaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARY: Final = Library(
         Rival(
             "official",
             "opentelemetry.instrumentation.asyncpg:AsyncPGInstrumentor",
-            # Before, it knew neither prepared statements (0.64) nor the stable conventions.
+            # Older releases support neither prepared statements (0.64) nor the stable conventions.
             "opentelemetry-instrumentation-asyncpg>=0.65b0,<0.67",
         ),
     ),

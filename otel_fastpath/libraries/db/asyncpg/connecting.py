@@ -1,7 +1,7 @@
-"""Connecting: one span for each `connect`, also those of pools that were made before.
+"""Connecting: one span for each `connect`, also for those of existing pools.
 
-`asyncpg.connect` works its arguments out inside; the span begins where it has done so, with the time at which it was
-called, so that it has the server's attributes from its start.
+`asyncpg.connect` parses its arguments itself. The span begins after that, with the time of the call as its start, so
+that it has the server's attributes from its start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAME: Final = "CONNECT"
 
 
 class _Attempt:
-    """One `connect` that is going on."""
+    """One `connect` in progress."""
 
     __slots__ = ("call", "is_begun", "is_over", "start_ns", "token")
 
@@ -38,7 +38,7 @@ class _Attempt:
 
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
-        """Begin the span, once it is known where to."""
+        """Begin the span, once the server is known."""
         if not self.is_begun and plans.DATABASE.active is not None:
             self.is_begun = True
             server = plans.server_of(address, params)
@@ -48,22 +48,22 @@ class _Attempt:
             )
 
     def leave(self) -> None:
-        """Make it no more the one that is going on; its call goes on."""
+        """Make this no longer the current attempt; its call goes on."""
         self.is_over = True
         if self.token is not None:
             reset(_attempt, self.token)
             self.token = None
 
     def end(self) -> None:
-        """End it: there is a connection."""
+        """End the span: there is a connection."""
         self.leave()
         if self.call is not None:
             self.call.end()
 
     def fail(self, error: BaseException) -> None:
-        """End it: there is none."""
+        """End the span: connecting failed."""
         self.leave()
-        # Arguments that asyncpg did not understand.
+        # For arguments that asyncpg could not parse.
         self.begin(None, None)
         if self.call is not None:
             self.call.fail(error)
@@ -74,9 +74,9 @@ _attempt: ContextVar[_Attempt | None] = ContextVar("otel_fastpath_asyncpg_attemp
 
 @never_raises(_PLACE)
 def _enter() -> _Attempt | None:
-    """The attempt that begins here; None inside of another."""
+    """Begin an attempt; None inside of another."""
     around = _attempt.get()
-    # One that was given up and closed elsewhere is still this context's, and over.
+    # An abandoned attempt that was closed in another context is still set in this one, but is over.
     if around is not None and not around.is_over:
         return None
     made = _Attempt()
@@ -85,7 +85,7 @@ def _enter() -> _Attempt | None:
 
 
 def make_connect(original: Any) -> Any:
-    """Around `connect`, under each name that it has, and around what it calls: only the outermost is looked at."""
+    """Wrap `connect`, under each of its names, and the function that it calls: only the outermost is instrumented."""
 
     @functools.wraps(original)
     async def connect(*args: Any, **kwargs: Any) -> Any:
@@ -104,7 +104,7 @@ def make_connect(original: Any) -> Any:
 
 
 def make_parse(original: Any) -> Any:
-    """Around what works out where to connect to."""
+    """Wrap the function that parses the arguments of `connect`."""
 
     @functools.wraps(original)
     def parse(*args: Any, **kwargs: Any) -> Any:

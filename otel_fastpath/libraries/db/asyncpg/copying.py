@@ -35,7 +35,7 @@ def copied_out(call: Any, result: Any) -> int | None:
 
 
 def copied_in(call: Any, result: Any) -> int | None:
-    """The rows that the server took; it returned none."""
+    """Record the rows that the server received; None, as it returned no rows."""
     _copied(call, result)
     return None
 
@@ -50,7 +50,7 @@ def _copied(call: Any, result: Any) -> int | None:
 
 
 def _quoted(name: Any) -> str:
-    """A name as asyncpg puts it into the statement where it must, and as it was given where it need not."""
+    """A name, quoted as asyncpg quotes it if quotes are necessary, else as it was given."""
     text = str(name)
     if text.isidentifier() and text.isascii() and text == text.lower():
         return text

@@ -1,8 +1,8 @@
-"""What stands around asyncpg's methods.
+"""Wrappers of asyncpg's methods.
 
-A hook is `async def` where the method is one; where asyncpg's own is a plain function that raises at once and returns a
-coroutine, so is the hook. The rows that an iterating cursor has buffered are served by asyncpg alone: what is patched
-there is the round trip.
+A hook is `async def` if the method is; if asyncpg's method is a plain function that may raise at once and returns a
+coroutine, so is the hook. asyncpg alone serves the rows that an iterating cursor has buffered: there, the round trip is
+patched.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def preparing(args: Any, kwargs: Any) -> Opening:
 
 
 def of_cursor(args: Any, _kwargs: Any) -> Opening:
-    """Open a round trip of a cursor; the first takes in that its statement was prepared before."""
+    """Open a round trip of a cursor; the first one includes the time in which its statement was prepared."""
     cursor = args[0]
     link = DATABASE.link(cursor._connection)
     prepared, link.prepared = link.prepared, None
@@ -69,14 +69,14 @@ def of_cursor(args: Any, _kwargs: Any) -> Opening:
 
 
 def cursor_rows(_call: Any, result: Any) -> int | None:
-    """The rows that a round trip of a cursor brought."""
+    """The rows that a round trip of a cursor returned."""
     return len(result) if isinstance(result, list) else None
 
 
 def on_prepare(original: Any) -> Any:
-    """Around `Protocol.prepare`, for the statements of cursors: no call of the connection is around those.
+    """Wrap `Protocol.prepare` for the statements of cursors, which are prepared outside of any call of the connection.
 
-    That it succeeds is part of the cursor's first round trip; if it fails, that is the cursor's only span.
+    If it succeeds, it is part of the cursor's first round trip; if it fails, it is the cursor's only span.
     """
 
     @functools.wraps(original)
@@ -99,7 +99,7 @@ def on_prepare(original: Any) -> Any:
 
 
 def _unwatched(protocol: Any) -> Any:
-    """The link of a connection of which no call is going on, and the time; else None."""
+    """The link of a connection that has no call in progress, and the time; else None."""
     link = getattr(protocol, LINK, None)
     is_watched = link is None or link.call is not None or link.active is not DATABASE.active
     return None if is_watched else (link, time_ns())

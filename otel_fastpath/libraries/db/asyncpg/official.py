@@ -1,7 +1,7 @@
-"""The attributes and names of spans as the official instrumentation has them, whose place ours takes.
+"""The attributes and names of spans as in the official instrumentation, which ours replaces.
 
-They are its own function's, called with the connection and the text; what it gets wrong is not copied: a span is named
-after the first word that is no comment.
+Its own function returns them, called with the connection and the text. One error of it is not copied: here, a span is
+named after the first word that is not in a comment.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Official:
 
     Args:
         instrumentor: Its `AsyncPGInstrumentor`.
-        was_instrumented: Whether that has a tracer from before ours came.
+        was_instrumented: Whether it has a tracer because it had instrumented before our wrapper.
     """
 
     def __init__(self, instrumentor: Any, *, was_instrumented: bool) -> None:
@@ -53,7 +53,7 @@ class Official:
             self._tracer = trace.get_tracer(
                 _OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema
             )
-            # What it would have set on itself, which others read.
+            # Attributes that it would have set on itself, and that other code reads.
             own = {f"_{name}": value for name, value in self._keywords.items()}
             vars(self._instrumentor).update(own, _tracer=self._tracer)
         return self._tracer
@@ -79,7 +79,7 @@ class Official:
 
 @dataclass(frozen=True)
 class _Looked:
-    """What the official instrumentation looks at of a connection."""
+    """The parts of a connection that the official instrumentation reads."""
 
     _addr: Any
     _params: _Params
@@ -87,7 +87,7 @@ class _Looked:
 
 @dataclass(frozen=True)
 class _Params:
-    """What it looks at of the parameters of the connection."""
+    """The connection parameters that the official instrumentation reads."""
 
     database: str | None
     user: str | None

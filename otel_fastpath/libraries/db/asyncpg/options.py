@@ -1,4 +1,4 @@
-"""What the asyncpg wrapper can be told: OTEL_FASTPATH_ASYNCPG_OPTIONS, `instrument(asyncpg_options=...)`."""
+"""The options of the asyncpg wrapper: OTEL_FASTPATH_ASYNCPG_OPTIONS, `instrument(asyncpg_options=...)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of asyncpg is patched, and by which of the hooks of this folder."""
+"""The patches of asyncpg, and the hook of this folder that each one uses."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     Make = Callable[[Any, Config], Any]
 
 _REQUIRES: Final = ("asyncpg>=0.29,<1",)
-# What `fetchmany` came with.
+# The first release with `fetchmany`.
 _FETCHMANY: Final = ("asyncpg>=0.30,<1",)
 
 
 def _hook(make: Callable[..., Any], *first: Any) -> Make:
-    """What gives a patch's replacement: `make(*first, original)`. What was set is in `DATABASE.active` at each call."""
+    """The `make` of a patch: returns `make(*first, original)`. Each call reads the set-up in `DATABASE.active`."""
     return lambda original, _settings: make(*first, original)
 
 
@@ -32,8 +32,8 @@ def _around(opener: Opener, rows: Rows) -> Make:
 
 
 def _patch(name: str, target: str, why: str, hook: Make, budget: str) -> Patch:
-    # Below "asyncpg", so that it is applied when the whole package is there: while it is being imported it hands its
-    # functions from module to module.
+    # Below "asyncpg", so that it is applied once the whole package is imported: during the import, its modules import
+    # functions from each other.
     requires = _FETCHMANY if name.endswith("fetchmany") else _REQUIRES
     return Patch(
         name=f"asyncpg.{name}",

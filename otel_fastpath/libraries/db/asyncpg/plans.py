@@ -1,4 +1,4 @@
-"""What is worked out once for asyncpg: its set-up, and what a connection has.
+"""What is worked out once for asyncpg: its set-up, and what is stored for a connection.
 
 A connection's protocol object, of a class with a `__dict__`, holds its `Link`.
 """
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
-# asyncpg's own, inside Transaction.start.
+# A query that asyncpg itself makes, in Transaction.start.
 _ITS_OWN: Final = frozenset({"SHOW transaction_isolation;"})
 # Each of asyncpg's savepoints has a name of its own.
 _SAVEPOINTS: Final = ("SAVEPOINT __asyncpg_", "RELEASE SAVEPOINT __asyncpg_", "ROLLBACK TO __asyncpg_")
 
 
 class Plans(plans.Plans):
-    """The plans for one server and database; their `own` is what a connection's `reset` executes there."""
+    """The plans for one server and database; their `own` is the query that a connection's `reset` executes."""
 
     __slots__ = ()
 
     def is_kept(self, text: Any) -> bool:
-        """Whether the text can be expected to come again."""
+        """Whether the text is likely to be used again."""
         return super().is_kept(text) and not text.startswith(_SAVEPOINTS)
 
     def is_quiet(self, text: Any, operation: str) -> bool:
-        """Whether the text is asyncpg's own, or nobody wants it."""
+        """Whether the text is asyncpg's own, or disabled by the options."""
         if not isinstance(text, str):
             return False
         is_reset = not self.active.options.reset and text != "" and text == self.own
@@ -56,11 +56,11 @@ def _server(connection: Any) -> Server:
 
 
 def _reset_query(connection: Any) -> Any:
-    """What the connection's `reset` executes."""
+    """The query that the connection's `reset` executes."""
     try:
         # It became public with 0.30.
         return (getattr(connection, "get_reset_query", None) or connection._get_reset_query)()
-    except Exception:  # it can be a subclass's
+    except Exception:  # a subclass may override it
         return ""
 
 
@@ -71,7 +71,7 @@ def _convention(setup: Setup) -> Official | None:
 DATABASE: Final = Database(
     "asyncpg",
     _server,
-    # PostgreSQL's own errors have one.
+    # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
     link=f"_protocol.{LINK}",

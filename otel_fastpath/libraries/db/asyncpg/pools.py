@@ -1,6 +1,6 @@
-"""Pools, whose metrics every database shares: how asyncpg's are read, and where it says that something happens.
+"""asyncpg's pools: how their metrics, which all databases share, are read, and where their events are recorded.
 
-A pool has no place for anything of ours and cannot be referred to weakly; its queue has one, and lives as long.
+A pool has slots and supports no weak references, so our data is stored on its queue, which lives as long.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PLACE: Final = "an asyncpg pool"
 
 
 class Watched(pools.Watched):
-    """What is kept of one pool.
+    """What is stored for one pool.
 
     Args:
-        pool: The pool. It is kept alive by this no longer than by its queue, which this is an attribute of.
+        pool: The pool. This object is an attribute of the pool's queue, so it keeps the pool alive no longer than that.
     """
 
     __slots__ = ("_holders",)
@@ -37,12 +37,12 @@ class Watched(pools.Watched):
 
     @property
     def is_open(self) -> bool:
-        """Whether the pool is there and is not closed."""
+        """Whether the pool still exists and is not closed."""
         pool = self._pool()
         return pool is not None and not pool._closed
 
     def server_name(self) -> str:
-        """Where one of its connections is connected to."""
+        """The name of the server that one of its connections is connected to."""
         for holder in self._holders:
             connection = holder._con
             if connection is not None and getattr(connection, "_params", None) is not None:
@@ -50,7 +50,7 @@ class Watched(pools.Watched):
         return ""
 
     def count(self) -> dict[str, int]:
-        """Those of the holders that have a connection."""
+        """The number of holders that have a connection, by state."""
         states = {"idle": 0, "used": 0}
         for holder in tuple(self._holders):
             if holder._con is not None and not holder._con.is_closed():
@@ -68,7 +68,7 @@ class Watched(pools.Watched):
         return {"": self._pool()._minsize}
 
     def pending(self) -> dict[str, int]:
-        """Who waits for the pool's queue."""
+        """The number of waiters in the pool's queue."""
         return {"": sum(not waiter.done() for waiter in tuple(self._pool()._queue._getters))}
 
 
@@ -76,7 +76,7 @@ _registry: weakref.WeakSet[Watched] = weakref.WeakSet()
 
 
 def watched(pool: Any) -> Watched:
-    """What is kept of this pool."""
+    """The stored `Watched` of this pool."""
     queue = pool._queue
     try:
         found: Watched = queue._otel_fastpath
@@ -87,7 +87,7 @@ def watched(pool: Any) -> Watched:
 
 
 def make_acquire(original: Any) -> Any:
-    """Around `Pool._acquire`, which every way to get a connection comes through."""
+    """Wrap `Pool._acquire`, which every way to get a connection calls."""
 
     @functools.wraps(original)
     async def acquire(*args: Any, **kwargs: Any) -> Any:
@@ -145,7 +145,7 @@ def _not_acquired(pool: Any, raised: BaseException) -> None:
 
 
 def make_release(original: Any) -> Any:
-    """Around `PoolConnectionHolder._release`, which is called when a connection returns or is lost."""
+    """Wrap `PoolConnectionHolder._release`, which is called when a connection is returned or lost."""
 
     @functools.wraps(original)
     def release(*args: Any, **kwargs: Any) -> Any:
@@ -163,7 +163,7 @@ def _released(holder: Any) -> None:
 
 
 def make_initialise(original: Any) -> Any:
-    """Around `Pool._initialize`, so that a pool is known from its beginning."""
+    """Wrap `Pool._initialize`, so that a pool is known from its beginning."""
 
     @functools.wraps(original)
     async def initialize(*args: Any, **kwargs: Any) -> Any:
@@ -181,7 +181,7 @@ def _initialised(pool: Any) -> None:
 
 
 def make_new_connection(original: Any) -> Any:
-    """Around `Pool._get_new_connection`, which connects and calls the pool's `init`."""
+    """Wrap `Pool._get_new_connection`, which connects and calls the pool's `init`."""
 
     @functools.wraps(original)
     async def get_new_connection(*args: Any, **kwargs: Any) -> Any:
