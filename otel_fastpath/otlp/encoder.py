@@ -1,8 +1,8 @@
-"""Spans straight to OTLP protobuf bytes. Its twin is `encoder_c.pyx`; `trace_requests.py` says what both are for.
+"""Spans directly to OTLP protobuf bytes. Its twin is `encoder_c.pyx`; `trace_requests.py` describes the use of both.
 
 Fields are written in the order of their numbers, as protobuf's own encoder does, so that equal spans give equal bytes.
-What has a value that is often the same (a name, a key with a short value) is encoded once and kept. `_Leave` is raised
-for what only upstream's encoder may decide.
+Fields that often have the same value (a name, a key with a short value) are encoded once and cached. `_Leave` is raised
+for spans that upstream's encoder must handle.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from otel_fastpath.trace.span import SpanState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Deeper values meet limits of protobuf or of Python's stack, upstream's way.
+# Deeper values are left to upstream's encoder, with its limits by protobuf or Python's stack.
 _DEEPEST: Final = 24
-# After so many bytes, some 50 microseconds of work, others get their chance.
+# After so many bytes, some 50 microseconds of work, other threads may run.
 _STRETCH: Final = 2048
-# How many bytes of encoded fragments are kept of one tag, what each takes besides its texts, and the longest text among
-# the values.
+# The most bytes of encoded fragments that are cached for one tag, the size of each besides its texts, and the longest
+# text among the values.
 _MOST: Final = 1 << 20
 _EACH: Final = 256
 _LONGEST: Final = 64
@@ -56,7 +56,7 @@ _KINDS: Final = {kind._value_: bytes((0x30, kind._value_ + 1)) for kind in SpanK
 _CODES: Final = {code._value_: bytes((0x18, code._value_)) if code._value_ else b"" for code in StatusCode}
 # A status without a description.
 _STATUSES: Final = {number: bytes((0x7A, len(code))) + code for number, code in _CODES.items()}
-# Their attributes are no concern of mypy's.
+# Typed as Any, since mypy need not check their attributes.
 _EVENT_STATE: Any = EventState
 _BOUNDED_LIST: Any = BoundedList
 
@@ -109,17 +109,17 @@ def _both_ids(context: Any) -> bytes:
 
 
 def _held(attributes: Any) -> tuple[dict[str, Any], Any]:
-    """Attributes as upstream's classes hold them, and how many their limit dropped."""
+    """Attributes as upstream's classes store them, and how many were dropped because of the limit."""
     dropped = 0
     if type(attributes) is BoundedAttributes:
         attributes, dropped = attributes._dict, attributes.dropped
     elif attributes is None:
         attributes = {}
     elif type(attributes) is MappingProxyType:
-        # What ReadableSpan.attributes gives, and copies of spans are made from.
+        # The type that ReadableSpan.attributes returns and that copies of spans have.
         attributes = dict(attributes)
     if type(attributes) is OrderedDict:
-        # Until 1.42 a container that is full.
+        # Until 1.42, a full container.
         attributes = dict(attributes)
     if type(attributes) is not dict:
         raise _Leave
@@ -127,7 +127,7 @@ def _held(attributes: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _items(held: Any) -> tuple[Any, Any]:
-    """Events or links, and how many their limit dropped."""
+    """Events or links, and how many were dropped because of the limit."""
     if held is None:
         return (), 0
     if type(held) is list or type(held) is tuple:
@@ -138,9 +138,9 @@ def _items(held: Any) -> tuple[Any, Any]:
 
 
 class _Fragments:
-    """Fields of one tag that were encoded before.
+    """A cache of encoded fields of one tag.
 
-    Whole `KeyValue` fields by (type of value, key, value), what comes before a float by its key, names by themselves.
+    Whole `KeyValue` fields by (type of value, key, value), the bytes before a float by its key, names by the name.
     """
 
     __slots__ = ("_kept", "get", "tag")
@@ -151,8 +151,8 @@ class _Fragments:
         self.get = self._kept.items.get
 
     def keep(self, key: Any, encoded: bytes) -> bytes:
-        """Remember it, if it is not very long."""
-        # The texts in the key are about as long as what was made of them.
+        """Cache encoded bytes, unless they are very long; return them."""
+        # The texts in the key are about as long as the encoded bytes.
         self._kept.keep(key, encoded, _EACH + 2 * len(encoded))
         return encoded
 
@@ -175,10 +175,10 @@ def _status(status: Any) -> bytes:
 
 
 class Spans:
-    """Encoded spans of one scope: a growing run of `ScopeSpans.spans` fields.
+    """Encoded spans of one scope: a growing sequence of `ScopeSpans.spans` fields.
 
     Args:
-        turn: Called now and then while encoding: may let other threads run.
+        turn: Called now and then while encoding, to let other threads run.
         nulls: Whether None is an attribute value, encoded as an empty one.
     """
 
@@ -202,7 +202,7 @@ class Spans:
         size = len(encoded)
         before = _VARINTS[size] if size < len(_VARINTS) else varint(size)
         used = self._used + 1 + len(before) + size
-        # Both or none: what fails before this is left to upstream, which would send the span once more.
+        # Append all parts or none: upstream encodes a span that failed before this, and would send it a second time.
         self._parts += (b"\x12", before, encoded)
         self._used = used
 
@@ -214,7 +214,7 @@ class Spans:
         return size
 
     def take_turn(self) -> None:
-        """Maybe let other threads run."""
+        """Call `turn`, which may let other threads run."""
         self._turn()
 
     def _fast_span(self, span: Any) -> bytes:
@@ -312,11 +312,11 @@ class Spans:
         return fragments.keep((type(value), key, value), _field(fragments.tag, self._key_value(key, value, 0)))
 
     def _before_float(self, tag: bytes, key: Any) -> bytes:
-        """The field of a float with this key, but for the number itself."""
+        """The field of a float with this key, without the number itself."""
         return _field(tag, self._key_value(key, 0.0, 0))[:-8]
 
     def _key_value(self, key: Any, value: Any, depth: int) -> bytes:
-        # Upstream takes the str() of a nested key: of an enumeration's member that is not its text.
+        # Upstream calls str() on a nested key, which for an enum member is not its value.
         if type(key) is not str and (depth or not isinstance(key, str)):
             raise _Leave
         return _text(b"\x0a", key) + _field(b"\x12", self._value(value, depth))
@@ -357,8 +357,8 @@ def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> i
     """Append spans, from index `at` on, to the `Spans` of their (id of resource, id of scope).
 
     Returns:
-        The index of the first span that was not encoded. Where upstream's encoder must do that span, its complement
-        (a negative number); else there is no `Spans` for it yet.
+        The index of the first span that was not encoded, if there is no `Spans` for it yet. If upstream's encoder must
+        encode that span, the complement of its index (a negative number).
     """
     left = _STRETCH
     try:
@@ -378,7 +378,7 @@ def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> i
     except (_Leave, _StructError, OverflowError, UnicodeEncodeError):
         return ~at
     except Exception as error:
-        # Whatever it is, upstream's encoder runs into it too, or it is a fault of ours.
+        # Either upstream's encoder raises the same error, or the error is in our code.
         if faults.ours(error):
             faults.report("OTLP encoder", error)
         return ~at

@@ -1,4 +1,4 @@
-"""Metrics straight to OTLP protobuf bytes, with the wire format of `encoder`. Its twin is part of `encoder_c`."""
+"""Metrics directly to OTLP protobuf bytes, with the wire format of `encoder`. Its twin is part of `encoder_c`."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 _MOST_EXACT: Final = 1 << 53
 _64_BITS: Final = (1 << 64) - 1
-# After so many points others get their chance.
+# After so many points, other threads may run.
 _STRETCH: Final = 16
 _double: Final = Struct("<cd").pack
 _signed: Final = Struct("<cq").pack
 _trace_id: Final = Struct(">2sQQ").pack
 _number_fragments = _Fragments(b"\x3a")
 _histogram_fragments = _Fragments(b"\x4a")
-# The bounds of a histogram by their id, with what holds it.
+# The encoded bounds of a histogram by the id of their tuple, with a reference to the tuple.
 _bounds: Final = Cache(1 << 20)
-# What a bound takes: a float and its place in a tuple, and its bytes.
+# The size of one bound: a float, its place in a tuple, and its encoded bytes.
 _BOUND: Final = 40
 _plain: Final = Struct("<d").pack
-# Their attributes and keys are no concern of mypy's.
+# Typed as Any, since mypy need not check their attributes and keys.
 _TEMPORALITY: Any = AggregationTemporality
 
 
 def encode_metric(out: Spans, metric: Any) -> bool:
-    """Append a metric; False, and nothing appended, where upstream's encoder must do it."""
+    """Append a metric; if upstream's encoder must do it, append nothing and return False."""
     try:
         encoded = _metric(out, metric)
     except (_Leave, _StructError, OverflowError, UnicodeEncodeError):
@@ -132,7 +132,7 @@ def _packed_bounds(bounds: tuple[Any, ...]) -> bytes:
 
 @functools.lru_cache(maxsize=64)
 def _packer(number: int) -> Any:
-    """What packs so many counts."""
+    """The function that packs so many counts."""
     return Struct(f"<{number}Q").pack
 
 
@@ -159,7 +159,7 @@ def _add_exemplars(out: Spans, parts: list[bytes], tag: bytes, exemplars: Any) -
 
 
 def _int(tag: bytes, value: Any) -> bytes:
-    """An sfixed64 field, also where it is zero."""
+    """An sfixed64 field, even if it is zero."""
     if type(value) is not int:
         raise _Leave
     return _signed(tag, value)
