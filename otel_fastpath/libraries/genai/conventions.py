@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Those that decide what is done, not only what is told, are known below.
+# The names that also control behaviour are defined in a lower layer.
 from otel_fastpath.libraries.genai.rule_kinds import *  # noqa: F403  # all that it lists
 
 SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.37.0"

@@ -1,7 +1,7 @@
 """A call of OpenAI's client. Plain Python; compiled as `calls_c`.
 
-What is not done for every call or chunk is in `libraries.genai.openai`: its `Telemetry` finds out what a call is, tells
-of content and emits events.
+Everything that is not done for each call or chunk is in `libraries.genai.openai`: its `Telemetry` identifies calls,
+records content and emits events.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ _metrics_globals = vars(_metrics_api)
 
 
 class Call:
-    """A call that is looked at: its span is recorded, or somebody measures. Ends once.
+    """An instrumented call: its span is recorded, or there are metrics or events. Ends once.
 
     Attributes:
-        attributes: Of the span, besides those it started with.
-        captured: What keeps the content, or None.
-        context: The caller's with the call's span as the current one.
-        has_times: Whether somebody may measure its chunks.
-        is_over: It has ended.
-        is_quiet: What is below it must know that it was not sampled, and that is all.
+        attributes: The attributes of the span, besides those it started with.
+        captured: Keeps the content, or None.
+        context: The caller's context with the call's span as the current one.
+        has_times: Whether its chunks may be measured.
+        is_over: Whether it has ended.
+        is_quiet: Whether it only makes its unsampled span current, for the calls inside of it.
         outer: The data of a call of `opentelemetry-util-genai` that it is part of, or None.
-        span: Its span, or the current one where it has none of its own.
-        started: When, by `perf_counter`.
-        target: What is called.
+        span: Its span, or the current one if it has none of its own.
+        started: The start time, by `perf_counter`.
+        target: The `Target` that is called.
     """
 
     __slots__ = (
@@ -121,7 +121,7 @@ class Call:
             restore(token)
 
     def received(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
-        """End a call with what it gave, if that is the whole of it and nothing special; gives whether it is."""
+        """End a call with its result, if that is complete and of the usual kind; return whether it is."""
         if self.is_quiet:
             self.end()
             return True
@@ -154,18 +154,18 @@ class Call:
         self.end(error[0], error[1])
 
     def stream(self) -> Chunks:
-        """Prepare for the answer to come in chunks; gives what reads them."""
+        """Prepare for a streamed answer; return the object that reads its chunks."""
         if not self.target.is_fetched:
             self.attributes[STREAM] = True
         self._chunks = self.target.endpoint.chunks(self.attributes, self.captured)
         return self._chunks
 
     def served(self, model: str) -> None:
-        """Set the model that did answer, whatever the answer says."""
+        """Set the model that answered, regardless of what the answer says."""
         self.attributes[RESPONSE_MODEL] = self._served_model = model
 
     def early_chunk(self, seconds: float) -> BoundHistogram | None:
-        """Measure a chunk before everything is known that the metric names; gives what measures all further ones."""
+        """Measure a chunk before all attributes of the metric are known; return what measures all further ones."""
         attributes = self.attributes
         is_first = not self._has_chunk
         self._has_chunk = True
@@ -188,14 +188,14 @@ class Call:
         self.end(*named(error))
 
     def abandon(self) -> None:
-        """End a call that nobody can go on with any more."""
+        """End a call that can no longer be continued."""
         self.end(OTHER_ERROR, ABANDONED)
 
     def end(self, error: str | None = None, message: str | None = None) -> None:
         """End the call, unless it has ended.
 
         Args:
-            error: Its `error.type`, where it failed.
+            error: Its `error.type`, if it failed.
             message: The description of the span's status.
         """
         if self.is_over:
@@ -215,7 +215,7 @@ class Call:
             faults.report(_END, fault)
 
     def _tell(self, error: str | None, message: str | None) -> None:
-        """Tell what came of the call. Each step is taken whatever became of the one before."""
+        """Record the outcome of the call. Each step is done even if the one before failed."""
         seconds = perf_counter() - self.started
         attributes = self.attributes
         target = self.target
@@ -248,7 +248,7 @@ class Call:
             calls.telemetry.tell(self)
 
     def _describe(self, error: str | None, message: str | None) -> None:
-        """Put on the span what is known of the call."""
+        """Set the span's attributes and status."""
         if error is not None:
             self.span.set_status(Status(StatusCode.ERROR, message))
         if self.captured is not None and self._calls.on_span:
@@ -262,7 +262,7 @@ class Call:
         if found.duration is None:
             found.input = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"})
             found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
-            # The last: where it is there, all are. Compiled code does not look whether the others are.
+            # Set last: if it is set, all are. Compiled code does not check the others.
             found.duration = BoundHistogram(found.histograms[0], found.attributes)
         found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
@@ -277,12 +277,12 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
     """Begin a call.
 
     Args:
-        telemetry: Where it goes: `telemetry.Telemetry`.
-        client: Whose call it is.
+        telemetry: The `telemetry.Telemetry` that records it.
+        client: The client that makes the call.
         options: The client's `FinalRequestOptions`.
 
     Returns:
-        The `Call`; None where it is not to be told of, or by a fault of ours.
+        The `Call`; None if it is not instrumented, or after an error in our code.
     """
     try:
         if is_suppressed():
@@ -299,7 +299,7 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
             start = target.start if target.started is None else target.started(target.start, options)
             span = _start(calls.tracer, calls, target.name, start, None)
             if span is None:
-                # Without an SDK, or where the sampler drops the span whatever it is.
+                # Without an SDK, or if the sampler certainly drops the span.
                 if not listens:
                     return None
                 span = calls.tracer.start_span(target.name, None, calls.kind, start)
@@ -338,7 +338,7 @@ def _open(
     measures: bool,
     listens: bool,
 ) -> None:
-    """Begin a call that somebody looks at. Making its span the current one comes last."""
+    """Begin an instrumented call. Making its span current is the last step."""
     call._calls = calls
     call._measures = measures
     call._token = call.captured = call._served_model = call._chunks = None
@@ -361,7 +361,7 @@ def _open(
         if outer is None:
             call._token = attach_context(call.context)
     except BaseException:
-        # The host's call is not looked at, and nobody else will end the span.
+        # The host's call is not instrumented, so nothing else will end the span.
         call.is_quiet = True
         call.end()
         raise
@@ -370,7 +370,7 @@ def _open(
 def _read_request(
     call: Call, calls: prepared.Calls, target: prepared.Target, options: FinalRequestOptions, body: dict[str, object]
 ) -> None:
-    """Put what the request says."""
+    """Set the attributes of the request."""
     if call._recording or calls.events:
         attributes = call.attributes
         if target.fixed:

@@ -12,7 +12,7 @@ from otel_fastpath.libraries.genai.rule_kinds import CHAT, CHAT_WITH_TIER, EVENT
 
 
 class Outcome(NamedTuple):
-    """How a chunk ends the call: well, or with an error."""
+    """How a chunk ends the call: successfully, or with an error."""
 
     error_type: str | None = None
     message: str | None = None
@@ -25,12 +25,12 @@ class Chunks:
     """What is known of a streamed answer so far.
 
     Args:
-        attributes: Of the span.
-        captured: What keeps the content, or None.
+        attributes: The attributes of the span.
+        captured: Keeps the content, or None.
 
     Attributes:
-        skips: Which further chunks say nothing that is put, see `reading_models.is_text`.
-        events: The types of the events that do, where that is `EVENTS`.
+        skips: Which further chunks set no attribute, see `reading_models.is_text`.
+        events: The types of the events that do set attributes, if `skips` is `EVENTS`.
     """
 
     __slots__ = ("attributes", "captured", "events", "skips")
@@ -42,15 +42,15 @@ class Chunks:
         self.skips = NONE
 
     def add(self, chunk: Any) -> Outcome | None:
-        """Read one chunk; what it returns ends the call."""
+        """Read one chunk; return an `Outcome` if it ends the call."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Put what is known once the stream has ended, or was left."""
+        """Set the attributes that are known once the stream has ended or was closed."""
 
 
 class AnyChunks(Chunks):
-    """Of streams that are like none of the others: completions, images, transcripts."""
+    """The chunks of all other streams: completions, images, transcripts."""
 
     __slots__ = ("_reasons",)
 
@@ -79,7 +79,7 @@ class AnyChunks(Chunks):
 
 
 class _Said:
-    """What one choice of a chat completion has said so far."""
+    """The content of one choice of a chat completion so far."""
 
     __slots__ = ("calls", "content", "refusal")
 
@@ -89,7 +89,7 @@ class _Said:
         self.calls: dict[int, tuple[Any, Any, list[str]]] = {}
 
     def add(self, delta: Any) -> None:
-        # Asked for before anything is kept: what lacks one of them comes again, as `Loose`.
+        # Read before anything is stored: a chunk that lacks one of them is read again, as `Loose`.
         content, refusal, calls = delta.content, delta.refusal, delta.tool_calls
         if isinstance(content, str):
             self.content.append(content)
@@ -108,7 +108,7 @@ class _Said:
 
 
 class ChatChunks(Chunks):
-    """Of a chat completion."""
+    """The chunks of a chat completion."""
 
     __slots__ = ("_has_identity", "_reasons", "_said", "_tier", "_usage")
 
@@ -147,7 +147,7 @@ class ChatChunks(Chunks):
         self._has_identity = names.RESPONSE_MODEL in attributes and names.RESPONSE_ID in attributes
 
     def _add_odd(self, chunk: Any) -> None:
-        """A chunk that is no model of the client's, or lacks what every chunk has: whatever can be read of it."""
+        """Read what is possible of a chunk that is not one of the client's models, or lacks a required field."""
         for place, choice in enumerate(items(field(chunk, "choices"))):
             index = field(choice, "index")
             index = index if isinstance(index, int) else place
@@ -183,7 +183,7 @@ class ChatChunks(Chunks):
 
 
 def _in_order(found: dict[int, Any]) -> list[int]:
-    """The choices' numbers; what a malformed chunk has in their place comes last."""
+    """The indexes of the choices; values from malformed chunks that are not numbers come last."""
     return sorted(found, key=lambda index: index if isinstance(index, int) else len(found))
 
 
@@ -192,7 +192,7 @@ def _chat_messages(kept: list[tuple[_Said, Any]]) -> list[dict[str, Any]]:
 
 
 def _chat_message(said: _Said, reason: Any) -> dict[str, Any]:
-    # A text that is empty was said all the same; a refusal that is empty is none.
+    # An empty text is a part of the message; an empty refusal is none.
     found = [parts.text_part("".join(said.content))] if said.content else []
     refusal = "".join(said.refusal)
     if refusal:
@@ -202,7 +202,7 @@ def _chat_message(said: _Said, reason: Any) -> dict[str, Any]:
     return messages.output("assistant", found, messages.chat_reason(reason))
 
 
-# Events of the Responses API that say something of the call itself.
+# Events of the Responses API that describe the call itself.
 _ON_THE_WAY: Final = frozenset({"response.created", "response.queued", "response.in_progress"})
 _AT_THE_END: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _ITEMS: Final = frozenset({"response.output_item.added", "response.output_item.done"})
@@ -211,7 +211,7 @@ _TOLD: Final = _ON_THE_WAY | _AT_THE_END | _ITEMS | {"error"}
 
 
 class ResponseChunks(Chunks):
-    """Of a response."""
+    """The chunks of a response."""
 
     __slots__ = ("_has_model", "_is_whole", "_texts")
 
@@ -249,7 +249,7 @@ class ResponseChunks(Chunks):
                 self.attributes.setdefault(name, value)
 
     def item(self, item: Any) -> None:
-        """Read an item of the output, which a stream that is left early does not repeat."""
+        """Read an item of the output; a stream that is closed early does not repeat it at its end."""
         if is_compacted([item]):
             self.attributes[names.COMPACTED] = True
 
@@ -264,7 +264,7 @@ class ResponseChunks(Chunks):
         return Outcome(text(field(error, "code")) or "response.failed", text(field(error, "message")))
 
     def read(self, answer: Any) -> None:
-        """Put what the final response says."""
+        """Set the attributes of the final response."""
         results.put(answer, results.RESPONSE, self.attributes)
         results.response(answer, self.attributes)
         self._keep(answer)
@@ -284,7 +284,7 @@ def _partial_message(texts: list[str]) -> list[dict[str, Any]]:
 
 
 class FetchedChunks(ResponseChunks):
-    """Of a response that was generated earlier: how that went is no failure of this call."""
+    """The chunks of a response that was generated earlier, whose failure is not a failure of this call."""
 
     __slots__ = ()
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics import bound as bounds
 
 
-# How many bytes are kept of the series of one target, the largest of them, and what each takes besides its texts.
+# The most bytes cached for the series of one target, the largest series, and the size of each besides its texts.
 _MOST_SERIES = 1 << 16
 _LARGEST_SERIES = 1 << 12
 _EACH = 1024
 
 
 class Series:
-    """The histograms with the attributes of calls that are alike, each bound when it is first used."""
+    """The histograms for calls with the same attributes, each bound when it is first used."""
 
     __slots__ = ("attributes", "duration", "first_chunk", "histograms", "input", "next_chunk", "output")
     attributes: dict[str, types.AttributeValue]
@@ -48,9 +48,9 @@ class Target:
 
     Args:
         endpoint: The endpoint, see `endpoints`.
-        name: Of the span.
-        start: The attributes that a span starts with; not to be changed.
-        histograms: Of durations, tokens, first and further chunks.
+        name: The name of the span.
+        start: The attributes that a span starts with; they must not be changed.
+        histograms: The histograms of durations, tokens, first and further chunks.
     """
 
     __slots__ = (
@@ -99,8 +99,8 @@ class Target:
         self.nests = endpoint.nests
 
     def series(self, attributes: dict[str, object], which: tuple[str, ...]) -> Series:
-        """The metrics of a call with these attributes, of which the ones named are the metrics' as well."""
-        # Only texts: whatever else a server says there may have no hash.
+        """The metrics of a call with these attributes; those named in `which` are also attributes of the metrics."""
+        # Only strings: another value from the server may not be hashable.
         values = []
         for name in which:
             value = attributes.get(name)
@@ -118,13 +118,13 @@ class Target:
 
 
 class Calls:
-    """What all calls have in common, as long as nothing else is set up.
+    """What all calls of one set-up have in common.
 
     Args:
-        telemetry: What does the rest: `telemetry.Telemetry`.
+        telemetry: The `telemetry.Telemetry` that does the rest.
 
     Attributes:
-        tracer: Starts their spans.
+        tracer: Starts the spans.
         targets: Method, path, identity of the base URL, class of the client, model -> target.
     """
 
@@ -139,6 +139,6 @@ class Calls:
         self.events = settings.events
         self.captures = settings.captures
         self.on_span = settings.on_span
-        # Whether a call that is not sampled is told of all the same.
+        # Whether a call that is not sampled is instrumented all the same.
         self.always = settings.events or settings.hook is not None
         self.targets: dict[tuple[str, str, int, type, str | None], Target] = {}

@@ -1,7 +1,7 @@
 """Reading what the client of a model hands out, by tables. Plain Python; compiled as `reading_models_c`.
 
-A pydantic model is read in its `__dict__`. It is asked for nothing: not for what it has, which takes a detour by its
-`__getattr__`, nor for what it lacks, of which pydantic makes an error first.
+A pydantic model is read in its `__dict__`, never by attribute access, which is slow: an existing field may go through
+its `__getattr__`, and for a missing one pydantic creates an exception first.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 
-# Beyond it a number is no count of tokens, and no 64 bits may hold it on the way to a backend.
+# A larger number is not a token count, and may not fit in 64 bits on the way to a backend.
 _MOST_TOKENS = 1 << 53
 
 
 def field(holder: object, name: str) -> Any:
-    """The field of a model, also one that its class does not know, or the entry of a dict; None where there is none."""
+    """The field of a model, also one that its class does not declare, or the entry of a dict; None if missing."""
     if type(holder) is dict:
         return holder.get(name)
     own = getattr(holder, "__dict__", None)
@@ -43,7 +43,7 @@ def field(holder: object, name: str) -> Any:
 
 
 def _undeclared(holder: object, name: str) -> object:
-    """What is not in the `__dict__` of a model may be among what its class does not know."""
+    """A field that is not in the `__dict__` of a model, but may be among its undeclared fields."""
     own = getattr(holder, "__dict__", None)
     if own is None:
         return getattr(holder, name, None)
@@ -56,13 +56,13 @@ def _undeclared(holder: object, name: str) -> object:
 
 
 def read(holder: object, rules: tuple[tuple[str, Any, int], ...], attributes: dict[str, object]) -> None:
-    """Put the attributes that follow from a model or from decoded JSON.
+    """Set the attributes that follow from a model or from decoded JSON.
 
     Args:
         holder: The model, or a dict.
-        rules: Of each field its name, the attribute's, and when it is put; or a table of rules for the model that it
-            is, with `INTO`; or a function of the attributes and the value, with `CALL`.
-        attributes: Where to put them.
+        rules: For each field its name, the attribute's name, and when to set it; or, with `INTO`, a table of rules for
+            the model in the field; or, with `CALL`, a function of the attributes and the value.
+        attributes: The attributes to set.
     """
     before = value = None
     if type(holder) is dict:
@@ -89,12 +89,12 @@ def read(holder: object, rules: tuple[tuple[str, Any, int], ...], attributes: di
 
 
 def read_body(body: dict[str, object], rules: dict[str, tuple[Any, int]], attributes: dict[str, object]) -> None:
-    """Put the attributes that follow from a request's body.
+    """Set the attributes that follow from a request's body.
 
     Args:
-        body: The request's.
+        body: The request's body.
         rules: Key -> as in `read`, without the field's name.
-        attributes: Where to put them.
+        attributes: The attributes to set.
     """
     for key, value in body.items():
         if value is not None:
@@ -104,7 +104,7 @@ def read_body(body: dict[str, object], rules: dict[str, tuple[Any, int]], attrib
             if rule[1] == GIVEN:
                 attributes[rule[0]] = value
             elif rule[1] == ITEMS:
-                # Whatever else can be iterated may be used up by it.
+                # Iterating over any other type might consume it.
                 if type(value) is not str and isinstance(value, (list, tuple)):
                     rule[0](attributes, value)
             else:
@@ -112,9 +112,9 @@ def read_body(body: dict[str, object], rules: dict[str, tuple[Any, int]], attrib
 
 
 def _put(name: Any, kind: int, before: object, value: object, attributes: dict[str, object]) -> None:
-    """Put a value that is there where its kind of rule, which is neither `GIVEN` nor `TRUE`, says so.
+    """Set an existing value if its kind of rule, which is neither `GIVEN` nor `TRUE`, says so.
 
-    `before` is what the rule before found.
+    `before` is the value that the previous rule found.
     """
     if kind == TEXT:
         if value and isinstance(value, str):
@@ -141,17 +141,17 @@ def _put(name: Any, kind: int, before: object, value: object, attributes: dict[s
 
 
 def is_count(value: object) -> TypeGuard[float]:
-    """Whether what a server says is a number of tokens."""
+    """Whether a value from the server is a number of tokens."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
 
 
 def is_text(chunk: object, kind: int, events: frozenset[str]) -> bool:
-    """Whether a chunk of a stream says nothing that is put, as most of them do; False: somebody has to look at it.
+    """Whether a chunk of a stream sets no attribute, as most do not; if False, it must be read.
 
     Args:
         chunk: The chunk.
-        kind: `CHAT`, of a chat completion whose service tier is not known yet, or `CHAT_WITH_TIER`; `EVENTS`.
-        events: The types of the events that are looked at.
+        kind: `CHAT`, for a chat completion whose service tier is not known yet, or `CHAT_WITH_TIER`; `EVENTS`.
+        events: The types of the events that must be read.
     """
     if kind == NONE:
         return False

@@ -1,6 +1,6 @@
-"""What stands in the place of the iterator that a stream of OpenAI's client reads. Compiled as `reading_streams_c`.
+"""Replaces the iterator that a stream of OpenAI's client reads. Compiled as `reading_streams_c`.
 
-Flat: this is what a chunk costs. Nothing that stands around the client's own call raises: see `patching.outcome`.
+The code is flat because it runs for each chunk. Nothing around the client's own call raises: see `patching.outcome`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _PLACE = "a chunk of an OpenAI stream"
 
 
 class Reading:
-    """The reading of a stream.
+    """Reads a stream.
 
     Args:
         inner: The client's own iterator.
-        call: The call whose answer it is.
-        chunks: What reads the chunks: its `add(chunk)` gives how the chunk ends the call, or None; its `skips` and
-            `events` say which chunks it need not see from then on, see `reading_models.is_text`.
+        call: The call that the stream answers.
+        chunks: Reads the chunks: its `add(chunk)` returns how the chunk ends the call, or None; its `skips` and
+            `events` say which chunks it need not read from then on, see `reading_models.is_text`.
 
     Attributes:
         is_reading: Whether the next chunk is being waited for.
@@ -43,12 +43,12 @@ class Reading:
         self._chunks = chunks
         self._skips = NONE
         self._last = call.started
-        # What the time of a chunk is recorded to, once everything is known that the metric names.
+        # Records the time of a chunk, once all attributes of the metric are known.
         self._times: bound.BoundHistogram | None = None
         self.is_reading = False
 
     def __getattr__(self, name: str) -> object:
-        # Whoever reaches for the generator itself finds what it has.
+        # Code that uses the generator itself finds its attributes.
         return getattr(self._inner, name)
 
     def __del__(self) -> None:
@@ -111,7 +111,7 @@ class Reads(Reading):
 
 
 class AsyncReads(Reading):
-    """The iterator of an `AsyncStream`: no generator, whose end asyncio would put off when nobody reads it any more."""
+    """The iterator of an `AsyncStream`: not a generator, since asyncio would delay closing an abandoned one."""
 
     __slots__ = ()
 
