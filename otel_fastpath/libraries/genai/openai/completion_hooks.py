@@ -1,4 +1,4 @@
-"""What OpenTelemetry's own `util.genai` wants to be told: completion hooks, and a call around this one."""
+"""Passing data to OpenTelemetry's own `util.genai`: to completion hooks, and to a call of it around this one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTS: Final = {
 
 
 def call_hook(hook: Any, captured: Captured | None, span: Any, record: Any) -> None:
-    """Hand the content of a call to a completion hook, whole, in its own classes."""
+    """Pass the content of a call to a completion hook, uncut, in the classes of `util.genai`."""
     content = typed(captured)
     hook.on_completion(
         inputs=content[names.INPUT_MESSAGES],
@@ -67,14 +67,14 @@ def _part(kinds: Any, made: dict[str, Any]) -> Any:
 def publish(
     outer: Any, attributes: dict[str, Any], metric_attributes: dict[str, Any], captured: Captured | None, hook: Any
 ) -> None:
-    """Tell a call of `util.genai` that is going on around this one what it would have told itself.
+    """Add to the `util.genai` call around this one what this call would have reported itself.
 
     Args:
-        outer: Its data.
-        attributes: What this call's span would have had.
-        metric_attributes: What its metrics would have had, besides what every such metric has.
-        captured: Its content, or None.
-        hook: Called with the content where the outer call leaves that to us.
+        outer: The data of the outer call.
+        attributes: The attributes that this call's span would have had.
+        metric_attributes: Those that its metrics would have had, besides the ones that all such metrics have.
+        captured: The content of this call, or None.
+        hook: Called with the content if the outer call leaves that to this one.
     """
     inner = type(outer)()
     for name, value in attributes.items():

@@ -1,7 +1,7 @@
 """The content of a call: kept by reference, formatted when it is exported.
 
-Texts are cut to a length; of what is inline (images, audio, documents) a digest and the size remain. A completion hook
-gets everything whole, in the classes of `opentelemetry.util.genai.types`.
+Texts are cut to a length; inline data (images, audio, documents) is replaced by a digest and its size. A completion
+hook gets everything uncut, in the classes of `opentelemetry.util.genai.types`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Shape:
     """Where the content of one kind of call is, and how it is read.
 
     Attributes:
-        request: Attribute -> the key of the request body and what makes its messages.
-        keep: Given an answer, what of it is kept.
-        outputs: Makes messages of what was kept.
-        answer: Attribute -> likewise, for what the answer repeats of its request.
+        request: Attribute -> the key of the request body and the function that makes its messages.
+        keep: Returns the part of an answer that is kept.
+        outputs: Makes messages from the kept part.
+        answer: The same as `request`, for parts of the request that the answer repeats.
     """
 
     request: dict[str, tuple[str, Callable[[Any], Made]]]
@@ -40,11 +40,11 @@ class Shape:
 
 
 class Captured:
-    """What one call said.
+    """The content of one call.
 
     Args:
         shape: How to read it.
-        body: The request's; the client's own copy of what the caller passed.
+        body: The body of the request: the client's own copy of what the caller passed.
     """
 
     __slots__ = ("_kept", "_outputs", "_parts", "shape")
@@ -57,14 +57,14 @@ class Captured:
                 self._parts[name] = make, body[key]
 
     def answer(self, result: Any) -> None:
-        """Keep what an answer says."""
+        """Keep the content of an answer."""
         self.said(self.shape.outputs, self.shape.keep(result))
         for name, (key, make) in self.shape.answer.items():
             if value := field(result, key):
                 self._parts[name] = make, value
 
     def said(self, make: Callable[[Any], Made], kept: Any) -> None:
-        """Keep what was said, and what makes messages of it."""
+        """Keep content, and the function that makes messages from it."""
         if kept:
             self._parts[names.OUTPUT_MESSAGES] = make, kept
 
@@ -74,12 +74,12 @@ class Captured:
         return [] if make is None else make(kept)
 
     def on_span(self, attributes: dict[str, Any], longest: int) -> None:
-        """Put the attributes of a span, to be formatted when it is exported."""
+        """Set the attributes of a span, which are formatted when it is exported."""
         for name, (make, kept) in self._parts.items():
             attributes[name] = lazy(_as_json, make, kept, longest)
 
     def on_event(self, attributes: dict[str, Any], longest: int) -> None:
-        """Put the attributes of an event."""
+        """Set the attributes of an event."""
         for name, (make, kept) in self._parts.items():
             value = make(kept)
             if value:
@@ -91,7 +91,7 @@ def _as_json(make: Callable[[Any], Made], kept: Any, longest: int) -> str:
 
 
 def _reduced(value: Any, longest: int) -> Any:
-    """The value with long texts cut and bytes told by their digest."""
+    """The value with long texts cut and bytes replaced by their digest."""
     kind = type(value)
     if kind is str:
         return value if len(value) <= longest else f"{value[:longest]}... ({len(value)} characters)"

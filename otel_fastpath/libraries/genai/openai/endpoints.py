@@ -1,4 +1,4 @@
-"""What each endpoint is called and what of it is read: a table, and a rule for the endpoints that it does not name."""
+"""The name of each endpoint and what is read from its calls: a table, and a rule for endpoints that are not in it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Endpoint:
     Attributes:
         operation: `gen_ai.operation.name`; with the model after it, the span's name.
         request: Body key -> attribute, see `requests`.
-        result: What follows from an answer in one piece, see `reading_models.read`.
-        more: Puts the attributes that follow from it otherwise.
-        chunks: Makes what gathers the attributes from a stream's chunks.
+        result: The rules for an answer that is not streamed, see `reading_models.read`.
+        more: Sets the attributes of such an answer that the rules cannot express.
+        chunks: Makes the object that reads the attributes from a stream's chunks.
         fixed: Attributes that every call has, besides those it starts with.
         series: Attributes of the finished call that its metrics have as well.
-        started: Given what the span starts with and the request's options, what it does start with.
-        is_fetched: The answer was generated earlier.
-        content: What is captured of its content, where that is asked for.
-        is_inference: A model is run and makes content: there is an event.
-        has_result: The answer is JSON that is worth reading where the caller asked for the raw response.
-        options: Puts the attributes that follow from the request's options besides its body.
-        error: The error that an answer tells of, as `error.type` and a message.
-        nests: Where in the context a call of `opentelemetry-util-genai` of this kind is found: ours is part of it then.
+        started: Returns the attributes that the span starts with, given the usual ones and the request's options.
+        is_fetched: Whether the answer was generated earlier.
+        content: How its content is captured, if that is enabled.
+        is_inference: Whether a model runs and generates content: there is an event.
+        has_result: Whether the answer is JSON that is read if the caller asked for the raw response.
+        options: Sets the attributes that follow from the request's options besides its body.
+        error: Returns the error in an answer, as `error.type` and a message.
+        nests: The context key of a call of `opentelemetry-util-genai` of this kind, which our call is then part of.
     """
 
     operation: str
@@ -57,19 +57,19 @@ class Endpoint:
 
 
 def _cursor(options: Any, attributes: dict[str, Any]) -> None:
-    """Where in a stream that was read before the answer is to go on."""
+    """Set the position from which an earlier stream continues."""
     after = options.params.get("starting_after") if isinstance(options.params, dict) else None
     if after is not None:
         attributes[names.STREAM_CURSOR] = str(after)
 
 
 def _of_one(start: dict[str, Any], options: Any) -> dict[str, Any]:
-    """The response that is asked for is known before."""
+    """Add the id of the requested response, which is known in advance."""
     return {**start, names.RESPONSE_ID: options.url.partition("?")[0].rsplit("/", 1)[-1]}
 
 
 def _encoding(options: Any, attributes: dict[str, Any]) -> None:
-    """The encoding that the caller asked for: where none is, the client asks for base64 and decodes it."""
+    """Set the encoding that the caller asked for: if none, the client requests base64 and decodes it."""
     asked = options.json_data.get("encoding_format") if isinstance(options.json_data, dict) else None
     parser = options.post_parser
     keywords = getattr(parser, "keywords", None)
@@ -156,7 +156,7 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/threads/{id}/runs"): _any("threads.runs.create"),
     ("post", "/threads/runs"): _any("threads.create_and_run"),
 }
-# What stands in the paths of the API; whatever else does is an identifier. A test reads them off the client.
+# The words in the paths of the API; everything else in a path is an identifier. A test compares them with the client's.
 _WORDS: Final = """
 accept activate admin_api_keys agents alerts alpha api_keys archive artifacts assistants attach audio audio_speeches
 audio_transcriptions audit_logs automations batches calls cancel cases certificates characters chat chatkit
@@ -171,7 +171,7 @@ submit_tool_outputs templates test threads traces transcription_sessions transcr
 usage users validate variations vaults vector_stores versions videos voice_consents voices web_search_calls
 webhook_endpoints webhook_event_types workload_identity_providers
 """
-# Words that say what is done, not to what.
+# Words that name an action, not its target.
 _ACTIONS: Final = """
 accept activate archive attach cancel compact complete content deactivate fork hangup pause refer reject remix
 resume rotate_secret run search submit_tool_outputs test validate
@@ -181,7 +181,7 @@ ACTIONS: Final = frozenset(_ACTIONS.split())
 _OF_ONE: Final = {"get": "retrieve", "delete": "delete"}
 _OF_MANY: Final = {"get": "list", "post": "create", "delete": "delete"}
 _generic: Final = Cache(1 << 20)
-# What an endpoint takes besides its name.
+# The size of a cached endpoint besides its name.
 _EACH: Final = 1024
 
 
@@ -205,19 +205,19 @@ def endpoint_of(method: str, url: str) -> Endpoint:
 
 
 def template_of(url: str) -> str:
-    """The path of a URL with `{id}` in the place of every identifier: "/files/{id}/content"."""
+    """The path of a URL with `{id}` for every identifier: "/files/{id}/content"."""
     path = url.partition("?")[0]
     if "://" in path:
         path = "/" + path.partition("://")[2].partition("/")[2]
     parts = [part if part in WORDS else "{id}" for part in path.split("/") if part]
-    # A whole URL has what the base URL ends with before the path.
+    # In a whole URL, the end of the base URL comes before the path.
     while len(parts) > 1 and parts[0] == "{id}":
         del parts[0]
     return "/" + "/".join(parts)
 
 
 def operation_of(method: str, path: str) -> str:
-    """What the client calls it: "files.content", "batches.retrieve", "fine_tuning.jobs.list"."""
+    """The client's name for it: "files.content", "batches.retrieve", "fine_tuning.jobs.list"."""
     parts = path.strip("/").split("/")
     found = [part for part in parts if part != "{id}"] or ["request"]
     if parts[-1] in ACTIONS:

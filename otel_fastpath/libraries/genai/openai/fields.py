@@ -1,4 +1,4 @@
-"""Reading what the client hands out: pydantic models, plain dicts, or neither."""
+"""Reading what the client returns: pydantic models, plain dicts, or neither."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Loose", "field", "items", "kind_of", "text", "tolerant", "whole"]
 
 
 class Loose:
-    """A model or dict that has None in the place of whatever it lacks, and so has all that is in it.
+    """A model or dict in which every missing field is None, also in everything nested in it.
 
     Args:
         own: The model or dict.
@@ -31,13 +31,13 @@ class Loose:
 
 def _loose(value: Any) -> Any:
     if type(value) is list:
-        # Also what should be a model and is none.
+        # Also for values that should be models but are not.
         return [Loose(each) for each in value]
     return Loose(value) if type(value) is dict or hasattr(value, "__dict__") else value
 
 
 def tolerant(read: Callable[[Any, dict[str, Any]], None]) -> Callable[[Any, dict[str, Any]], None]:
-    """Let a reader ask a model for its attributes by name, which is cheapest; what lacks one is read as `Loose`."""
+    """Let a reader use plain attribute access, which is cheapest; a model that lacks one is read as `Loose`."""
 
     @functools.wraps(read)
     def reader(holder: Any, attributes: dict[str, Any]) -> None:
@@ -54,21 +54,21 @@ def tolerant(read: Callable[[Any, dict[str, Any]], None]) -> Callable[[Any, dict
 
 
 def items(value: Any) -> Any:
-    """The value where it is a list or tuple, else nothing: whatever else can be iterated may be used up by it."""
+    """The value if it is a list or tuple, else nothing: iterating over another type might consume it."""
     return value if isinstance(value, list | tuple) else ()
 
 
 def text(value: Any) -> str | None:
-    """The value where it is a string."""
+    """The value if it is a string."""
     return value if isinstance(value, str) else None
 
 
 def kind_of(item: Any) -> str | None:
-    """The `type` of an item, None where it has none, and an empty string where that is no text: it is looked up."""
+    """The `type` of an item: None if missing, and "" if it is not a string, as it is used as a dict key."""
     kind = field(item, "type")
     return kind if kind is None or isinstance(kind, str) else ""
 
 
 def whole(value: Any) -> int | None:
-    """The value where it is a whole number, and not a boolean."""
+    """The value if it is an integer, and not a boolean."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -36,7 +36,7 @@ _SERVER_TOOLS: Final = {
 
 
 def chat_inputs(messages: Any) -> list[Message]:
-    """What a chat completion was asked."""
+    """The input messages of a chat completion."""
     return [found for message in items(messages) if (found := _chat_input(message)) is not None]
 
 
@@ -54,7 +54,7 @@ def _chat_input(message: Any) -> Message | None:
 
 
 def said(content: Any, refusal: Any, tool_calls: Any) -> list[dict[str, Any]]:
-    """The parts of what an assistant says in a chat."""
+    """The parts of an assistant's message in a chat."""
     parts = [_chat_call(call) for call in items(tool_calls)]
     parts += content_parts(content)
     if isinstance(refusal, str):
@@ -69,15 +69,15 @@ def _chat_call(call: Any) -> dict[str, Any]:
 
 
 def output(role: str, parts: list[dict[str, Any]], reason: str | None) -> Message:
-    """A message of the model's."""
+    """A message of the model."""
     return {"role": role, "parts": parts, "finish_reason": reason, "name": None}
 
 
 def chat_outputs(choices: Iterable[tuple[Any, ...]]) -> list[Message]:
-    """What a chat completion answered.
+    """The output messages of a chat completion.
 
     Args:
-        choices: Of each its role, content, refusal, tool calls and finish reason.
+        choices: The role, content, refusal, tool calls and finish reason of each choice.
     """
     return [
         output(role or "", said(content, refusal, tool_calls), chat_reason(reason))
@@ -102,7 +102,7 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
 
 
 def response_tools(tools: Any) -> list[dict[str, Any]]:
-    """The tools that a response may use; those of the provider's own by their type."""
+    """The tools that a response may use; the provider's own tools by their type."""
     found: list[dict[str, Any]] = []
     for tool in items(tools):
         kind = field(tool, "type")
@@ -122,12 +122,12 @@ def _function(name: str, function: Any) -> dict[str, Any]:
 
 
 def instructions(value: Any) -> list[dict[str, Any]]:
-    """The system's instructions of a response."""
+    """The system instructions of a response."""
     return [text_part(value)] if isinstance(value, str) else []
 
 
 def response_inputs(value: Any) -> list[Message]:
-    """What a response was asked. Tool calls side by side are one turn."""
+    """The input messages of a response. Adjacent tool calls are one turn."""
     if isinstance(value, str):
         return [{"role": "user", "parts": [text_part(value)], "name": None}]
     messages: list[Message] = []
@@ -184,7 +184,7 @@ def _reasoning(item: Any) -> list[dict[str, Any]]:
 
 
 def response_outputs(value: Any) -> list[Message]:
-    """What a response answered. A tool call belongs to the message before it where that is of the same turn."""
+    """The output messages of a response. A tool call belongs to the message before it if both are of the same turn."""
     messages: list[Message] = []
     for item in items(value):
         kind = kind_of(item)
@@ -225,7 +225,7 @@ def _response_output(item: Any, kind: str | None) -> Message | None:
 
 
 def _server_tool(item: Any, kind: str) -> Message | None:
-    """A tool that the provider ran: everything that is said of it."""
+    """A call of a tool that the provider ran, with all its data."""
     if kind in {"tool_search_call", "tool_search_output"} and field(item, "execution") != "server":
         return None
     if kind == "mcp_list_tools":

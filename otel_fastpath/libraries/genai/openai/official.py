@@ -1,4 +1,4 @@
-"""What the official instrumentation was told when it instrumented before ours came."""
+"""The arguments of the official instrumentation, if it instrumented before our wrapper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Known:
-    """A provider of what another one made: tracer, logger and histograms of a `TelemetryHandler`.
+    """A provider that returns the existing tracer, logger and histograms of a `TelemetryHandler`.
 
     Args:
         handler: The handler.
@@ -21,15 +21,15 @@ class Known:
         }
 
     def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
-        """The tracer, whatever is asked for."""
+        """The tracer, regardless of the arguments."""
         return self._handler._tracer
 
     def get_logger(self, *_args: Any, **_kwargs: Any) -> Any:
-        """The logger, likewise."""
+        """The logger, regardless of the arguments."""
         return self._handler._logger
 
     def get_meter(self, *_args: Any, **_kwargs: Any) -> Known:
-        """What creates the histograms."""
+        """The meter, which is this object."""
         return self
 
     def create_histogram(self, name: str, *_args: Any, **_kwargs: Any) -> Any:
@@ -38,7 +38,7 @@ class Known:
 
 
 def told(_instrumentor: Any) -> dict[str, Any]:
-    """Keyword arguments of `instrument()` that have the effect of those that the official one was given."""
+    """Keyword arguments of `instrument()` with the same effect as those of the official instrumentation."""
     module = sys.modules.get("openai.resources.chat.completions")
     create = inspect.getattr_static(getattr(module, "Completions", None), "create", None)
     found = getattr(create, "_self_wrapper", None)

@@ -1,6 +1,6 @@
 """Pieces of content -> the parts of a message in the GenAI conventions, as dicts in the order of their fields.
 
-What is inline (images, audio, documents) is `bytes` here; `content` decides what becomes of it.
+Inline data (images, audio, documents) is `bytes` here; `content` reduces or keeps it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def text_part(value: str) -> Part:
 
 
 def reasoning_part(value: str) -> Part:
-    """What the model says of its reasoning."""
+    """Reasoning of the model."""
     return {"content": value, "type": "reasoning"}
 
 
 def call_part(arguments: Any, name: str, own: Any) -> Part:
-    """A call of a tool that the model asks for."""
+    """A tool call that the model requests."""
     return {"arguments": arguments, "name": name, "id": own, "type": "tool_call"}
 
 
 def answer_part(answer: Any, own: Any) -> Part:
-    """What a tool answered."""
+    """The response of a tool."""
     return {"response": plain(answer), "id": own, "type": "tool_call_response"}
 
 
@@ -47,7 +47,7 @@ def content_parts(content: Any) -> list[Part]:
 
 
 def parsed(arguments: Any) -> Any:
-    """The arguments of a tool call: their JSON decoded, or what they are."""
+    """The arguments of a tool call: decoded from JSON, or unchanged if that fails."""
     if not isinstance(arguments, str):
         return plain(arguments)
     try:
@@ -57,7 +57,7 @@ def parsed(arguments: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Whatever a caller hands over as data: models dumped, and None in the place of what is no data."""
+    """Data that a caller passes: models are dumped, and values that are not data become None."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     dump = getattr(value, "model_dump", None)
@@ -104,7 +104,7 @@ def _audio(item: Any) -> Part | None:
 
 
 def _document(item: Any) -> Part | None:
-    # A message of a chat has it one level down.
+    # A chat message has it one level deeper.
     file = field(item, "file") or item
     name = text(field(file, "filename"))
     kind = mimetypes.guess_type(name)[0] if name else None
@@ -138,7 +138,7 @@ def _file(kind: str | None, modality: str, own: str) -> Part:
 
 
 def _decoded(data: Any) -> bytes | None:
-    """The bytes of a base64 text; None for what is none: garbage is not worth recording."""
+    """The bytes of a base64 text; None if it is invalid, as it is then not worth recording."""
     try:
         return base64.b64decode("".join(data.split()), validate=True)
     except Exception:

@@ -1,7 +1,7 @@
-"""What is put in the place of the client's methods: one choke point that every request passes, and the ends of `with`.
+"""Replacements for the client's methods: the one method that every request passes through, and the ends of `with`.
 
-`SyncAPIClient.request` and `AsyncAPIClient.request` are what every method of every resource comes down to, whatever
-form it was called in; the client has made its own copy of the body by then.
+Every method of every resource calls `SyncAPIClient.request` or `AsyncAPIClient.request`, in whatever form it was
+called; by then, the client has made its own copy of the body.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _telemetry: Telemetry | None = None
 
 
 def use(telemetry: Telemetry | None) -> None:
-    """Send the telemetry of calls there from now on; None: nowhere."""
+    """Use this telemetry for calls from now on; None: do not instrument them."""
     global _telemetry
     _telemetry = telemetry
 
@@ -72,13 +72,13 @@ def _make_async_request(original: Any, _settings: Config) -> Any:
 
 
 def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:
-    """End a call with what it gave, or follow what goes on. Never raises."""
+    """End a call with its result, or follow a result that continues. Never raises."""
     if not guarded("the result of an OpenAI call", _received, call, result, options, kwargs):
         call.end()
 
 
 def _received(call: Any, result: Any, options: Any, kwargs: Any) -> bool:
-    """Whether the call has ended, or somebody will end it."""
+    """Whether the call has ended, or will be ended by other code."""
     is_stream = bool(kwargs.get("stream"))
     if call.received(result, options, is_stream):
         return True
@@ -117,7 +117,7 @@ def _raw_stream(call: Any, raw: Any) -> None:
     vars(response)[CALL] = pending
 
     def told() -> bool:
-        # Where it was parsed, whoever follows the stream took it.
+        # If it was parsed, the code that follows the stream has taken the call.
         if pending.take() is not None:
             end(call)
         return True
@@ -131,7 +131,7 @@ def _raw_answer(call: Any, raw: Any) -> None:
     pending = Pending(call)
 
     def told() -> bool:
-        # Reading to the end closes it, too, before the body is there to be looked at.
+        # Reading to the end also closes it, before the body is available.
         if leaving.get() is STAYING and not hasattr(response, "_content"):
             return False
         pending.take()
@@ -169,7 +169,7 @@ def _left(error: Any) -> Any:
 
 
 def make_exit(original: Any, _settings: Config) -> Any:
-    """Have it known, while this `__exit__` runs, what its `with` was left with."""
+    """While this `__exit__` runs, make the exception that ended its `with` known."""
 
     @functools.wraps(original)
     def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
@@ -211,7 +211,7 @@ _EXITS: Final = (
 )
 
 
-# What is around a call, and around what is read of a stream, is the same for both kinds of client.
+# The hooks around a call and around reading a stream are the same for both kinds of client.
 _CALLS: Final = ("openai, chat call", "openai, responses call")
 _STREAMS: Final = ("openai, chat stream of 22 chunks", "openai, responses stream of 22 events")
 

@@ -1,11 +1,11 @@
-"""Which provider answers at a base URL, as `gen_ai.provider.name` calls it."""
+"""The provider at a base URL, as a value of `gen_ai.provider.name`."""
 
 from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
 OPENAI: Final = "openai"
-# The end of a host's name -> the provider. OpenAI's own protocol is spoken by whoever is not listed, too.
+# The end of a host name -> the provider. Hosts that are not listed also use OpenAI's protocol.
 HOSTS: Final = (
     ("api.openai.com", OPENAI),
     (".openai.azure.com", "azure.ai.openai"),
@@ -27,7 +27,7 @@ HOSTS: Final = (
     (".amazonaws.com", "aws.bedrock"),
     (".api.aws", "aws.bedrock"),
 )
-# A client class of its own says it whatever the URL, which may be a gateway's.
+# A specific client class determines the provider regardless of the URL, which may be that of a gateway.
 CLIENTS: Final = {
     "BaseAzureClient": "azure.ai.openai",
     "BedrockOpenAI": "aws.bedrock",

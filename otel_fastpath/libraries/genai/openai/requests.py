@@ -79,7 +79,7 @@ SAMPLING: Final[Rules] = {
     "presence_penalty": (names.PRESENCE_PENALTY, GIVEN),
     "frequency_penalty": (names.FREQUENCY_PENALTY, GIVEN),
     "seed": (names.SEED, GIVEN),
-    # The older name gives way, in whatever order they come.
+    # The newer name takes precedence, in whatever order they come.
     "max_tokens": (names.MAX_TOKENS, FIRST),
     "max_completion_tokens": (names.MAX_TOKENS, GIVEN),
     "stop": (partial(_put, names.STOP, _stop), CALL),
@@ -104,7 +104,7 @@ RESPONSES: Final[Rules] = {
     "input": (_compacted, ITEMS),
 }
 EMBEDDINGS: Final[Rules] = {"dimensions": (names.DIMENSIONS, GIVEN)}
-# For whatever is asked of a model besides.
+# For all other requests to a model.
 ANY: Final[Rules] = {
     "temperature": (names.TEMPERATURE, NUMBER),
     "n": (partial(_put, names.CHOICES, _choices), CALL),

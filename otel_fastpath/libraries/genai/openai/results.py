@@ -1,7 +1,7 @@
 """Response -> span attributes: models read field by field, never dumped.
 
-Most of it by tables of rules, see `reading_models.read`; the rest by readers. Both take a model of the client's or,
-where the caller asked for the raw response, the decoded JSON.
+Most attributes are read by tables of rules, see `reading_models.read`, the rest by functions. Both take a model of the
+client or, if the caller asked for the raw response, the decoded JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from otel_fastpath.libraries.genai.openai.fields import Loose, field, items, tex
 from otel_fastpath.libraries.genai.openai.requests import is_compacted
 from otel_fastpath.libraries.genai.rule_kinds import GIVEN, INTO, OTHERWISE, REASONS, TEXT, TRUE, WHOLE
 
-# What `incomplete_details.reason` is called among finish reasons.
+# `incomplete_details.reason` -> finish reason.
 _INCOMPLETE: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _TOOL_CALLS: Final = frozenset({"function_call", "custom_tool_call", "computer_call"})
 _ENDED: Final = frozenset({"completed", "incomplete"})
@@ -23,8 +23,8 @@ _BYTES_OF_A_FLOAT: Final = 4
 
 Rules = tuple[tuple[str, Any, int], ...]
 
-# What a chat completion, or the last chunk of a streamed one, says of tokens. Of some of the tokens: that there are
-# none is not worth an attribute.
+# The token usage of a chat completion, or of the last chunk of a streamed one. For a subset of the tokens, zero is not
+# worth an attribute.
 CHAT_USAGE: Final[Rules] = (
     ("prompt_tokens", names.INPUT_TOKENS, GIVEN),
     ("completion_tokens", names.OUTPUT_TOKENS, GIVEN),
@@ -54,7 +54,7 @@ CHAT: Final[Rules] = (
     ("system_fingerprint", names.FINGERPRINT, TRUE),
     ("usage", CHAT_USAGE, INTO),
 )
-# What a response says of tokens.
+# The token usage of a response.
 RESPONSE_USAGE: Final[Rules] = (
     ("input_tokens", names.INPUT_TOKENS, GIVEN),
     ("output_tokens", names.OUTPUT_TOKENS, GIVEN),
@@ -69,14 +69,14 @@ RESPONSE_USAGE: Final[Rules] = (
     ),
     ("output_tokens_details", (("reasoning_tokens", names.REASONING_TOKENS, TRUE),), INTO),
 )
-# A response of the Responses API, in its final state or on the way to it; `response` has the rest.
+# A response of the Responses API, finished or in progress; `response` reads the rest.
 RESPONSE: Final[Rules] = (
     ("model", names.RESPONSE_MODEL, TEXT),
     ("id", names.RESPONSE_ID, TEXT),
     ("service_tier", names.RESPONSE_TIER, GIVEN),
     ("usage", RESPONSE_USAGE, INTO),
 )
-# Embedding vectors; `embeddings` has the rest.
+# Embedding vectors; `embeddings` reads the rest.
 EMBEDDINGS: Final[Rules] = (
     ("model", names.RESPONSE_MODEL, TRUE),
     ("usage", (("prompt_tokens", names.INPUT_TOKENS, GIVEN),), INTO),
@@ -84,7 +84,7 @@ EMBEDDINGS: Final[Rules] = (
 
 
 def put(holder: Any, rules: Rules, attributes: dict[str, Any]) -> None:
-    """Put the attributes that follow from a model or from decoded JSON by these rules."""
+    """Set the attributes that follow from a model or from decoded JSON by these rules."""
     compiled.hot("libraries.genai.openai.reading_models").read(holder, rules, attributes)
 
 
@@ -98,13 +98,13 @@ def response(result: Any, attributes: dict[str, Any]) -> None:
 
 
 def response_error(result: Any) -> tuple[str, str | None] | None:
-    """The error that a response tells of."""
+    """The error in a response."""
     error = field(result, "error")
     return None if error is None else (text(field(error, "code")) or names.OTHER_ERROR, text(field(error, "message")))
 
 
 def finish_reasons(result: Any) -> list[str]:
-    """Why a response ended, one reason of each kind, in order; nothing while it is on its way."""
+    """Why a response ended: each reason once, in order; none while it is in progress."""
     status = text(result.status)
     details = result.incomplete_details
     whole_reason = reason_of(status, text(field(details, "reason")) if details else None)
@@ -160,7 +160,7 @@ def fetched(result: Any, attributes: dict[str, Any]) -> None:
 
 @tolerant
 def embeddings(result: Any, attributes: dict[str, Any]) -> None:
-    """Embedding vectors, of which only the length is looked at."""
+    """Embedding vectors, of which only the length is read."""
     vectors = items(result.data)
     vector = field(vectors[0], "embedding") if vectors else None
     if isinstance(vector, str):
@@ -176,7 +176,7 @@ def _dimensions(vector: str) -> int:
 
 
 def anything(result: Any, attributes: dict[str, Any]) -> None:
-    """Whatever else a model answers with: completions, images, transcripts, moderations, decisions."""
+    """All other answers of a model: completions, images, transcripts, moderations, decisions."""
     read = Loose(result)
     put(result, RESPONSE[:2], attributes)
     reasons = [reason for choice in items(read.choices) if (reason := text(choice.finish_reason))]
@@ -189,7 +189,7 @@ def anything(result: Any, attributes: dict[str, Any]) -> None:
 
 
 def any_usage(usage: Any, attributes: dict[str, Any]) -> None:
-    """What an answer says of tokens, in the words of either API, with their kinds."""
+    """The token usage in an answer, by kind, with the field names of either API."""
     if not usage:
         return
     put(usage, CHAT_USAGE, attributes)
@@ -206,6 +206,6 @@ def any_usage(usage: Any, attributes: dict[str, Any]) -> None:
 
 
 def _part(attributes: dict[str, Any], name: str, value: Any) -> None:
-    """A count of some of the tokens; none of them is not worth an attribute."""
+    """Set a count of a subset of the tokens; zero is not worth an attribute."""
     if value:
         attributes[name] = value

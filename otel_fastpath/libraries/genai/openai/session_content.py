@@ -1,4 +1,4 @@
-"""What is said in a websocket session, where that is asked for: texts and transcripts, no audio."""
+"""The content of a websocket session, if its capture is enabled: texts and transcripts, no audio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEARD: Final = "conversation.item.input_audio_transcription.completed"
 _CONFIGURED: Final = frozenset({"session.created", "session.started", "session.updated"})
 _ENDS: Final = frozenset({"response.done", "response.completed", "response.failed", "response.incomplete"})
 KINDS: Final = _ADDED | _CONFIGURED | _ENDS | {_HEARD}
-# Of the one who answers: they come with the response.
+# Items of the assistant: they are read from the response.
 _ANSWERED: Final = frozenset({"function_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"})
 
 
@@ -24,7 +24,7 @@ def _outputs(value: Any) -> content.Made:
 
 
 def _written(item: Any) -> Any:
-    """A message with what was spoken as text."""
+    """A message with transcripts as text."""
     pieces = items(field(item, "content"))
     if not any(field(piece, "transcript") for piece in pieces):
         return item
@@ -40,7 +40,7 @@ def _written(item: Any) -> Any:
 
 
 class Said:
-    """The last of what was asked and answered in a session, and how it was instructed."""
+    """The latest input and output messages of a session, and its instructions."""
 
     __slots__ = ("_asked", "_body", "_said")
 
@@ -50,7 +50,7 @@ class Said:
         self._said: deque[Any] = deque(maxlen=MOST_ITEMS)
 
     def hear(self, kind: Any, event: Any) -> None:
-        """Keep what an event of the server says."""
+        """Keep the content of an event from the server."""
         if kind in _ENDS:
             self._said.extend(items(field(field(event, "response"), "output")))
         elif kind in _ADDED:
@@ -65,7 +65,7 @@ class Said:
             self._configure(field(event, "session"))
 
     def ask(self, event: Any) -> None:
-        """Keep what a request over the connection of the Responses API says: the server does not repeat it."""
+        """Keep the content of a request over a connection of the Responses API, which the server does not repeat."""
         if field(event, "type") != "response.create" or field(event, "response") is not None:
             return
         asked = field(event, "input")
@@ -79,7 +79,7 @@ class Said:
                 self._body[key] = value
 
     def captured(self) -> content.Captured:
-        """All of it, as that of any other call."""
+        """All content, in the same form as that of other calls."""
         made = content.Captured(content.RESPONSES, {**self._body, "input": list(self._asked)})
         made.said(_outputs, list(self._said))
         return made

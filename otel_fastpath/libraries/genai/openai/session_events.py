@@ -1,6 +1,6 @@
-"""The few events of a websocket session that tell something of it -> span attributes.
+"""The few events of a websocket session that describe it -> span attributes.
 
-Of the rest, which is audio and text by the piece, only the type is looked at.
+Of all other events, which are pieces of audio and text, only the type is read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from otel_fastpath.libraries.genai.openai.results import finish_reasons, reason_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# `error.type` and a message; both None where nothing failed.
+# `error.type` and a message; both None if nothing failed.
 Failure = tuple[str | None, str | None]
 
 # Of each side's tokens: what its details are called -> the attribute.
@@ -34,15 +34,15 @@ _OUTPUT: Final = {
 
 
 class Told:
-    """What a session's events have told so far.
+    """What is known of a session from its events so far.
 
     Attributes:
-        error: What the server last complained of, unless it has answered since.
-        model: Which one answers.
-        conversation: What the session is called.
-        responses: How many it has had.
-        response_id: Of the only response.
-        reasons: Why responses ended, each kind once, in order.
+        error: The last error of the server, unless it has answered since.
+        model: The model that answers.
+        conversation: The id of the session.
+        responses: The number of responses.
+        response_id: The id of the only response.
+        reasons: Why responses ended: each reason once, in order.
         tokens: Attribute -> the sum over all responses.
     """
 
@@ -58,7 +58,7 @@ class Told:
         self.tokens: dict[str, int] = {}
 
     def attributes(self) -> dict[str, Any]:
-        """What the span is told at its end."""
+        """The attributes that the span gets at its end."""
         made = {
             names.RESPONSE_MODEL: self.model,
             names.CONVERSATION: self.conversation,
@@ -76,7 +76,7 @@ class Told:
             count = whole(field(usage, f"{side}_tokens"))
             if count is not None:
                 self.tokens[total] = self.tokens.get(total, 0) + count
-            # Realtime and Responses do not call them the same.
+            # The Realtime and Responses APIs use different names.
             details = field(usage, f"{side}_token_details") or field(usage, f"{side}_tokens_details")
             if details is None:
                 continue
@@ -121,7 +121,7 @@ def _delegated(told: Told, event: Any) -> None:
 
 
 def _erred(told: Told, event: Any) -> None:
-    """Something went wrong; mostly the session goes on."""
+    """An error occurred; usually the session goes on."""
     error = field(event, "error")
     kind = text(field(error, "code")) or text(field(error, "type")) or names.OTHER_ERROR
     told.error = kind, text(field(error, "message"))

@@ -1,7 +1,7 @@
-"""Reading a stream: what stands in the place of its iterator, and what hears of its end.
+"""Reading a stream: replacing its iterator, and detecting its end.
 
-The client's `Stream` stays the very object that it made; only the iterator that it reads from is ours. The response
-that it reads is asked to tell of its being closed, which every way of leaving a stream comes down to.
+The client's `Stream` object stays the same; only the iterator that it reads from is ours. Every way of leaving a stream
+closes the response, whose closing methods are wrapped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from otel_fastpath.patching.outcome import never_raises
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What `with` was left with, while its `__exit__` runs; nothing where none does.
+# The exception or None that ended a `with`, while its `__exit__` runs; `STAYING` otherwise.
 STAYING: Final = object()
 leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=STAYING)
 _PLACE: Final = "the end of an OpenAI response"
@@ -24,7 +24,7 @@ CALL: Final = "_otel_fastpath_call"
 
 
 class Pending:
-    """A call whose answer the caller may yet read, or not. Held only by what it would be read with."""
+    """A call whose answer the caller may or may not read. Referenced only by the objects that can read it."""
 
     __slots__ = ("_call",)
 
@@ -32,7 +32,7 @@ class Pending:
         self._call = call
 
     def take(self) -> Any:
-        """The call, for whoever goes on with it; None where somebody did."""
+        """Take the call, to continue it; None if it was taken before."""
         call, self._call = self._call, None
         return call
 
@@ -42,14 +42,14 @@ class Pending:
 
 
 def headers(call: Any, found: Any) -> None:
-    """Read what the headers of a response tell: the model that did answer."""
+    """Read the headers of a response: the model that answered."""
     served = found.get(_SERVED_MODEL)
     if served and served.strip():
         call.served(served)
 
 
 def follow(stream: Any, call: Any) -> bool:
-    """Follow the reading of a client's stream; gives whether it can be."""
+    """Follow the reading of a client's stream; return whether that is possible."""
     inner = getattr(stream, "_iterator", None)
     is_async = hasattr(inner, "__anext__")
     if not is_async and not hasattr(inner, "__next__"):
@@ -62,10 +62,10 @@ def follow(stream: Any, call: Any) -> bool:
 
     def told() -> bool:
         if reads.is_reading:
-            # It came to its end, or it failed: who reads it says so. There is nothing more to hear of the response.
+            # It ended or failed, which its reader records. Nothing more is needed from the response.
             return True
         if getattr(inner, "gi_running", False) or getattr(inner, "ag_running", False):
-            # Not we and not the caller: the collector, which may come to the client's generator before ours.
+            # Closed by the garbage collector, which may finalize the client's generator before our iterator.
             call.abandon()
         else:
             end(call)
@@ -91,7 +91,7 @@ def _left_with() -> BaseException | None:
 
 
 class _Heard:
-    """The two ways of closing an HTTP response, which it goes with. No closure: those would keep it in a cycle."""
+    """The two methods that close an HTTP response, stored on it. Not closures, which would form a reference cycle."""
 
     __slots__ = ("_response", "_told")
 
@@ -125,6 +125,6 @@ class _Heard:
 
 
 def hear(response: Any, told: Callable[[], bool]) -> None:
-    """Have this told of each closing of an HTTP response, until it says that it has heard enough."""
+    """Call `told` each time an HTTP response is closed, until it returns true."""
     heard = _Heard(response, told)
     response.close, response.aclose = heard.close, heard.aclose

@@ -1,4 +1,4 @@
-"""Where the telemetry of the calls goes: tracer, histograms, logger, and what was worked out for them before."""
+"""The telemetry of the calls: tracer, histograms, logger, and what is worked out for them in advance."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ HISTOGRAMS: Final = (
     ("gen_ai.client.operation.time_per_output_chunk", "s", _NEXT_CHUNK, SECONDS),
 )
 _PLACE: Final = "the event of an OpenAI call"
-# How many bytes are kept of what calls have in common, the largest of it for one of them, and what that takes besides
-# its texts: models and hosts are few.
+# The most bytes cached for what calls have in common, the largest entry, and the size of each besides its texts: there
+# are few models and hosts.
 _MOST: Final = 1 << 20
 _LARGEST: Final = 1 << 14
 _EACH: Final = 4096
@@ -95,12 +95,12 @@ class _Identity(int):
 
 
 class Telemetry:
-    """The telemetry of all calls, from when it is put in place until something else is.
+    """The telemetry of all calls of one set-up.
 
     Args:
-        scope: What the telemetry names as its source.
+        scope: The instrumentation scope.
         settings: What is captured.
-        providers: `tracer_provider`, `meter_provider` and `logger_provider`, where they are not the global ones.
+        providers: `tracer_provider`, `meter_provider` and `logger_provider`, if they are not the global ones.
 
     Attributes:
         calls: What all calls have in common, as `calls` works with it.
@@ -156,7 +156,7 @@ class Telemetry:
                 self.histograms,
             )
             self._known.keep((endpoint, site, model), found, size)
-        # A path that names one of many things does not come again.
+        # A path that is not in the table may contain an identifier, and would not be used again.
         if (method, path) in TABLE:
             self._targets.keep((method, path, _Identity.of(url), kind, model), found, size)
         return found
@@ -166,7 +166,7 @@ class Telemetry:
         return hooks.conversation(context)
 
     def capture(self, shape: Shape, body: Any) -> Captured:
-        """Keep what a request says."""
+        """Keep the content of a request."""
         return Captured(shape, body)
 
     def with_content(self, call: Any) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Telemetry:
         return attributes
 
     def publish(self, call: Any, which: tuple[str, ...]) -> None:
-        """Tell the call of `util.genai` that a call is part of what it would have told itself.
+        """Add to the `util.genai` call around this one what this call would have reported itself.
 
         Args:
             call: The `calls.Call`.
@@ -187,7 +187,7 @@ class Telemetry:
         hooks.publish(call.outer, attributes, own, call.captured, self.settings.hook)
 
     def tell(self, call: Any) -> None:
-        """Emit the event of a call that has ended, and hand its content to the completion hook."""
+        """Emit the event of a call that has ended, and pass its content to the completion hook."""
         settings = self.settings
         record = None
         if call.target.is_inference and settings.events:
