@@ -39,7 +39,7 @@ class Told:
     Attributes:
         error: The last error of the server, unless it has answered since.
         model: The model that answers.
-        conversation: The id of the session.
+        conversation: The id of the conversation or session.
         responses: The number of responses.
         response_id: The id of the only response.
         reasons: Why responses ended: each reason once, in order.

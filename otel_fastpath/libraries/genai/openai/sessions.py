@@ -40,8 +40,8 @@ class Session:
     """One connection from before it is made. Ends once.
 
     Args:
-        telemetry: Where it goes.
-        operation: What the client calls it: "realtime.connect".
+        telemetry: The telemetry that records it.
+        operation: The client's name for it: "realtime.connect".
         start: The attributes of the span at its start.
 
     Attributes:
@@ -84,7 +84,7 @@ class Session:
 
     @property
     def is_told(self) -> bool:
-        """Whether anybody wants to know what comes of it."""
+        """Whether the session is recorded in any way."""
         telemetry = self._telemetry
         histogram: Any = telemetry.histograms[0]
         measures = not isinstance(histogram, NoOpHistogram) and (
@@ -95,7 +95,7 @@ class Session:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Types of the events that tell something."""
+        """The types of the events that are read."""
         return events.KINDS if self._said is None else events.KINDS | content.KINDS
 
     @property
@@ -111,7 +111,7 @@ class Session:
 
     @never_raises(_EVENT)
     def hear(self, event: Any) -> None:
-        """Look at an event that came, of one of the kinds that tell something or of none. Never raises."""
+        """Read a received event: of one of the types in `kinds`, or without a type. Never raises."""
         kind = field(event, "type")
         if type(kind) is not str:
             return
@@ -128,22 +128,22 @@ class Session:
             self._said.ask(event)
 
     def lose(self, error: BaseException, *, comes_again: bool) -> None:
-        """Hear that the server has closed the connection; it may be made again."""
+        """Handle that the server has closed the connection; it may be reconnected."""
         if comes_again:
             self._lost = error
         else:
             self.end(error)
 
     def regain(self) -> None:
-        """Hear that it was made again."""
+        """Handle that the connection was reconnected."""
         self._lost = None
 
     def end(self, error: BaseException | None = None, failure: events.Failure | None = None) -> None:
         """End the session, unless it has ended.
 
         Args:
-            error: What it ended with, where it did not end well.
-            failure: What is told of its end; None: what follows from the error and from what the server said.
+            error: The exception that ended it, if any.
+            failure: The failure to record; None: it follows from the error and the server's last error event.
         """
         if self.is_over:
             return
@@ -156,14 +156,14 @@ class Session:
         if kind is not None:
             attributes[names.ERROR_TYPE] = kind
         captured = None if self._said is None else guarded(_END, self._said.captured)
-        # Each whatever became of the one before.
+        # Each is done even if the one before failed.
         guarded(_END, self._measure, seconds, attributes)
         guarded(_END, self._describe, attributes, captured, kind, message)
         guarded(_END, self._emit, attributes, captured)
         guarded(_END, self._span.end)
 
     def _describe(self, attributes: dict[str, Any], captured: Any, kind: str | None, message: str | None) -> None:
-        """Put on the span what is known of the session."""
+        """Set the span's attributes and status."""
         if kind is not None:
             self._span.set_status(Status(StatusCode.ERROR, message))
         settings = self._telemetry.settings
@@ -173,7 +173,7 @@ class Session:
         self._span.set_attributes(attributes)
 
     def _emit(self, attributes: dict[str, Any], captured: Any) -> None:
-        """Emit the event, and hand the content to the completion hook."""
+        """Emit the event, and pass the content to the completion hook."""
         settings = self._telemetry.settings
         record = None
         if settings.events:
@@ -210,12 +210,12 @@ class Session:
 
 @never_raises("the beginning of an OpenAI websocket")
 def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str) -> Session | None:
-    """Begin a session; None where it is not to be told of, or by a fault of ours.
+    """Begin a session; None if it is not instrumented, or after an error in our code.
 
     Args:
-        telemetry: Where it goes.
-        operation: What the client calls it.
-        manager: What the client's `connect` gave.
+        telemetry: The telemetry that records it.
+        operation: The client's name for it.
+        manager: The object that the client's `connect` returned.
         owner: The name of the class that has its attributes.
     """
     if telemetry is None or is_suppressed():

@@ -1,4 +1,4 @@
-"""What is put in the place of the client's methods for websockets: where a connection is entered, and where it is left.
+"""Replacements for the client's methods for websockets: those that enter and those that leave a connection.
 
 `with client.realtime.connect(...)` and `client.realtime.connect(...).enter()` are two names of one method.
 """
@@ -26,7 +26,7 @@ _telemetry: Telemetry | None = None
 
 
 def use(telemetry: Telemetry | None) -> None:
-    """Send the telemetry of sessions there from now on; None: nowhere."""
+    """Use this telemetry for sessions from now on; None: do not instrument them."""
     global _telemetry
     _telemetry = telemetry
 
@@ -66,7 +66,7 @@ def _make_async_enter(operation: str, owner: str, original: Any, _settings: Conf
 
 
 class Followed:
-    """A connection that has methods of ours before its own, until its session is over.
+    """A connection whose methods are replaced by ours until its session is over.
 
     Args:
         session: The session.
@@ -114,21 +114,21 @@ class Followed:
 
 
 def _entered(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> None:
-    """Follow a connection that was made, or end where nobody wants to know. Never raises."""
+    """Follow a connection that was made, or end the session if it is not recorded. Never raises."""
     session.leave()
     if not guarded("a new OpenAI websocket", _followed, session, connection, methods):
         session.end()
 
 
 def _followed(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> bool:
-    """Follow a connection, if anybody wants to know."""
+    """Follow a connection, if its session is recorded."""
     if not session.is_told:
         return False
     followed = Followed(session, connection)
     parse = connection.parse_event
     kinds, hear = session.kinds, session.hear
 
-    # Flat: this is what an event costs.
+    # Flat, because it runs for each event.
     @functools.wraps(parse)
     def parse_event(data: Any) -> Any:
         event = parse(data)
@@ -143,7 +143,7 @@ def _followed(session: Session, connection: Any, methods: Callable[[Followed, An
 
 
 def _methods(followed: Followed, connection: Any) -> dict[str, Any]:
-    """What receives, closes and, where content is kept, sends."""
+    """The methods that receive, close and, if content is kept, send."""
     receive, close_it, send_it = connection.recv_bytes, connection.close, connection.send
 
     @functools.wraps(receive)
@@ -198,7 +198,7 @@ def _async_methods(followed: Followed, connection: Any) -> dict[str, Any]:
     return {**put, "send": send} if followed.session.captures else put
 
 
-# What the client calls it -> the module, and what its classes are named after.
+# The client's name for it -> the module, and the prefix of its class names.
 SESSIONS: Final = (
     ("realtime.connect", "realtime.realtime", "Realtime"),
     ("realtime.translations.connect", "realtime.translations.translations", "Translations"),
@@ -209,7 +209,7 @@ SESSIONS: Final = (
     ("realtime.connect", "beta.realtime.realtime", "Realtime"),
     ("responses.connect", "beta.responses.responses", "Responses"),
 )
-# The module is older than its connections. That an older client has none is nothing to warn of.
+# The module is older than its connections. An older client without them is no reason to warn.
 _SINCE: Final = {"responses.responses": ("openai>=2.22",)}
 _WHY_ENTER: Final = "A session is one span, from before it connects until it is closed, with the sum of its tokens."
 _WHY_EXIT: Final = "A session that is left with an exception fails, one that is left without does not."
