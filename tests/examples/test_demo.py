@@ -24,7 +24,7 @@ from examples.demo.processes import interrupts
 
 ROOT = Path(__file__).parents[2]
 # Seconds for what takes ten: others may need the processors as well.
-PATIENCE = 180
+PATIENCE = 300
 
 
 def span(name="SELECT", place="(root) > GET /items", **attributes):

@@ -144,6 +144,9 @@ def test_neighbours():
 @pytest.mark.parametrize("mode", list(_semconv._StabilityMode))
 def test_schema_urls_are_those_of_stock(instrumentor, monkeypatch, mode):
     """Of any signals, in any order, whatever was opted into."""
+    (lookup,) = [lookup for lookup in LOOKUPS if lookup.name == "versions.schema_url"]
+    if not Requirement(lookup.requires).specifier.contains(RELEASE, prereleases=True):
+        pytest.skip(f"{RELEASE} does not look versions up for this")
     modes = dict.fromkeys(Signal, mode)
     monkeypatch.setattr(
         _semconv._OpenTelemetrySemanticConventionStability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", modes
@@ -152,10 +155,7 @@ def test_schema_urls_are_those_of_stock(instrumentor, monkeypatch, mode):
     stock = [_semconv._get_schema_url_for_signal_types(signals) for signals in every]
     instrumentor.instrument()
 
-    (row,) = [row for row in instrumentor.status() if row.name == "versions.schema_url"]
-    (lookup,) = [lookup for lookup in LOOKUPS if lookup.name == row.name]
-    if not Requirement(lookup.requires).specifier.contains(RELEASE, prereleases=True):
-        pytest.skip(row.reason)
+    (row,) = [row for row in instrumentor.status() if row.name == lookup.name]
     assert row.state.value == "applied"
     for _ in range(2):
         assert [_semconv._get_schema_url_for_signal_types(signals) for signals in every] == stock
