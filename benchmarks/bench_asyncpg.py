@@ -171,7 +171,7 @@ def _providers(mode: str) -> dict[str, Any]:
     batch = BatchSpanProcessor(
         bench_span.Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
     )
-    bench_span.Given._keep_small(batch)
+    bench_span.keep_small(batch)
     provider.add_span_processor(batch)
     found: dict[str, Any] = {"tracer_provider": provider}
     if "metrics" in mode:

@@ -69,10 +69,14 @@ class Given:
             Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
         )
         provider.add_span_processor(batch)
-        # A queue of the usual length that forgets its oldest: millions of spans must not be kept.
-        inner = batch._batch_processor
-        inner._queue = deque(inner._queue, maxlen=2048)
+        keep_small(batch)
         return provider
+
+
+def keep_small(batch: Any) -> None:
+    """Give a batch processor a queue of the usual length that drops its oldest spans, so that millions are not kept."""
+    inner = batch._batch_processor
+    inner._queue = deque(inner._queue, maxlen=2048)
 
 
 def fallen(frames: int) -> ValueError:

@@ -96,12 +96,11 @@ def test_what_is_written_to_it_stays_with_it(instrumented, is_read_before):
     assert (span.name, dict(span.attributes)) == ("order", {"a": 1})
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_copy_is_upstreams_own(instrumented, copied):
-    """With what it was made from."""
+def test_a_copy_is_upstreams_own(instrumented):
+    """With the same fields."""
     del instrumented
     readable, _ = ended()
-    found = copied(readable)
+    found = copy.copy(readable)
 
     assert type(found) is ReadableSpan
     assert seen(found) == seen(readable)
