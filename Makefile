@@ -28,9 +28,10 @@ test: setup lint types
 test-slow: setup
 	$(PY) -m pytest $(WORKERS) -m slow $(ARGS)
 
+# Each Python of .python-version that is installed; the others are named at the end.
 .PHONY: test-all
-test-all:
-	for version in 3.13 3.12 3.11 3.10; do $(MAKE) test test-slow PYTHON_VERSION=$$version || exit; done
+test-all: $(UV)
+	python3 tests/interpreters/run.py $(TARGETS)
 
 # Run the tests with the newest and the lowest releases that pyproject.toml declares, in separate environments beside
 # the project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are valid for the locked releases: if
@@ -62,6 +63,14 @@ faults: setup
 memcheck: setup
 	$(PY) tests/memcheck/run.py $(if $(DEBUG_PYTHON),--debug-python $(DEBUG_PYTHON)) $(ARGS)
 
+# Run the tests of shared objects on a free-threaded build of CPython: python3.13t or later from the PATH, or
+# FREE_THREADED_PYTHON, or else one that is built from Debian's source and kept in ~/.cache/otel-fastpath.
+FREE_THREADED := tests/free_threaded tests/trace tests/metrics tests/compiled
+.PHONY: test-free-threaded
+test-free-threaded: setup
+	python=$$($(PY) tests/free_threaded/provide.py) && \
+	  OTEL_FASTPATH_EXTENSION=require $$python -m pytest $(WORKERS) -m "not slow" $(or $(ARGS),$(FREE_THREADED))
+
 .PHONY: lint
 lint: setup
 	$(PY) -m ruff check
@@ -71,7 +80,33 @@ lint: setup
 types: setup
 	$(PY) -m mypy
 
-# Generate the pages that are made from the source: docs/patches.md. `make test` checks that they are up to date.
+# Check the workflows. actionlint is a program in Go; without it on the PATH, Go fetches and runs it.
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+.PHONY: workflows
+workflows: setup
+	$(UV_PROJECT_ENVIRONMENT)/bin/zizmor --offline --no-progress .github
+	$$(command -v actionlint || echo go run $(ACTIONLINT))
+
+# The files of a release, in dist/: the source distribution and the wheel of this interpreter; ARGS=--pure: the pure wheel.
+# `make check-dist` checks all files there; `make test-wheel` runs the tests from the wheel there that fits this
+# interpreter: make test-wheel ARGS="--pure -- -k scope". CI builds the other wheels with cibuildwheel.
+DIST ?= dist
+.PHONY: dist check-dist test-wheel
+dist: setup
+	$(PY) tests/releases/wheels.py build $(DIST) $(ARGS)
+
+check-dist: setup
+	$(PY) tests/releases/wheels.py check $(DIST)
+
+test-wheel: setup
+	$(PY) tests/releases/wheels.py test $(DIST) $(ARGS)
+
+# Check that a tag can be released: make check-release TAG=v0.2.0
+.PHONY: check-release
+check-release: setup
+	$(PY) tests/releases/tag.py "$(TAG)"
+
+# Generate the pages that are made from the source: docs/patches.md and docs/telemetry.md. `make test` checks that they are up to date.
 .PHONY: docs-tables
 docs-tables: setup
 	$(PY) docs/tables.py
@@ -90,23 +125,53 @@ founding-case: setup
 upstream: setup
 	$(PY) tests/upstream/run.py $(ARGS)
 
+# The suites of opentelemetry-python-contrib's packages, likewise: make upstream-contrib ARGS="--suite redis --core c"
+.PHONY: upstream-contrib
+upstream-contrib: setup
+	$(PY) tests/upstream/run.py --contrib $(ARGS)
+
 # Run asyncpg's own tests that need only one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
 .PHONY: asyncpg-suite
 asyncpg-suite: setup
 	$(PY) tests/asyncpg_suite/run.py $(ARGS)
+
+# The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
+# takes a quarter of an hour; then it writes docs/collector.md. make collector-test ARGS="--seconds 10 --protocol grpc"
+.PHONY: collector-test
+collector-test: setup
+	$(PY) tests/collector/run.py $(ARGS)
+	$(PY) benchmarks/readme.py docs/collector.md collector=build/collector/result.md
+
+# Compare what the packages of other vendors send with otel-fastpath to what they send without it, each in an environment
+# of its own with its newest releases, and measure the gain: make vendors ARGS="--only sentry"; ARGS="--docs" writes the
+# table of docs/vendors.md.
+.PHONY: vendors
+vendors: export OTEL_FASTPATH_EXTENSION ?= require
+vendors: setup
+	$(PY) tests/vendors/run.py $(ARGS)
 
 # The fingerprint of a patch's target in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
 .PHONY: fingerprints
 fingerprints: setup
 	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
 
-# Read the fingerprints that the guards of the SDK's and API's patches accept from every release again.
-KNOWN := otel_fastpath/trace/sources.json
+# Read every release of OpenTelemetry's core again: write the fingerprints that the guards accept, and print what each new
+# release changed. A source that no patch declares is named in TARGETS. make sources ARGS="--since 1.44.0";
+# make sources ARGS=--history writes docs/keeping-up.md.
 .PHONY: sources
 sources: setup
-	$(PY) -c 'import json; print(*json.load(open("$(KNOWN)")), sep="\n")' > $(KNOWN).targets
-	$(PY) tests/upstream/fingerprints.py @$(KNOWN).targets --json > $(KNOWN).new && mv $(KNOWN).new $(KNOWN)
-	rm $(KNOWN).targets
+	$(PY) tests/upstream/follow.py $(TARGETS) $(ARGS)
+
+# The same for the patches of other instrumentations; the releases are those that their patches name.
+.PHONY: sources-others
+sources-others: setup
+	$(PY) tests/others/lookup_fingerprints.py
+	$(PY) tests/others/openai_fingerprints.py
+
+# The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
+.PHONY: new-sources
+new-sources: setup
+	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
 # Check what hooks may cost (benchmarks/budgets.toml). `make test` also checks the exact counts, and `make test-slow`
 # those of instructions.
@@ -144,6 +209,13 @@ BASE ?= HEAD
 bench-check: setup
 	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
 	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
+
+# What a span costs beside other processors, samplers and id generators: writes the table of docs/other-code.md.
+.PHONY: bench-processors
+bench-processors: setup
+	mkdir -p build
+	$(PY) benchmarks/bench_processors.py --no-times --markdown build/processors.md $(ARGS)
+	$(PY) benchmarks/readme.py docs/other-code.md processors=build/processors.md
 
 # The tables: stock, pure and compiled core side by side.
 .PHONY: bench

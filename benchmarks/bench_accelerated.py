@@ -42,7 +42,7 @@ class Given:
     def __init__(self, of: Any, patches: tuple[str, ...]) -> None:
         if patches:
             instrumentor = FastpathInstrumentor()
-            instrumentor.instrument(exceptions="off", openai="off")
+            instrumentor.instrument(openai="off")
             states = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
             lost = {name: states[name] for name in patches if states[name][0] != "applied"}
             if lost:

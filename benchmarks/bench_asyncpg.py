@@ -163,16 +163,9 @@ def _providers(mode: str) -> dict[str, Any]:
     import bench_span  # noqa: PLC0415  # it imports the SDK
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased  # noqa: PLC0415  # likewise
 
-    provider = TracerProvider(sampler=ParentBased(ALWAYS_OFF if "not sampled" in mode else ALWAYS_ON))
-    batch = BatchSpanProcessor(
-        bench_span.Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
-    )
-    bench_span.keep_small(batch)
-    provider.add_span_processor(batch)
+    provider = bench_span.batching(ParentBased(ALWAYS_OFF if "not sampled" in mode else ALWAYS_ON))
     found: dict[str, Any] = {"tracer_provider": provider}
     if "metrics" in mode:
         found["meter_provider"] = MeterProvider([InMemoryMetricReader()])
@@ -191,7 +184,7 @@ def instrument(mode: str, core: str | None = None) -> None:
 
         options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
         providers = _providers(mode)
-        FastpathInstrumentor().instrument(core=core, disabled="exceptions", asyncpg_options=options, **providers)
+        FastpathInstrumentor().instrument(core=core, asyncpg="on", asyncpg_options=options, **providers)
         if core and cores.implementation()[0] != core:
             raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
 

@@ -179,8 +179,7 @@ def _openinference() -> None:
 def _fastpath() -> None:
     from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
-    # The exception counters are not part of a call, and have their own budgets.
-    FastpathInstrumentor().instrument(exceptions="off")
+    FastpathInstrumentor().instrument(openai="on")
 
 
 def bare() -> Given:

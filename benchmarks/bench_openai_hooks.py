@@ -74,7 +74,7 @@ def _hooked(core: str, content: str = "no_content", *, sampled: bool = True) -> 
     os.environ[CAPTURE] = content
     SyncAPIClient.request = _stub  # type: ignore[assignment, method-assign]
     bench_openai.provide(sampled=sampled)
-    FastpathInstrumentor().instrument(core=core, exceptions="off")
+    FastpathInstrumentor().instrument(core=core, openai="on")
     if cores.implementation()[0] != core:
         raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
     return Given(_stub, SyncAPIClient.request)

@@ -65,7 +65,7 @@ class Given:
 def _hooked(core: str) -> Given:
     os.environ[CAPTURE] = "no_content"
     bench_openai.provide(sampled=True)
-    FastpathInstrumentor().instrument(core=core, exceptions="off")
+    FastpathInstrumentor().instrument(core=core, openai="on")
     return Given()
 
 

@@ -30,7 +30,7 @@ class Given:
 
         bench_span.instrument(core)
         self.bare = sqlite3.connect(":memory:").cursor()
-        config = Config(libraries={"sqlite3_options": "no-metrics"})
+        config = Config(telemetry="full", libraries={"sqlite3_options": "no-metrics"})
         Wrapper(LIBRARY).install(config, config.off, {"tracer_provider": bench_span.Given().provider})
         self.cursor = sqlite3.connect(":memory:").cursor()
 

@@ -14,9 +14,9 @@ from collections import deque
 from typing import Any
 
 from opentelemetry import context, trace
-from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.sdk.trace.sampling import ParentBased, Sampler, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from setups import ATTRIBUTES, EVENT, instrument
 
@@ -37,7 +37,6 @@ class Given:
     Attributes:
         tracer: A tracer of a provider with a batch processor.
         dropping: A tracer of a provider that samples nothing.
-        watched: A tracer of a provider with a batch processor and a processor that does nothing.
         span: A recording span.
         proxy: A tracer without a provider.
         shallow: An exception that propagated through 5 frames.
@@ -46,11 +45,8 @@ class Given:
     """
 
     def __init__(self) -> None:
-        self.provider = self._batching()
+        self.provider = batching()
         self.tracer = self.provider.get_tracer("bench")
-        watched = self._batching()
-        watched.add_span_processor(SpanProcessor())
-        self.watched = watched.get_tracer("bench")
         dropping = TracerProvider(sampler=ParentBased(TraceIdRatioBased(0.0)))
         dropping.add_span_processor(BatchSpanProcessor(Drop()))
         self.dropping = dropping.get_tracer("bench")
@@ -60,17 +56,20 @@ class Given:
         self.propagator = TraceContextTextMapPropagator()
         self.shallow, self.deep = fallen(5), fallen(30)
 
-    @staticmethod
-    def _batching() -> TracerProvider:
-        """A provider with a batch processor."""
-        provider = TracerProvider()
-        # The queue never fills and is never exported, so that the processor's thread is not part of the measurement.
-        batch = BatchSpanProcessor(
-            Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
-        )
-        provider.add_span_processor(batch)
-        keep_small(batch)
-        return provider
+
+def batching(sampler: Sampler | None = None) -> TracerProvider:
+    """A provider with a batch processor whose thread never wakes: exporting is not part of the measurement.
+
+    Args:
+        sampler: Its sampler; None: the default one.
+    """
+    provider = TracerProvider(sampler=sampler)
+    batch = BatchSpanProcessor(
+        Drop(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
+    )
+    provider.add_span_processor(batch)
+    keep_small(batch)
+    return provider
 
 
 def keep_small(batch: Any) -> None:
@@ -153,12 +152,6 @@ def parent_and_child(given: Given) -> None:
         pass
 
 
-def span_watched(given: Given) -> None:
-    """A span that is also passed to a second processor."""
-    with given.watched.start_as_current_span("GET /items/{item_id}"):
-        pass
-
-
 def sampled_out(given: Given) -> None:
     """A span that is not sampled."""
     with given.dropping.start_as_current_span("GET /items/{item_id}"):
@@ -179,6 +172,21 @@ def set_attribute(given: Given) -> None:
 def set_attributes(given: Given) -> None:
     """Seven at once."""
     given.span.set_attributes(ATTRIBUTES)
+
+
+def set_status(given: Given) -> None:
+    """To OK."""
+    given.span.set_status(trace.StatusCode.OK)
+
+
+def update_name(given: Given) -> None:
+    """A new name."""
+    given.span.update_name("GET /items/{item_id}")
+
+
+def get_span_context(given: Given) -> None:
+    """As hooks of logging do for each record."""
+    given.span.get_span_context()
 
 
 def add_event(given: Given) -> None:
@@ -239,11 +247,13 @@ ROWS = {
     "same, 7 attributes": (nothing, span_7_attributes),
     "start_span + end": (nothing, start_and_end),
     "child start_as_current_span + end": (parent, parent_and_child),
-    "a second processor": (nothing, span_watched),
     "sampled out": (nothing, sampled_out),
     "no SDK configured": (nothing, without_sdk),
     "set_attribute, str": (nothing, set_attribute),
     "set_attributes, 7": (nothing, set_attributes),
+    "set_status": (nothing, set_status),
+    "update_name": (nothing, update_name),
+    "get_span_context": (nothing, get_span_context),
     "add_event, 3 attributes": (start_and_end, add_event),
     "record_exception, 5 frames": (start_and_end, record_shallow),
     "record_exception, 30 frames": (start_and_end, record_deep),

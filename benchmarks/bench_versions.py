@@ -43,7 +43,7 @@ def stock() -> Given:
 def fastpath() -> Given:
     """The lookups replaced."""
     instrumentor = FastpathInstrumentor()
-    instrumentor.instrument(disabled="exceptions")
+    instrumentor.instrument()
     [row] = [row for row in instrumentor.status() if row.name == "versions.schema_url"]
     if row.state.value != "applied":
         raise RuntimeError(f"{row.name} is not applied: {row.reason}")

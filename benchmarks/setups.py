@@ -28,7 +28,7 @@ def instrument(asked: str) -> None:
     """
     instrumentor = FastpathInstrumentor()
     # The exception counters have their own budgets.
-    instrumentor.instrument(core=asked, disabled="exceptions")
+    instrumentor.instrument(core=asked, telemetry="full", disabled="exceptions")
     if compiled.implementation()[0] != asked:
         raise RuntimeError(f"the {asked!r} core is not there: {compiled.implementation()[1]}")
     off = [f"{row.name}: {row.reason}" for row in instrumentor.status() if row.state.value == "skipped"]

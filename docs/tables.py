@@ -1,6 +1,7 @@
 """Generates the tables of the documentation from the source: run by `make docs-tables`, checked by tests/docs.
 
-A row of `patches.md` shows a patch's declaration, and the tests that are marked `proves` with its name.
+A row of `patches.md` shows a patch's declaration, and the tests that are marked `proves` with its name. `telemetry.md`
+is made by `telemetry_page`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import ast
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import telemetry_page
 
 from otel_fastpath.rooms import ROOMS
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PATCHES = ROOT / "docs" / "patches.md"
+TELEMETRY = ROOT / "docs" / "telemetry.md"
 MARK = "pytest.mark.proves"
 HEAD = """\
 # Patches and wrappers
@@ -92,3 +96,4 @@ def _row(patch: Patch, tests: list[str]) -> str:
 
 if __name__ == "__main__":
     PATCHES.write_text(patches_page(), encoding="utf-8")
+    TELEMETRY.write_text(telemetry_page.page(TELEMETRY.read_text(encoding="utf-8")), encoding="utf-8")

@@ -30,7 +30,7 @@ def main() -> None:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    FastpathInstrumentor().instrument(tracer_provider=provider)
+    FastpathInstrumentor().instrument(asyncpg="on", tracer_provider=provider)
     asyncio.run(work(os.environ["DATABASE_URL"]))
     FastpathInstrumentor().uninstrument()
     for span in exporter.get_finished_spans():

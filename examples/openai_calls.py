@@ -58,7 +58,7 @@ def main() -> None:
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(tracers)
     metrics.set_meter_provider(MeterProvider([reader]))
-    FastpathInstrumentor().instrument(exceptions="off")
+    FastpathInstrumentor().instrument(openai="on")
 
     with openai.OpenAI(base_url=serve(), api_key="sk-example") as client:
         calls(client)

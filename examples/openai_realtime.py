@@ -44,7 +44,7 @@ def main() -> None:
     tracers = TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(tracers)
-    FastpathInstrumentor().instrument(exceptions="off")
+    FastpathInstrumentor().instrument(openai="on")
 
     with serve(answer, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

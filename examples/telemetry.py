@@ -19,9 +19,18 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-# Attributes that contain a time or an id: only their presence and type are compared.
+# Attributes that contain a time, an id or a port of this run: only their presence and type are compared.
 VARYING = frozenset(
-    {"client.port", "gen_ai.response.id", "gen_ai.response.time_to_first_chunk", "process.pid", "service.instance.id"}
+    {
+        "client.port",
+        "gen_ai.response.id",
+        "gen_ai.response.time_to_first_chunk",
+        "http.host",
+        "net.host.port",
+        "net.peer.port",
+        "process.pid",
+        "service.instance.id",
+    }
 )
 _FRAME = re.compile(r'^  File "(?P<path>.+)", line \d+, in .+$')
 # Frames that belong to the code that made the span, not to the application: a patch may have fewer of them.
@@ -219,7 +228,7 @@ def _counted(kind: str, unit: str, point: Any) -> dict[str, Any]:
     counted = {"count": point.count}
     if kind == "histogram":
         counted["bounds"] = list(point.explicit_bounds)
-    if unit != "s":
+    if unit not in {"s", "ms"}:
         counted["sum"] = point.sum
     return counted
 

@@ -20,8 +20,14 @@ _SDK = "opentelemetry.sdk.trace.export"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sub-command, and return the exit status."""
-    options = _parser().parse_args(arguments)
+    """Run one sub-command, and return the exit status. Without one, print the help to stderr; the status is 2."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        return _version()
+    if not hasattr(options, "run"):
+        parser.print_help(sys.stderr)
+        return _CANNOT
     result: int = options.run(options)
     return result
 
@@ -30,18 +36,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="otel-fastpath", description="Makes OpenTelemetry for Python cheap without changing what it emits."
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="store_true", help="print the version, and which build of it is installed")
+    commands = parser.add_subparsers(metavar="COMMAND")
     status = commands.add_parser(
         "status",
         help="print what is patched, what is not, and why",
         description=(
             "Instruments this process as opentelemetry-instrument would, with the settings of the environment, imports "
-            "OpenTelemetry's SDK and the named modules, and prints the state of every patch and wrapper."
+            "OpenTelemetry's SDK and the named modules, and prints the state of every patch and wrapper. "
+            "With a process id, prints the status of that process, if it has the same OTEL_FASTPATH_STATUS_FOLDER."
         ),
     )
     status.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
     status.add_argument(
-        "modules", nargs="*", metavar="MODULE", help="import it first, as the service does (e.g. openai, app.main)"
+        "modules",
+        nargs="*",
+        metavar="PID|MODULE",
+        help="a process to ask, or modules to import first, as the service does (e.g. openai, app.main)",
     )
     status.set_defaults(run=_status)
     from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
@@ -50,7 +61,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _version() -> int:
+    from otel_fastpath import status  # noqa: PLC0415  # not needed by other commands
+
+    found = status.collect(())
+    sys.stdout.write(status.title(found) + "\n")
+    return 0
+
+
+def _status_of(process: int, *, as_json: bool) -> int:
+    from otel_fastpath import running, settings  # noqa: PLC0415  # not needed by other commands
+
+    folder = settings.status_folder()
+    if not folder:
+        sys.stderr.write(
+            "otel-fastpath: set OTEL_FASTPATH_STATUS_FOLDER to the folder that the process has it set to\n"
+        )
+        return _CANNOT
+    try:
+        found = running.ask(folder, process)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"otel-fastpath: {error}\n")
+        return _CANNOT
+    sys.stdout.write(found["json" if as_json else "text"] + "\n")
+    return 0
+
+
 def _status(options: argparse.Namespace) -> int:
+    if len(options.modules) == 1 and options.modules[0].isdecimal():
+        return _status_of(int(options.modules[0]), as_json=options.json)
     from otel_fastpath import settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
 

@@ -15,6 +15,7 @@ from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -33,13 +34,14 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
         FastpathInstrumentor().instrument()
 
-    Keyword arguments of `instrument`: `disabled` and `core`, see `otel_fastpath.settings.Config`; those of
-    `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, which are
+    Keyword arguments of `instrument`: `disabled`, `core` and `telemetry`, see `otel_fastpath.settings.Config`; those
+    of `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, which are
     also for these. Invalid arguments or variables do not raise: `otel_fastpath.wrong_settings` reports each once.
     """
 
     _patcher: Patcher | None = None
     _need_gil: frozenset[str] = frozenset()
+    _stop_answering: Callable[[], None] = staticmethod(lambda: None)
 
     def instrument(self, **kwargs: Any) -> Any:
         """Instrument this process, unless it is instrumented already. For the arguments, see the class."""
@@ -75,8 +77,17 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """No dependencies: each patch waits for its own target."""
         return ()
 
-    def status(self) -> list[Row]:
-        """The state of every patch, in the order of `otel-fastpath status`."""
+    def status(self) -> Report:
+        """The state of every patch, in the order of `otel-fastpath status`, and in `tracers` the way of all spans."""
+        ways = []
+        if self.is_instrumented_by_opentelemetry:
+            try:
+                ways = [way for room in _rooms() for way in room.ways()]
+            except Exception as error:
+                faults.report("status", error)
+        return Report(self._rows(), ways)
+
+    def _rows(self) -> list[Row]:
         return self._patches().status() + [row for room in _rooms() for row in room.status()]
 
     def _patches(self) -> Patcher:
@@ -101,7 +112,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             rooms = _rooms()
             settings = config.from_env(None, [wrapper.name for room in rooms for wrapper in room.wrappers], **kwargs)
             patcher = self._patches()
-            settings = settings.check_names(row.name for row in self.status())
+            settings = settings.check_names(row.name for row in self._rows())
             off = self._switch(settings)
             patcher.install(off, settings)
             if not settings.stock and find_spec("opentelemetry.sdk") is None:
@@ -114,14 +125,23 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 room.start(settings, off, kwargs)
             except Exception:  # noqa: PERF203  # a failure in one room must not affect the others
                 _logger.exception(room.without)
+        if settings.status_folder:
+            try:
+                from otel_fastpath import running  # noqa: PLC0415  # imported on request only
+
+                running.answer(settings.status_folder, self.status)
+                type(self)._stop_answering = staticmethod(running.stop)
+            except Exception as error:
+                faults.report("status", error)
 
     def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
         """The function that returns why a patch is off, or None if it is on."""
         if settings.stock:
             return settings.off
-        if interpreter.WHY_NO_CORE:
-            _logger.warning("Most of otel-fastpath is left off: %s.", interpreter.WHY_NO_CORE)
-            return lambda name: interpreter.WHY_NO_CORE if name in self._need_gil else settings.off(name)
+        why_off = interpreter.WHY_NO_CORE or ("" if settings.core else interpreter.WHY_ON_REQUEST)
+        if why_off:
+            _logger.warning("Most of otel-fastpath is left off: %s.", why_off)
+            return lambda name: why_off if name in self._need_gil else settings.off(name)
         try:
             compiled.choose(settings.core)
         except ImportError as error:
@@ -133,6 +153,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
         try:
+            self._stop_answering()
             for room in reversed(_rooms()):
                 room.stop()
             self._patches().uninstall()

@@ -19,6 +19,9 @@ CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
 # The modes of a library's wrapper.
 MODES: Final = ("on", "off", "defer")
+# What is emitted besides what the service emitted before: nothing, or everything that this package can tell.
+SAME: Final = "same"
+FULL: Final = "full"
 
 # The capture mode -> whether content is captured as attributes of spans, and of events.
 _CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
@@ -28,10 +31,12 @@ _PREFIX: Final = "OTEL_FASTPATH_"
 _SETTINGS: Final = (
     "disabled",
     "core",
+    "telemetry",
     "exceptions",
     "exceptions_skip",
     "exceptions_modules",
     "exceptions_limit",
+    "status_folder",
 )
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
@@ -47,7 +52,10 @@ class Config:
         disabled: Names of patches and wrappers that are off; `*` and `?` match as in file names.
         core: "c" or "py" requires that implementation; None selects the compiled one if it is available.
         stock: Why nothing is patched at all; empty if patches are applied.
+        telemetry: "same" emits what the service emitted before, "full" all that this package can. What is set by name,
+            such as `exceptions` or the mode of a library, takes precedence.
         exceptions: The arguments of `otel_fastpath.exceptions.Settings.parse`, in its order.
+        status_folder: The folder in which other processes ask for the status; empty if they cannot.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
         disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
         semconv: The names in OTEL_SEMCONV_STABILITY_OPT_IN.
@@ -56,7 +64,9 @@ class Config:
     disabled: frozenset[str] = frozenset()
     core: str | None = None
     stock: str = ""
+    telemetry: str = SAME
     exceptions: tuple[Any, ...] = ("", "", "", "")
+    status_folder: str = ""
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
@@ -93,9 +103,9 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
     Args:
         environ: The environment; by default os.environ.
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
-        **keywords: `disabled` (names, or one comma-separated string) and `core`, see `Config`; `exceptions`,
-            `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; for each library, its name and
-            `<library>_options`. None counts as unset.
+        **keywords: `disabled` (names, or one comma-separated string), `core` and `telemetry`, see `Config`;
+            `exceptions`, `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; `status_folder`; for each
+            library, its name and `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
@@ -106,11 +116,18 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
         disabled=_names(*_given("disabled", keywords, environ)),
         core=_core(*_given("core", keywords, environ)),
         stock=_why_stock(environ),
+        telemetry=_telemetry(*_given("telemetry", keywords, environ)),
         exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
+        status_folder=_folder(*_given("status_folder", keywords, environ)),
         libraries=_libraries(libraries, keywords, environ),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
     )
+
+
+def status_folder(environ: Mapping[str, str] | None = None) -> str:
+    """The value of `Config.status_folder`, for the process that asks."""
+    return _folder(*_given("status_folder", {}, os.environ if environ is None else environ))
 
 
 class GenAI(NamedTuple):
@@ -205,6 +222,27 @@ def _core(setting: str, value: Any) -> str | None:
         effect = "The compiled core is used if it is available."
         wrong_settings.tell(setting, value, "c (compiled) or py (pure Python)", effect, allowed=CORES)
     return None
+
+
+def _telemetry(setting: str, value: Any) -> str:
+    asked = value.strip().lower() if isinstance(value, str) else value
+    if asked in (SAME, FULL):
+        return str(asked)
+    if asked != "":
+        expected = f"{SAME} (what the service emitted before) or {FULL} (all that otel-fastpath can tell)"
+        wrong_settings.tell(setting, value, expected, f"{SAME} is used.", allowed=(SAME, FULL))
+    return SAME
+
+
+def _folder(setting: str, value: Any) -> str:
+    try:
+        asked = os.path.abspath(value) if value else ""  # noqa: PTH100  # pathlib would be imported by each service
+        if not asked or os.path.isdir(asked):  # noqa: PTH112  # likewise
+            return asked
+    except (TypeError, ValueError):
+        pass  # not a path at all
+    wrong_settings.tell(setting, value, "a folder that exists", "No other process can ask for the status.")
+    return ""
 
 
 def _why_stock(environ: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The state of every patch and wrapper in this process, as a table or as JSON."""
+"""The state of every patch and wrapper in this process, and the way of its spans, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled, wrong_settings
 from otel_fastpath.patching import faults, interpreter
+from otel_fastpath.patching.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otel_fastpath.patching.patch import Row
+    from otel_fastpath.patching.report import Way
 
 # Increased when a key of the JSON object is renamed or removed.
 SCHEMA: Final = 1
@@ -24,6 +26,7 @@ _DISTRIBUTIONS: Final = ("opentelemetry-api", "opentelemetry-sdk", "opentelemetr
 _HEADINGS: Final = ("NAME", "STATE", "TARGET, AND WHY IT IS NOT APPLIED")
 _GAP: Final = "  "
 _NARROWEST_REASON: Final = 30
+_MOST_NAMES: Final = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Status:
         notes: Other remarks, one sentence each.
         rows: Every patch and wrapper.
         wrong_settings: The messages about invalid settings.
+        tracers: Which way the spans of each tracer in use take, and why.
     """
 
     version: str
@@ -51,16 +55,18 @@ class Status:
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
     wrong_settings: tuple[str, ...] = ()
+    tracers: tuple[Way, ...] = ()
 
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
     """Collect the status of this process.
 
     Args:
-        rows: The rows of the instrumentor.
+        rows: The rows of the instrumentor; in a `Report`, they come with the way of each tracer's spans.
         notes: See `Status`.
     """
     implementation, why_not = compiled.implementation()
+    advice = compiled.advice()
     return Status(
         version=interpreter.version("otel-fastpath") or "?",
         core=implementation,
@@ -68,9 +74,10 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
         python=f"{platform.python_implementation()} {platform.python_version()}",
         distributions={name: interpreter.version(name) for name in _DISTRIBUTIONS},
         faults=faults.counts(),
-        notes=tuple(notes),
+        notes=(advice, *notes) if advice else tuple(notes),
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
+        tracers=rows.tracers if isinstance(rows, Report) else (),
     )
 
 
@@ -83,14 +90,20 @@ def as_json(status: Status) -> str:
 
 def as_text(status: Status, width: int) -> str:
     """The status as a table of at most this width, unless the names and targets are too long for it."""
-    return "\n".join([*_head(status, width), "", *_table(status.rows, width), "", _summary(status.rows)])
+    table = [*_head(status, width), "", *_table(status.rows, width), "", _summary(status.rows)]
+    return "\n".join([*table, *_tracers(status.tracers, width)])
+
+
+def title(status: Status) -> str:
+    """One line: the version, the implementation of the core in use, and the interpreter."""
+    core_name = {"c": "compiled core", "py": "pure Python core"}.get(status.core, "no core")
+    why_not = f" ({status.why_not_compiled})" if status.why_not_compiled else ""
+    return f"otel-fastpath {status.version}, {core_name}{why_not}, {status.python}"
 
 
 def _head(status: Status, width: int) -> list[str]:
-    core_name = {"c": "compiled core", "py": "pure Python core"}.get(status.core, "no core")
-    why_not = f" ({status.why_not_compiled})" if status.why_not_compiled else ""
     installed = ", ".join(f"{name} {version or 'not installed'}" for name, version in status.distributions.items())
-    lines = [f"otel-fastpath {status.version}, {core_name}{why_not}, {status.python}", installed, _faults(status)]
+    lines = [title(status), installed, _faults(status)]
     lines += [f"Wrong setting: {each}" for each in status.wrong_settings]
     lines += [f"Note: {note}" for note in status.notes]
     return [
@@ -143,3 +156,21 @@ def _summary(rows: Sequence[Row]) -> str:
     for row in rows:
         counts[row.state.value] = counts.get(row.state.value, 0) + 1
     return ", ".join(f"{count} {state}" for state, count in counts.items())
+
+
+def _tracers(ways: Sequence[Way], width: int) -> list[str]:
+    lines = ["", "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE"] if ways else []
+    for way in ways:
+        names = ", ".join(way.tracers[:_MOST_NAMES]) or "every tracer"
+        more = len(way.tracers) - _MOST_NAMES
+        title = f"{way.provider}: {names}{f' and {more} more' if more > 0 else ''}"
+        lines += textwrap.wrap(title, width, subsequent_indent=_GAP * 2, break_long_words=False)
+        part_width = max(map(len, way.parts))
+        for part, sentences in way.parts.items():
+            head = f"{_GAP}{part:{part_width}}{_GAP}"
+            for sentence in sentences:
+                room = max(width - len(head), _NARROWEST_REASON)
+                for line in textwrap.wrap(sentence, room, subsequent_indent=_GAP, break_long_words=False):
+                    lines.append(head + line)
+                    head = " " * len(head)
+    return lines

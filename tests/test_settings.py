@@ -82,6 +82,29 @@ def test_a_core_that_does_not_exist_is_reported(logged, value):
     assert line.endswith("The compiled core is used if it is available.")
 
 
+@pytest.mark.parametrize("value", ["same", "full", "FULL", " Same "])
+def test_the_telemetry_is_the_same_or_full(logged, value):
+    """The same unless the other is asked for; upper and lower case are accepted."""
+    asked = value.strip().lower()
+
+    assert from_env({}, telemetry=value).telemetry == from_env({"OTEL_FASTPATH_TELEMETRY": value}).telemetry == asked
+    assert from_env({"OTEL_FASTPATH_TELEMETRY": "full"}, telemetry="same").telemetry == "same"
+    assert from_env({}).telemetry == from_env({"OTEL_FASTPATH_TELEMETRY": ""}, telemetry=None).telemetry == "same"
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", ["all", "off", True, 1, ["full"], b"full"])
+def test_other_telemetry_is_reported(logged, value):
+    """A value that is not valid brings nothing that was not there before."""
+    assert from_env({}, telemetry=value).telemetry == "same"
+
+    (line,) = logged()
+    assert line == (
+        f"instrument(telemetry=...): {value!r} is not valid; expected same (what the service emitted before) or full "
+        "(all that otel-fastpath can tell). same is used."
+    )
+
+
 def test_a_bad_variable_is_reported_under_its_own_name(logged):
     """The line names the variable that was set."""
     from_env({"OTEL_FASTPATH_CORE": "rust"})
@@ -110,7 +133,7 @@ def test_unknown_keywords_and_variables_are_reported(logged):
     )
     assert variable == (
         "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "
-        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_CORE, OTEL_FASTPATH_OPENAI. It is ignored."
+        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_CORE, OTEL_FASTPATH_STATUS_FOLDER. It is ignored."
     )
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from otel_fastpath import status
+from otel_fastpath import compiled, status
 from otel_fastpath.patching.patch import Row, State
+from otel_fastpath.patching.report import Report, Way
 from otel_fastpath.status import Status
 
 WIDTH = 100
@@ -107,11 +111,54 @@ def test_the_json_has_a_schema():
         "faults": {"a": 1},
         "notes": [],
         "wrong_settings": [],
+        "tracers": [],
         "patches": [
             {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
             for row in (SHORT, LONG)
         ],
     }
+
+
+WAY = Way(
+    "checkout, the global provider",
+    tuple(f"scope.{number}" for number in range(12)),
+    "otel-fastpath",
+    {"start": ("Ids are drawn here.",), "processors": ("A is called.", f"Spans are copied because of {'X' * 60}.")},
+)
+
+
+def test_the_text_has_a_section_about_tracers():
+    """After the patches: their provider, the first of their names, and one sentence a line with its part before it."""
+    lines = status.as_text(example(tracers=(WAY,)), 80).splitlines()
+
+    assert lines[lines.index("1 applied, 1 skipped") + 1 :] == [
+        "",
+        "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE",
+        "checkout, the global provider: scope.0, scope.1, scope.2, scope.3, scope.4,",
+        "    scope.5, scope.6, scope.7, scope.8, scope.9 and 2 more",
+        "  start       Ids are drawn here.",
+        "  processors  A is called.",
+        "              Spans are copied because of",
+        f"                {'X' * 60}.",
+    ]
+
+
+def test_the_json_has_the_tracers():
+    """All of their names, and the sentences by part."""
+    (found,) = json.loads(status.as_json(example(tracers=(WAY,))))["tracers"]
+
+    assert found == {
+        "provider": WAY.provider,
+        "tracers": list(WAY.tracers),
+        "served_by": "otel-fastpath",
+        "parts": {part: list(sentences) for part, sentences in WAY.parts.items()},
+    }
+
+
+def test_what_is_collected_has_the_tracers_of_the_report():
+    """A plain list of rows has none."""
+    assert status.collect(Report([SHORT], [WAY])).tracers == (WAY,)
+    assert status.collect([SHORT]).tracers == ()
 
 
 def test_this_process_is_described(instrumented, core, no_faults):
@@ -153,7 +200,9 @@ def test_the_command_prints_the_table(command, as_module):
     assert (result.returncode, result.stderr) == (0, "")
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("tracer.start_span ")]
     assert line.split() == ["tracer.start_span", "applied", "opentelemetry.sdk.trace:Tracer.start_span"]
-    assert max(map(len, result.stdout.splitlines())) <= WIDTH
+    # A name and a target are never divided; the longest are these.
+    lines = [line for line in result.stdout.splitlines() if "HTTPXClientInstrumentor." not in line]
+    assert max(map(len, lines)) <= WIDTH
 
 
 def test_the_command_has_json_for_the_settings_of_the_environment(command):
@@ -209,6 +258,68 @@ def test_the_command_knows_what_is_not_loaded(command, value, states, note):
     document = json.loads(result.stdout)
     assert {row["state"] for row in document["patches"] if row["name"].startswith("tracer.")} == states
     assert "".join(document["notes"]).endswith(note)
+
+
+def test_without_a_command_there_is_the_whole_help_and_an_error(command):
+    """On stderr with exit status 2: a script that forgot the command does not look successful."""
+    result = command()
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == command("--help").stdout
+
+
+def test_the_version_names_the_installed_build(command):
+    """The version of the package's metadata, and the build that `status` names in its first line."""
+    result = command("--version")
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"otel-fastpath {metadata.version('otel-fastpath')}, ")
+    assert result.stdout == command("status").stdout.partition("\n")[0] + "\n"
+
+
+@pytest.fixture
+def no_compiled_modules(monkeypatch):
+    """A pure installation: none of the compiled modules is found."""
+    monkeypatch.setattr(compiled, "PathFinder", SimpleNamespace(find_spec=lambda *_: None))
+    monkeypatch.setattr(compiled, "_chosen", "")
+    monkeypatch.setattr(compiled, "_why_not_compiled", "")
+
+
+@pytest.mark.usefixtures("no_compiled_modules")
+def test_a_pure_installation_says_why_and_how_to_change_it():
+    """In plain words: which interpreter, what it costs, why it is so, and the command that compiles."""
+    python = f"{platform.python_implementation()} {'.'.join(platform.python_version_tuple()[:2])}"
+    found = status.collect((), ["One thing."])
+
+    assert (found.core, found.why_not_compiled) == ("py", f"this installation has no compiled modules for {python}")
+    assert found.notes[1:] == ("One thing.",)
+    text = " ".join(status.as_text(found, WIDTH).split())
+    assert "emits the same telemetry as the compiled one and uses more CPU time" in text
+    assert "was built without a C compiler or with OTEL_FASTPATH_EXTENSION=off" in text
+    assert "run: OTEL_FASTPATH_EXTENSION=require pip install --force-reinstall" in text
+
+
+@pytest.mark.usefixtures("no_compiled_modules")
+def test_another_interpreter_is_not_told_to_compile(monkeypatch):
+    """The compiled core is for CPython."""
+    monkeypatch.setattr(sys.implementation, "name", "pypy")
+
+    (note,) = status.collect(()).notes
+
+    assert note.endswith("The compiled core is available for CPython only.")
+
+
+def test_a_pure_core_that_was_asked_for_needs_no_advice(monkeypatch):
+    """The compiled modules are there, or one of them is not: neither is an installation without them."""
+    monkeypatch.setattr(compiled, "_chosen", "")
+    monkeypatch.setattr(compiled, "_why_not_compiled", "")
+    compiled.choose("py")
+    monkeypatch.setattr(compiled, "_missing", list)
+    assert status.collect(()).notes == ()
+
+    monkeypatch.setattr(compiled, "_missing", lambda: ["trace.scope_c"])
+    compiled.choose(None)
+    assert compiled.implementation() == ("py", "compiled modules are missing: trace.scope_c")
 
 
 @pytest.mark.parametrize(("arguments", "code"), [((), 2), (("nothing",), 2), (("--help",), 0), (("status", "-h"), 0)])

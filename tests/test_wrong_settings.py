@@ -20,6 +20,11 @@ SCRIPTS = Path(sys.executable).parent
 # A setting of each kind; the beginning of the line that tells of it, and the values that it names as the nearest.
 WRONG = {
     "OTEL_FASTPATH_CORE": ("rust", "OTEL_FASTPATH_CORE: 'rust'", "c (compiled) or py (pure Python)"),
+    "OTEL_FASTPATH_TELEMETRY": (
+        "more",
+        "OTEL_FASTPATH_TELEMETRY: 'more'",
+        "same (what the service emitted before) or full",
+    ),
     "OTEL_FASTPATH_DISABLED": (
         "trace.use-span,tracer.start_span",
         "OTEL_FASTPATH_DISABLED (disabled=): 'trace.use-span'",
@@ -45,6 +50,11 @@ WRONG = {
         "many",
         "OTEL_FASTPATH_EXCEPTIONS_LIMIT (exceptions_limit=): 'many'",
         "a number from 1 to 10000",
+    ),
+    "OTEL_FASTPATH_STATUS_FOLDER": (
+        "/nowhere",
+        "OTEL_FASTPATH_STATUS_FOLDER: '/nowhere'",
+        "expected a folder that exists",
     ),
     "OTEL_FASTPATH_EXCEPTION": ("off", "environment: 'OTEL_FASTPATH_EXCEPTION'", "nearest: OTEL_FASTPATH_EXCEPTIONS, "),
     "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": (

@@ -41,19 +41,19 @@ def provide(name: str) -> Path:
     folder = CACHE / f"{name}-{sys.version_info.major}.{sys.version_info.minor}"
     stamp = folder / "made-from.txt"
     made_from = f"{sys.version}\n{lock.read_text(encoding='utf-8')}"
-    with _locked(folder):
+    with locked(folder):
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_from:
             shutil.rmtree(folder, ignore_errors=True)
-            _uv("venv", "--no-project", "--python", _real_interpreter(), str(folder))
+            uv("venv", "--no-project", "--python", real_interpreter(), str(folder))
             # The overrides of pyproject.toml would take the place of what the list names.
-            _uv("pip", "install", "--no-config", "--no-deps", "--python", str(folder), "--requirement", str(lock))
+            uv("pip", "install", "--no-config", "--no-deps", "--python", str(folder), "--requirement", str(lock))
             stamp.write_text(made_from, encoding="utf-8")
-        _link_package(folder)
+        link_package(folder)
     return folder / "bin"
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keep other processes away from the environment while it is being made."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
@@ -64,14 +64,19 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _real_interpreter() -> str:
+def real_interpreter() -> str:
     """The Python under this environment: an environment made from an environment would depend on it."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
-def _uv(*arguments: str) -> None:
-    uv = ROOT / ".tools" / "bin" / "uv"
-    command = [str(uv) if uv.exists() else "uv", "--quiet", *arguments]
+def uv(*arguments: str) -> str:
+    """Run uv and return its output.
+
+    Raises:
+        SetupError: It failed.
+    """
+    program = ROOT / ".tools" / "bin" / "uv"
+    command = [str(program) if program.exists() else "uv", "--quiet", *arguments]
     # What `uv run` and the Makefile export names the project's own environment and interpreter.
     kept = {key: value for key, value in os.environ.items() if key not in {"UV_PROJECT_ENVIRONMENT", "UV_PYTHON"}}
     try:
@@ -87,9 +92,10 @@ def _uv(*arguments: str) -> None:
         raise SetupError("uv is neither in .tools nor on PATH: run `make setup`") from None
     if done.returncode:
         raise SetupError(f"{' '.join(command)}\nfailed with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+    return done.stdout
 
 
-def _link_package(folder: Path) -> None:
+def link_package(folder: Path) -> None:
     """Put otel-fastpath into the environment as an editable install would, with nothing else of the repository."""
     site = next(folder.glob("lib/python*/site-packages"))
     link = site / PACKAGE

@@ -3,16 +3,18 @@
 Each hot module exists twice from one source: `trace.span` (plain Python) and `trace.span_c` (the same file, compiled
 with the C types of `trace/span_c.pxd`). `choose()` decides once which of them is used.
 
-The path of a span in `trace`: `tracer` (replaces the tracer's methods) -> `start` (parent, sampling, ids) -> `span`
-(attributes, events, end) -> `plan` (the queue). `scope` and `current_span` make spans current. Our own wrappers use
-`tracer.start_span` and `start_as_current_span` like all other code: passing the attributes as a dict at the start is
-the cheapest way, and if the span is not recorded, they are not read.
+The path of a span in `trace`: `tracer` (replaces the tracer's methods) -> `start` (parent, sampling, ids) -> `span`,
+`events` (replace the span's methods) -> `ending` (the processors) -> `plan` (the queue). `scope` and `current_span`
+make spans current. Our own wrappers use `tracer.start_span` and `start_as_current_span` like all other code: passing
+the attributes as a dict at the start is the cheapest way, and if the span is not recorded, they are not read.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import platform
+import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ COMPILED = "c"
 PURE = "py"
 # The compiled twins. Either all or none are used, because they import each other.
 TWINS = (
+    "compiled.facts_c",
     "libraries.call_span_c",
     "libraries.db.sql_c",
     "libraries.db.summary_c",
@@ -34,6 +37,22 @@ TWINS = (
     "libraries.genai.openai.prepared_calls_c",
     "libraries.genai.openai.reading_models_c",
     "libraries.genai.openai.reading_streams_c",
+    "libraries.http.activations_c",
+    "libraries.http.aiohttp_server.requests_c",
+    "libraries.http.asgi.headers_c",
+    "libraries.http.asgi.requests_c",
+    "libraries.http.asgi.serving_c",
+    "libraries.http.asgi.shapes_c",
+    "libraries.http.conventions_c",
+    "libraries.http.httpx.calls_c",
+    "libraries.http.outgoing_c",
+    "libraries.http.django.middleware_c",
+    "libraries.http.environs_c",
+    "libraries.http.flask.hooks_c",
+    "libraries.http.parents_c",
+    "libraries.http.responses_c",
+    "libraries.http.series_c",
+    "libraries.http.wsgi.middleware_c",
     "metrics.bound_c",
     "metrics.exemplars_c",
     "metrics.points_c",
@@ -43,14 +62,22 @@ TWINS = (
     "trace.attributes_c",
     "trace.current_context_c",
     "trace.current_span_c",
+    "trace.ending_c",
     "trace.events_c",
     "trace.identity_c",
     "trace.plan_c",
     "trace.propagation_c",
+    "trace.recorded_c",
     "trace.scope_c",
     "trace.span_c",
     "trace.start_c",
     "trace.tracer_c",
+)
+
+# The command that the advice of a pure installation gives.
+_REINSTALL = (
+    "OTEL_FASTPATH_EXTENSION=require pip install --force-reinstall --no-deps --no-cache-dir "
+    "--no-binary otel-fastpath otel-fastpath"
 )
 
 _chosen = ""
@@ -72,11 +99,9 @@ def choose(asked: str | None) -> None:
         _chosen, _why_not_compiled = PURE, "the pure core was asked for"
         return
     try:
-        for name in TWINS:
-            # Searched in its folder, so that its package is not imported for that.
-            folder = Path(__file__).parents[1].joinpath(*name.split(".")[:-1])
-            if PathFinder.find_spec(f"{_PACKAGE}.{name}", [str(folder)]) is None:
-                raise ModuleNotFoundError(f"no module named {name}")
+        missing = _missing()
+        if missing:
+            raise ModuleNotFoundError(_without(missing))
         # Check that compiled modules can be imported here, with the one that does not import the SDK.
         importlib.import_module(f"{_PACKAGE}.trace.scope_c")
         _chosen, _why_not_compiled = COMPILED, ""
@@ -86,6 +111,41 @@ def choose(asked: str | None) -> None:
         if not isinstance(error, ModuleNotFoundError):
             _logger.warning("The compiled core exists but cannot be imported (%s); the pure one is used.", error)
         _chosen, _why_not_compiled = PURE, str(error)
+
+
+def _missing() -> list[str]:
+    """The compiled modules that are not installed for this interpreter."""
+    missing = []
+    for name in TWINS:
+        # Searched in its folder, so that its package is not imported for that.
+        folder = Path(__file__).parents[1].joinpath(*name.split(".")[:-1])
+        if PathFinder.find_spec(f"{_PACKAGE}.{name}", [str(folder)]) is None:
+            missing.append(name)
+    return missing
+
+
+def _without(missing: list[str]) -> str:
+    if len(missing) < len(TWINS):
+        return f"compiled modules are missing: {', '.join(missing)}"
+    return f"this installation has no compiled modules for {_interpreter()}"
+
+
+def _interpreter() -> str:
+    return f"{platform.python_implementation()} {sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def advice() -> str:
+    """What a user can do to get the compiled core, in plain words; empty if it is installed."""
+    if implementation()[0] == COMPILED or not _missing():
+        return ""
+    same = "The pure Python core emits the same telemetry as the compiled one and uses more CPU time for it."
+    if sys.implementation.name != "cpython":
+        return f"{same} The compiled core is available for CPython only."
+    return (
+        f"{same} This package was installed from a pure Python wheel, or was built without a C compiler or with "
+        "OTEL_FASTPATH_EXTENSION=off. To get the compiled core, install a wheel for this platform, or install a C "
+        f"compiler and the header files of {_interpreter()}, and run: {_REINSTALL}"
+    )
 
 
 def implementation() -> tuple[str, str]:

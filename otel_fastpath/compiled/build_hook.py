@@ -31,6 +31,8 @@ EXTENSIONS = {
     "otel_fastpath.metrics.bound_c": "otel_fastpath/metrics/bound.py",
     "otel_fastpath.libraries.call_span_c": "otel_fastpath/libraries/call_span.py",
     "otel_fastpath.metrics.points_c": "otel_fastpath/metrics/points.py",
+    "otel_fastpath.compiled.facts_c": "otel_fastpath/compiled/facts_c.pyx",
+    "otel_fastpath.trace.ending_c": "otel_fastpath/trace/ending.py",
     "otel_fastpath.trace.events_c": "otel_fastpath/trace/events.py",
     "otel_fastpath.metrics.exemplars_c": "otel_fastpath/metrics/exemplars.py",
     "otel_fastpath.trace.identity_c": "otel_fastpath/trace/identity.py",
@@ -41,6 +43,7 @@ EXTENSIONS = {
     "otel_fastpath.trace.plan_c": "otel_fastpath/trace/plan.py",
     "otel_fastpath.trace.propagation_c": "otel_fastpath/trace/propagation.py",
     "otel_fastpath.libraries.genai.openai.reading_streams_c": "otel_fastpath/libraries/genai/openai/reading_streams.py",
+    "otel_fastpath.trace.recorded_c": "otel_fastpath/trace/recorded.py",
     "otel_fastpath.trace.scope_c": "otel_fastpath/trace/scope.py",
     "otel_fastpath.metrics.series_c": "otel_fastpath/metrics/series.py",
     "otel_fastpath.trace.span_c": "otel_fastpath/trace/span.py",
@@ -49,14 +52,30 @@ EXTENSIONS = {
     "otel_fastpath.libraries.db.summary_c": "otel_fastpath/libraries/db/summary.py",
     "otel_fastpath.libraries.genai.openai.prepared_calls_c": "otel_fastpath/libraries/genai/openai/prepared_calls.py",
     "otel_fastpath.trace.tracer_c": "otel_fastpath/trace/tracer.py",
+    "otel_fastpath.libraries.http.conventions_c": "otel_fastpath/libraries/http/conventions.py",
+    "otel_fastpath.libraries.http.asgi.headers_c": "otel_fastpath/libraries/http/asgi/headers.py",
+    "otel_fastpath.libraries.http.asgi.requests_c": "otel_fastpath/libraries/http/asgi/requests.py",
+    "otel_fastpath.libraries.http.asgi.serving_c": "otel_fastpath/libraries/http/asgi/serving.py",
+    "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
+    "otel_fastpath.libraries.http.httpx.calls_c": "otel_fastpath/libraries/http/httpx/calls.py",
+    "otel_fastpath.libraries.http.outgoing_c": "otel_fastpath/libraries/http/outgoing.py",
+    "otel_fastpath.libraries.http.activations_c": "otel_fastpath/libraries/http/activations.py",
+    "otel_fastpath.libraries.http.aiohttp_server.requests_c": "otel_fastpath/libraries/http/aiohttp_server/requests.py",
+    "otel_fastpath.libraries.http.django.middleware_c": "otel_fastpath/libraries/http/django/middleware.py",
+    "otel_fastpath.libraries.http.flask.hooks_c": "otel_fastpath/libraries/http/flask/hooks.py",
+    "otel_fastpath.libraries.http.environs_c": "otel_fastpath/libraries/http/environs.py",
+    "otel_fastpath.libraries.http.parents_c": "otel_fastpath/libraries/http/parents.py",
+    "otel_fastpath.libraries.http.responses_c": "otel_fastpath/libraries/http/responses.py",
+    "otel_fastpath.libraries.http.series_c": "otel_fastpath/libraries/http/series.py",
+    "otel_fastpath.libraries.http.wsgi.middleware_c": "otel_fastpath/libraries/http/wsgi/middleware.py",
 }
 # Cython's own code that all modules need, compiled once. Cython generates it, so it has no source.
 SHARED = "otel_fastpath.compiled.shared_c"
 EXTENSIONS[SHARED] = ""
 # The modules above import each other, so all or none are used. Those named here are independent.
 ALONE = {}
-if sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
-    # The callback of sys.monitoring, which relies on the GIL.
+if sys.version_info >= (3, 12):
+    # The callback of sys.monitoring.
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"
 # -O3 makes the modules a third larger, and only loops faster. Debug symbols and unwind tables (which C++ exceptions
 # need) are left out. Functions that are bound at load time need no procedure linkage table.
@@ -68,9 +87,21 @@ if sys.platform == "linux":
     LINKING.append("-Wl,-s")
 # Annotations are for mypy: as C types they would reject values that the pure twin accepts. Compiled classes need no
 # generated pickle support: those that users may pickle have their own.
-DIRECTIVES = {"language_level": "3", "annotation_typing": False, "auto_pickle": False}
-# Modules whose functions are inlined into the importing modules: their C forms are in the .pxd files only.
-HELPERS = ("otel_fastpath/compiled/helpers.py", "otel_fastpath/compiled/traceparent.py")
+DIRECTIVES = {
+    "language_level": "3",
+    "annotation_typing": False,
+    "auto_pickle": False,
+    "freethreading_compatible": True,
+}
+# Modules whose C forms are written in Cython or C. Most are in the .pxd files only, to be inlined.
+HELPERS = (
+    "otel_fastpath/compiled/facts.py",
+    "otel_fastpath/compiled/helpers.py",
+    "otel_fastpath/compiled/traceparent.py",
+)
+# The guard of objects that threads share is a decorator of Cython's own in compiled code.
+_GUARD = "from otel_fastpath.compiled.sharing import critical_section"
+_COMPILED_GUARD = "from cython import critical_section"
 # Matches the import of one hot module by another.
 _HOT = "|".join(
     each.removesuffix(".py").replace("/", r"\.") for each in (*EXTENSIONS.values(), *HELPERS) if each.endswith(".py")
@@ -194,7 +225,7 @@ def write_sources(root: Path, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8")
         if path.relative_to(root).as_posix() in EXTENSIONS.values():
-            text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text)
+            text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text).replace(_GUARD, _COMPILED_GUARD)
             # What only mypy reads is not compiled.
             text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
         target.write_text(text, encoding="utf-8")

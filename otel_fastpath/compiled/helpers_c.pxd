@@ -11,31 +11,61 @@ cdef extern from *:
     #include <unistd.h>
     #define otel_fastpath_process_id getpid
     #endif
+    /* With the interpreter lock, a borrowed reference cannot be dropped before there is one of our own. Without it, a
+       dict that threads share is read with a strong reference, and walked through in a critical section. */
+    #ifdef Py_GIL_DISABLED
+    #define OTEL_FASTPATH_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object);
+    #define OTEL_FASTPATH_END Py_END_CRITICAL_SECTION();
+    #define otel_fastpath_get PyDict_GetItemRef
+    #else
+    #define OTEL_FASTPATH_BEGIN(object) {
+    #define OTEL_FASTPATH_END }
+    static inline int otel_fastpath_get(PyObject *mapping, PyObject *key, PyObject **value) {
+        *value = Py_XNewRef(PyDict_GetItemWithError(mapping, key));
+        return *value != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
+    }
+    #endif
+    #ifdef _MSC_VER
+    #define otel_fastpath_load(place) (*(void *volatile *)(place))
+    #define otel_fastpath_store(place, value) (*(void *volatile *)(place) = (void *)(value))
+    #else
+    #define otel_fastpath_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+    #define otel_fastpath_store(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+    #endif
     static PyObject *otel_fastpath_item(PyObject *value, Py_ssize_t index) {
         return Py_NewRef(PyTuple_GET_ITEM(value, index));
     }
-    /* `time.time_ns` is read without a call. */
+    /* Python's own `time.time_ns` is read without a call. One that was replaced, as an object or inside it, is called. */
     static PyObject *otel_fastpath_read_clock(PyObject *module) {
-        static PyObject *name = NULL, *standard = NULL;
-        PyObject *clock;
+        static PyObject *shared_name = NULL, *shared_standard = NULL;
+        static PyCFunction shared_function = NULL;
+        PyObject *clock, *name, *standard = otel_fastpath_load(&shared_standard);
+        PyCFunction function;
         struct timespec now;
         if (standard == NULL) {
+            /* Threads that come here at the same time store the same values; the one that is looked at is the last. */
             PyObject *time = PyImport_ImportModule("time");
             name = PyUnicode_InternFromString("time_ns");
             standard = time == NULL || name == NULL ? NULL : PyObject_GetAttr(time, name);
             Py_XDECREF(time);
             if (standard == NULL) return NULL;
+            otel_fastpath_store(&shared_name, name);
+            function = PyCFunction_CheckExact(standard) ? PyCFunction_GetFunction(standard) : NULL;
+            otel_fastpath_store(&shared_function, function);
+            otel_fastpath_store(&shared_standard, standard);
         }
+        name = otel_fastpath_load(&shared_name);
+        function = otel_fastpath_load(&shared_function);
+        /* Compared only, so a borrowed reference is enough. */
         clock = PyDict_GetItemWithError(module, name);
-        if (clock == standard) {
+        if (clock == standard && function != NULL && PyCFunction_GetFunction(standard) == function) {
             timespec_get(&now, TIME_UTC);
             return PyLong_FromLongLong((long long)now.tv_sec * 1000000000LL + now.tv_nsec);
         }
-        if (clock == NULL) {
+        if (otel_fastpath_get(module, name, &clock) <= 0) {
             if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name);
             return NULL;
         }
-        Py_INCREF(clock);
         PyObject *read = PyObject_CallNoArgs(clock);
         Py_DECREF(clock);
         return read;
@@ -54,9 +84,8 @@ cdef extern from *:
     static PyObject *otel_fastpath_current_value(PyObject *variable, PyObject *key) {
         PyObject *mapping = NULL, *value = NULL;
         if (PyContextVar_Get(variable, NULL, &mapping)) return NULL;
-        if (mapping != NULL && PyDict_Size(mapping)) value = PyDict_GetItemWithError(mapping, key);
-        if (value == NULL && !PyErr_Occurred()) value = Py_None;
-        Py_XINCREF(value);
+        if (mapping != NULL && PyDict_Size(mapping)) otel_fastpath_get(mapping, key, &value);
+        if (value == NULL && !PyErr_Occurred()) value = Py_NewRef(Py_None);
         Py_XDECREF(mapping);
         return value;
     }
@@ -79,27 +108,37 @@ cdef extern from *:
         Py_XDECREF(mapping);
         return token;
     }
-    static PyObject *otel_fastpath_plain_copy(PyObject *attributes, Py_ssize_t longest) {
+    static int otel_fastpath_is_plain(PyObject *attributes, Py_ssize_t longest) {
         PyObject *key, *value;
         Py_ssize_t at = 0;
         while (PyDict_Next(attributes, &at, &key, &value)) {
-            if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) Py_RETURN_NONE;
+            if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) return 0;
             if (PyUnicode_CheckExact(value)) {
-                if (PyUnicode_GET_LENGTH(value) > longest) Py_RETURN_NONE;
+                if (PyUnicode_GET_LENGTH(value) > longest) return 0;
             } else if (!PyLong_CheckExact(value) && !PyBool_Check(value) && !PyFloat_CheckExact(value)) {
-                Py_RETURN_NONE;
+                return 0;
             }
         }
-        return PyDict_Copy(attributes);
+        return 1;
+    }
+    static PyObject *otel_fastpath_plain_copy(PyObject *attributes, Py_ssize_t longest) {
+        PyObject *made;
+        OTEL_FASTPATH_BEGIN(attributes)
+        made = otel_fastpath_is_plain(attributes, longest) ? PyDict_Copy(attributes) : Py_NewRef(Py_None);
+        OTEL_FASTPATH_END
+        return made;
     }
     static PyObject *otel_fastpath_attribute_key(PyObject *attributes) {
-        PyObject *key, *value, *made = PyTuple_New(3 * PyDict_Size(attributes));
+        PyObject *key, *value, *made;
         Py_ssize_t at = 0, size = 0;
+        OTEL_FASTPATH_BEGIN(attributes)
+        made = PyTuple_New(3 * PyDict_Size(attributes));
         while (made != NULL && PyDict_Next(attributes, &at, &key, &value)) {
             PyTuple_SET_ITEM(made, size++, Py_NewRef(key));
             PyTuple_SET_ITEM(made, size++, Py_NewRef((PyObject *)Py_TYPE(value)));
             PyTuple_SET_ITEM(made, size++, Py_NewRef(value));
         }
+        OTEL_FASTPATH_END
         return made;
     }
     """

@@ -5,29 +5,21 @@
  * `suppress_context`, the last field that all exceptions share. A type whose padding may not be its own is told apart
  * by its traceback instead, see is_first_by_traceback.
  *
- * No callback may leave an error set: it would replace the user's exception. All of this runs under the GIL.
+ * No callback may leave an error set: it would replace the user's exception.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "callbacks_code.h"
+#include "callbacks_functions.h"
 #include "callbacks_operation.h"
 #include "callbacks_tables.h"
-
-#ifdef Py_GIL_DISABLED
-#error "the counters rely on the GIL"
-#endif
 
 /* ------------------------------------------------------------------ the callbacks */
 
 static void
-first_seen(PyObject *code, PyObject *offset, PyObject *exception)
+first_of(PyObject *code, PyObject *offset, PyObject *exception, PyTracebackObject *traceback)
 {
-    PyTracebackObject *traceback = (PyTracebackObject *)((PyBaseExceptionObject *)exception)->traceback;
-    if (traceback == NULL) {
-        /* a StopIteration that a C iterator ends a loop or an await with */
-        return;
-    }
     Entry entry = entry_of(Py_TYPE(exception));
     if (entry.flags & SKIPPED || !counts_in(code)) {
         return;
@@ -40,18 +32,45 @@ first_seen(PyObject *code, PyObject *offset, PyObject *exception)
     if (entry.flags & MARKABLE && is_free(tail)) {
         tail->caught = 0;
         tail->row = entry.row;
-        tail->mark = current_mark;
+        WRITE(tail->mark, READ(current_mark));
     }
     else if (!is_first_by_traceback(traceback, code, exception)) {
         return;
     }
+    TABLES_LOCK();
     rows[entry.row].raised++;
     if (with_sites && PyCode_Check(code) && PyLong_Check(offset)) {
         count_site(code, offset, entry.row);
     }
-    if (operation_variable != NULL) {
+    TABLES_UNLOCK();
+    if (READ(operation_variable) != NULL) {
         count_in_operation();
     }
+}
+
+static void
+first_seen(PyObject *code, PyObject *offset, PyObject *exception)
+{
+#ifdef Py_GIL_DISABLED
+    PyObject *traceback = PyException_GetTraceback(exception);
+#else
+    PyObject *traceback = ((PyBaseExceptionObject *)exception)->traceback;
+#endif
+    /* NULL: a StopIteration that a C iterator ends a loop or an await with */
+    if (traceback != NULL) {
+        first_of(code, offset, exception, (PyTracebackObject *)traceback);
+    }
+#ifdef Py_GIL_DISABLED
+    Py_XDECREF(traceback);
+#endif
+}
+
+static inline void
+add_handled(uint16_t row, int more)
+{
+    TABLES_LOCK();
+    rows[row].handled += more;
+    TABLES_UNLOCK();
 }
 
 static inline void
@@ -60,7 +79,7 @@ in_flight(PyObject *exception)
     Tail *tail = tail_of(exception);
     if (tail->caught) {
         tail->caught = 0;
-        rows[tail->row].handled--;
+        add_handled(tail->row, -1);
     }
 }
 
@@ -96,7 +115,9 @@ on_handled(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywor
 {
     if (IS_EVENT(args, flags) && is_marked(args[2])) {
         Tail *tail = tail_of(args[2]);
-        rows[tail->row].handled += !tail->caught;
+        if (!tail->caught) {
+            add_handled(tail->row, 1);
+        }
         tail->caught = 1;
     }
     Py_RETURN_NONE;
@@ -115,153 +136,6 @@ static PyTypeObject Callback_Type = {
     .tp_call = PyVectorcall_Call,
 };
 
-/* ------------------------------------------------------------------ the module's functions */
-
-static int
-set_filters(PyObject *pairs)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(pairs);
-    Filter *made = count == 0 ? NULL : PyMem_RawCalloc((size_t)count, sizeof(Filter));
-    if (count != 0 && made == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *prefix;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pairs, i), "Up", &prefix, &made[i].counted)
-            || (made[i].prefix = PyUnicode_AsUTF8AndSize(prefix, &made[i].length)) == NULL || made[i].length == 0) {
-            PyMem_RawFree(made);
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_ValueError, "a prefix is empty");
-            }
-            return -1;
-        }
-    }
-    PyMem_RawFree(filters);
-    filters = made;
-    filter_count = count;
-    Py_XSETREF(filter_owner, Py_NewRef(pairs));
-    return 0;
-}
-
-static int
-set_limit(unsigned limit)
-{
-    if (limit < row_count - 1) {
-        limit = row_count - 1;
-    }
-    unsigned kept = rows == NULL ? 0 : row_count;
-    Row *grown = PyMem_RawRealloc(rows, (limit + 1) * sizeof(Row));
-    if (grown == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    rows = grown;
-    memset(rows + kept, 0, (limit + 1 - kept) * sizeof(Row));
-    row_limit = limit;
-    return 0;
-}
-
-PyDoc_STRVAR(configure_doc,
-"configure(limit, skip, filters, counted_by_default, by_site, marks)\n\nBefore the callbacks are registered.");
-
-static PyObject *
-configure(PyObject *module, PyObject *args)
-{
-    unsigned limit;
-    PyObject *names, *pairs;
-    int counted, by_site, marks;
-    if (!PyArg_ParseTuple(args, "IO!O!ppp:configure", &limit, &PyFrozenSet_Type, &names, &PyTuple_Type, &pairs,
-                          &counted, &by_site, &marks)) {
-        return NULL;
-    }
-    if (limit > UINT16_MAX) {
-        return PyErr_Format(PyExc_ValueError, "limit %u is more than %d", limit, UINT16_MAX);
-    }
-    if (by_site && sites == NULL && renew_sites() < 0) {
-        return PyErr_NoMemory();
-    }
-    if (set_filters(pairs) < 0 || set_limit(limit) < 0) {
-        return NULL;
-    }
-    counted_by_default = counted;
-    with_sites = by_site;
-    use_marks = marks;
-    Py_XSETREF(skip, Py_NewRef(names));
-    if (renew_types() < 0) {
-        return PyErr_NoMemory();
-    }
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(watch_doc, "watch(variable)\n\nCount in the Operation that this ContextVar holds; None: in none.");
-
-static PyObject *
-watch(PyObject *module, PyObject *variable)
-{
-    if (variable != Py_None && !PyContextVar_CheckExact(variable)) {
-        PyErr_SetString(PyExc_TypeError, "expected a ContextVar or None");
-        return NULL;
-    }
-    Py_XSETREF(operation_variable, variable == Py_None ? NULL : Py_NewRef(variable));
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(counts_doc, "counts()\n\n(name, raised, handled, markable) per type name; the name of the rest is None.");
-
-static PyObject *
-counts(PyObject *module, PyObject *unused)
-{
-    PyObject *result = PyList_New(0);
-    for (unsigned i = 0; result != NULL && i < row_count && rows != NULL; i++) {
-        PyObject *name = rows[i].name == NULL ? Py_None : rows[i].name;
-        PyObject *item = Py_BuildValue("OKLO", name, (unsigned long long)rows[i].raised,
-                                       (long long)rows[i].handled, rows[i].unmarked ? Py_False : Py_True);
-        if (item == NULL || PyList_Append(result, item) < 0) {
-            Py_CLEAR(result);
-        }
-        Py_XDECREF(item);
-    }
-    return result;
-}
-
-PyDoc_STRVAR(sites_doc, "site_counts()\n\n(name, code, instruction offset, raised) per raise site.");
-
-static PyObject *
-site_counts(PyObject *module, PyObject *unused)
-{
-    PyObject *result = PyList_New(0);
-    for (unsigned i = 0; result != NULL && i < SITE_SLOTS && sites != NULL; i++) {
-        if (sites[i].code == NULL) {
-            continue;
-        }
-        PyObject *name = rows[sites[i].row].name == NULL ? Py_None : rows[sites[i].row].name;
-        PyObject *item = Py_BuildValue("OOiK", name, sites[i].code, sites[i].offset,
-                                       (unsigned long long)sites[i].count);
-        if (item == NULL || PyList_Append(result, item) < 0) {
-            Py_CLEAR(result);
-        }
-        Py_XDECREF(item);
-    }
-    return result;
-}
-
-PyDoc_STRVAR(reset_doc, "reset()\n\nAll counts are zero, and exceptions counted so far are new again.");
-
-static PyObject *
-reset(PyObject *module, PyObject *unused)
-{
-    for (unsigned i = 0; i < row_count && rows != NULL; i++) {
-        rows[i].raised = 0;
-        rows[i].handled = 0;
-    }
-    current_mark = MAGIC | ((current_mark + 1) & 0xFFFFu);
-    if (sites != NULL && renew_sites() < 0) {
-        return PyErr_NoMemory();
-    }
-    Py_RETURN_NONE;
-}
-
 /* ------------------------------------------------------------------ the module */
 
 static int
@@ -277,13 +151,35 @@ add_callback(PyObject *module, const char *name, vectorcallfunc call)
     return result;
 }
 
+/* The tables are the process's. An interpreter that shares the lock of another may load this module, too; those with a
+   lock of their own are refused by the slot below. */
+static int
+is_first_interpreter(void)
+{
+    static int64_t first = -1;
+    int64_t here = PyInterpreterState_GetID(PyInterpreterState_Get());
+    if (first < 0) {
+        first = here;
+    }
+    if (first != here) {
+        PyErr_SetString(PyExc_ImportError, "this module can only be loaded into one interpreter per process");
+    }
+    return first == here;
+}
+
 static int
 execute(PyObject *module)
 {
+    if (!is_first_interpreter()) {
+        return -1;
+    }
     PyObject *builtins = PyImport_ImportModule("builtins");
     if (builtins == NULL || PyType_Ready(&Callback_Type) < 0) {
         Py_XDECREF(builtins);
         return -1;
+    }
+    if (builtin_names == NULL) {
+        FREE_TABLES_AFTER_FORK();
     }
     Py_XSETREF(builtin_names, Py_NewRef(PyModule_GetDict(builtins)));
     Py_DECREF(builtins);
@@ -293,7 +189,7 @@ execute(PyObject *module)
     if (rows == NULL && set_limit(0) < 0) {
         return -1;
     }
-    if (types == NULL && renew_types() < 0) {
+    if (types == NULL && renew(1, 0) < 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -314,6 +210,9 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 

@@ -15,7 +15,7 @@ static Py_ssize_t filter_count;
 static int counted_by_default = 1;
 
 static int
-passes_filters(PyObject *file_name)
+passes_filters_now(PyObject *file_name)
 {
     Py_ssize_t length = PyUnicode_GET_LENGTH(file_name);
     const char *text = PyUnicode_IS_COMPACT_ASCII(file_name) ? PyUnicode_DATA(file_name)
@@ -34,6 +34,15 @@ passes_filters(PyObject *file_name)
     return counted_by_default;
 }
 
+static int
+passes_filters(PyObject *file_name)
+{
+    TABLES_LOCK();
+    int passes = passes_filters_now(file_name);
+    TABLES_UNLOCK();
+    return passes;
+}
+
 /* Frozen modules (importlib, zipimport, os) are the interpreter's own and treated as if they were written in C: the
  * import statement even takes their frames out of an ImportError's traceback. */
 static inline int
@@ -47,7 +56,7 @@ counts_in(PyObject *code)
         && memcmp(PyUnicode_DATA(file_name), "<frozen ", 8) == 0) {
         return 0;
     }
-    return filters == NULL || passes_filters(file_name);
+    return READ(filters) == NULL || passes_filters(file_name);
 }
 
 /* A frame that no interpreter ran, made by PyCode_NewEmpty for a traceback: Cython, mypyc, pyexpat. */
@@ -96,24 +105,31 @@ enum { SITE_BITS = 12, SITE_SLOTS = 1 << SITE_BITS };
 enum { LONGEST_FILE_NAME = 1023 };
 
 static Site *sites;             /* once they are asked for */
+static Site *sites_dropped;
 static unsigned site_count;
 static int with_sites;
 
-/* Empties the table. As with the types, it is a new one before anything is dropped. */
+/* Empties the table; as with the types, `release_sites` is called later. */
 static int
 renew_sites(void)
 {
-    Site *fresh = PyMem_RawCalloc(SITE_SLOTS, sizeof(Site)), *old = sites;
+    Site *fresh = PyMem_RawCalloc(SITE_SLOTS, sizeof(Site));
     if (fresh == NULL) {
         return -1;
     }
+    sites_dropped = sites;
     sites = fresh;
     site_count = 0;
+    return 0;
+}
+
+static void
+release_sites(Site *old)
+{
     for (int i = 0; old != NULL && i < SITE_SLOTS; i++) {
         Py_XDECREF(old[i].code);
     }
     PyMem_RawFree(old);
-    return 0;
 }
 
 static int

@@ -5,6 +5,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "callbacks_tables.h"
+
 static PyObject *operation_variable;    /* ContextVar, or NULL */
 
 typedef struct Operation {
@@ -63,13 +65,16 @@ static void
 count_in_operation(void)
 {
     PyObject *current = NULL;
-    if (PyContextVar_Get(operation_variable, NULL, &current) < 0) {
+    TABLES_LOCK();
+    PyObject *variable = Py_XNewRef(operation_variable);
+    TABLES_UNLOCK();
+    if (variable == NULL || PyContextVar_Get(variable, NULL, &current) < 0) {
         PyErr_Clear();
-        return;
     }
+    Py_XDECREF(variable);
     if (current != NULL && Py_IS_TYPE(current, &Operation_Type)) {
         for (Operation *each = (Operation *)current; each != NULL; each = each->outer) {
-            each->count++;
+            ADD_ONE(each->count);
         }
     }
     Py_XDECREF(current);

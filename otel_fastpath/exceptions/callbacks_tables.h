@@ -1,6 +1,8 @@
 /* What callbacks_c.c keeps: the mark in an exception, a row of counts per type name, and a cache from type to row.
  *
- * Nothing here leaves an error set or calls Python code between reading a table and writing to it.
+ * Nothing here leaves an error set or calls Python code between reading a table and writing to it. Without the
+ * interpreter lock, TABLES_LOCK is held meanwhile; what is dropped from a table is released after TABLES_UNLOCK, because
+ * that may run Python code, which may raise.
  */
 #ifndef OTEL_FASTPATH_EXCMON_TABLES_H
 #define OTEL_FASTPATH_EXCMON_TABLES_H
@@ -8,6 +10,41 @@
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
+#if defined(Py_GIL_DISABLED) && !defined(_WIN32)
+#include <pthread.h>
+#define FREE_TABLES_AFTER_FORK() pthread_atfork(NULL, NULL, free_tables)
+#else
+#define FREE_TABLES_AFTER_FORK()
+#endif
+
+#ifdef Py_GIL_DISABLED
+static PyMutex tables_mutex;
+#define TABLES_LOCK() PyMutex_Lock(&tables_mutex)
+#define TABLES_UNLOCK() PyMutex_Unlock(&tables_mutex)
+/* A child process has none of the threads that may have held the lock when it was forked. */
+static inline void
+free_tables(void)
+{
+    memset(&tables_mutex, 0, sizeof(tables_mutex));
+}
+#else
+#define TABLES_LOCK()
+#define TABLES_UNLOCK()
+#endif
+#if defined(Py_GIL_DISABLED) && !defined(_MSC_VER)
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+#define ADD_ONE(field) __atomic_add_fetch(&(field), 1, __ATOMIC_RELAXED)
+#elif defined(Py_GIL_DISABLED)
+#include <intrin.h>
+#define READ(field) (field)
+#define WRITE(field, value) ((field) = (value))
+#define ADD_ONE(field) _InterlockedIncrement64((volatile long long *)&(field))
+#else
+#define READ(field) (field)
+#define WRITE(field, value) ((field) = (value))
+#define ADD_ONE(field) (++(field))
+#endif
 
 /* ------------------------------------------------------------------ the mark in an exception */
 
@@ -36,14 +73,15 @@ tail_of(PyObject *exception)
 static inline int
 is_marked(PyObject *exception)
 {
-    return HAS_ROOM && tail_of(exception)->mark == current_mark;
+    return HAS_ROOM && READ(tail_of(exception)->mark) == READ(current_mark);
 }
 
 /* Whether the padding is untouched, or was last touched by an earlier generation of ours. */
 static inline int
 is_free(const Tail *tail)
 {
-    return (tail->mark & 0xFFFF0000u) == MAGIC || (tail->mark == 0 && tail->row == 0 && tail->caught == 0);
+    uint32_t mark = READ(tail->mark);
+    return (mark & 0xFFFF0000u) == MAGIC || (mark == 0 && tail->row == 0 && tail->caught == 0);
 }
 
 /* ------------------------------------------------------------------ rows and types */
@@ -60,6 +98,7 @@ static Row *rows;               /* rows[OTHER_ROW] is everything beyond the limi
 static unsigned row_count = 1, row_limit;
 static PyObject *row_of_name;   /* dict: name -> index */
 static Entry *types;            /* a cache: types that share a name share a row, so it can be emptied */
+static Entry *types_dropped;    /* emptied by the thread that holds the lock, to be released after it */
 static unsigned type_count;
 static PyObject *skip;          /* frozenset of names */
 static PyObject *builtin_names;         /* the namespace of the module builtins */
@@ -82,11 +121,19 @@ name_of(PyTypeObject *type)
     }
     PyObject *name = PyType_GetQualName(type);
     PyObject *namespace = PyType_GetDict(type);
-    PyObject *module = namespace == NULL ? NULL : PyDict_GetItemString(namespace, "__module__");
+    PyObject *module = NULL;
+    if (namespace != NULL) {
+#ifdef Py_GIL_DISABLED
+        PyDict_GetItemStringRef(namespace, "__module__", &module);
+#else
+        module = Py_XNewRef(PyDict_GetItemString(namespace, "__module__"));
+#endif
+    }
     if (name != NULL && module != NULL && PyUnicode_Check(module)
         && PyUnicode_CompareWithASCIIString(module, "builtins") != 0) {
         Py_SETREF(name, PyUnicode_FromFormat("%U.%U", module, name));
     }
+    Py_XDECREF(module);
     Py_XDECREF(namespace);
     return name;
 }
@@ -144,21 +191,27 @@ row_named(PyObject *name)
     return (uint16_t)row_count++;
 }
 
-/* Empties the cache. Dropping a type can run Python code, so the cache is a new one before that. */
+/* Empties the cache; `release_types` is called later. Dropping a type can run Python code. */
 static int
 renew_types(void)
 {
-    Entry *fresh = PyMem_RawCalloc(TYPE_SLOTS, sizeof(Entry)), *old = types;
+    Entry *fresh = PyMem_RawCalloc(TYPE_SLOTS, sizeof(Entry));
     if (fresh == NULL) {
         return -1;
     }
+    types_dropped = types;
     types = fresh;
     type_count = 0;
+    return 0;
+}
+
+static void
+release_types(Entry *old)
+{
     for (int i = 0; old != NULL && i < TYPE_SLOTS; i++) {
         Py_XDECREF(old[i].type);
     }
     PyMem_RawFree(old);
-    return 0;
 }
 
 static Entry
@@ -192,7 +245,7 @@ learn_type(PyTypeObject *type)
 }
 
 static inline Entry
-entry_of(PyTypeObject *type)
+entry_found(PyTypeObject *type)
 {
     size_t slot = hash_of(type, TYPE_BITS);
     while (types[slot].type != type) {
@@ -202,6 +255,19 @@ entry_of(PyTypeObject *type)
         slot = (slot + 1) % TYPE_SLOTS;
     }
     return types[slot];
+}
+
+static inline Entry
+entry_of(PyTypeObject *type)
+{
+    TABLES_LOCK();
+    Entry entry = entry_found(type), *dropped = types_dropped;
+    types_dropped = NULL;
+    TABLES_UNLOCK();
+    if (dropped != NULL) {
+        release_types(dropped);
+    }
+    return entry;
 }
 
 #endif

@@ -180,10 +180,10 @@ class Query(Call):
             try:
                 if self.plan.rows is not None:
                     number = 1
-                    if self.kind == ALL_ROWS:
+                    if result is None:
+                        number = 0 if self.kind == ONE_ROW else -1
+                    elif self.kind == ALL_ROWS:
                         number = len(result)
-                    elif result is None:
-                        number = -1 if self.kind == ONE_VALUE else 0
                     if number >= 0:
                         self.told(number)
             except BaseException as fault:
@@ -274,7 +274,7 @@ def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_
         if is_suppressed():
             return None
         series = _metered(telemetry.has_meter, series)
-        span = _start(telemetry.tracer, telemetry, name, attributes, start_ns)
+        span = start_if_kept(telemetry.tracer, telemetry.kind, name, attributes, start_ns)
         if span is None and series is None:
             return None
         call = Call.__new__(Call)
@@ -292,15 +292,15 @@ def _metered(has_meter: Any, series: Any) -> Any:
     return series
 
 
-def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
-    """Start the span of a call, or return None if it would be neither recorded nor propagated.
+def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
+    """Start a span, or return None if it would be neither recorded nor propagated.
 
     Without an SDK, or if the sampler would certainly drop the span, the current span stays current: the children of the
     dropped span would not be recorded either.
     """
     if _is_ours(tracer):
         try:
-            span = _spans.start(tracer, name, telemetry.kind, attributes, start_ns)
+            span = _spans.start(tracer, name, kind, attributes, start_ns)
         except Exception as error:
             faults.absorb("Tracer.start_span", error)
         else:
@@ -308,7 +308,7 @@ def _start(tracer: Any, telemetry: Any, name: Any, attributes: Any, start_ns: An
                 return span
     elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
         return None
-    return tracer.start_span(name, None, telemetry.kind, attributes, (), start_ns)
+    return tracer.start_span(name, None, kind, attributes, (), start_ns)
 
 
 def _is_ours(tracer: Any) -> Any:
@@ -362,7 +362,7 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     if plan.is_quiet or (around is not None and get_current_span() is around.span):
         return None
     series = _metered(link.has_meter, plan.series)
-    span = _start(link.tracer, link.telemetry, plan.name, plan.attributes, start_ns)
+    span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
     if span is None and series is None:
         return None
     call = Query.__new__(Query)

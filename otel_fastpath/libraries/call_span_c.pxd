@@ -81,7 +81,7 @@ cpdef begin(object telemetry, object name, object attributes, object series=*, o
 
 cdef _metered(bint has_meter, object series)
 
-cdef _start(object tracer, object telemetry, object name, object attributes, object start_ns)
+cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
 
 cdef bint _is_ours(object tracer) except -1
 

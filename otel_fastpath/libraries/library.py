@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import sys
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.guard import Distributions, UnmetError
-from otel_fastpath.patching.patch import Patch, Patcher
+from otel_fastpath.patching.patch import Patch, Patcher, State
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.settings import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,12 +40,18 @@ class Rival:
         emulated: PEP 508 requirement: the releases that our wrapper replaces, emitting the same telemetry. It defers to
             all others; empty: to every release.
         told: Returns the keyword arguments that its instrumentor was given, if it instrumented before our wrapper.
+        beyond: Patches, by name or pattern, for what it does not instrument: they are off if our wrapper replaces it
+            and must emit nothing more than it.
+        silent: Likewise, but they are applied and emit nothing: what the library executes inside of such a call is part
+            of it, as with this instrumentation.
     """
 
     name: str
     target: str
     emulated: str = ""
     told: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
+    beyond: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,7 @@ class Setup:
         instrumentor: That rival's instrumentor.
         keywords: All keyword arguments that the rival's instrumentor was given.
         was_instrumented: Whether it had instrumented before our wrapper; its attributes then hold what it made.
+        is_same: Whether to emit nothing that the rival would not emit.
     """
 
     providers: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +76,7 @@ class Setup:
     instrumentor: Any = None
     keywords: Mapping[str, Any] = field(default_factory=dict)
     was_instrumented: bool = False
+    is_same: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,8 @@ class Wrapper:
         self._settings: Config | None = None
         self._setup = Setup()
         self._taken: list[_Taken] = []
+        # The rival beyond which our wrapper emits nothing.
+        self._limit: Rival | None = None
         self._ahead: dict[str, Rival] = {}
         # Held only to read and change the state, never while code outside of this class is called.
         self._lock = Lock()
@@ -162,7 +174,15 @@ class Wrapper:
 
     def status(self) -> list[Row]:
         """The state of every patch of the library and of its rivals' instrumentors."""
-        return self._patcher.status() + self._rivals.status()
+        limit = self._limit
+        rows = self._patcher.status()
+        if limit is not None:
+            silent = f"telemetry={SAME}: it emits nothing, as the {limit.name} instrumentation"
+            rows = [
+                replace(row, reason=silent) if row.state is State.APPLIED and _is_any(row.name, limit.silent) else row
+                for row in rows
+            ]
+        return rows + self._rivals.status()
 
     def _why_off(self, settings: Config) -> str | None:
         if self._mode == "off":
@@ -174,13 +194,19 @@ class Wrapper:
 
     def _settle(self) -> None:
         """Update the wrapper to the current state of its rivals."""
+        taken = tuple(self._taken)
+        self._limit = None
+        reason = ""
         if self._ahead:
-            self._guarded(self.library.read, self._setup)
             reason = f"it stands back for {', '.join(tuple(self._ahead))}"
+        elif self._is_same() and not taken:
+            reason = f"telemetry={SAME}: no instrumentation of {self.library.name} was asked for"
+        if reason:
+            self._guarded(self.library.read, self._setup)
             self._patcher.install(lambda name: self._off(name) or reason, self._settings)
             return
         setup = self._setup
-        for each in tuple(self._taken):
+        for each in taken:
             if self._emulates(each.rival):
                 # Its spans go to its own provider. Signals that it does not emit go to our wrapper's providers.
                 given = {name: value for name, value in setup.providers.items() if name != "tracer_provider"}
@@ -192,9 +218,21 @@ class Wrapper:
                     instrumentor=each.instrumentor,
                     keywords=each.keywords,
                     was_instrumented=each.state is not None,
+                    is_same=self._is_same(),
                 )
+                self._limit = each.rival if setup.is_same else None
         self._guarded(self.library.configure, setup)
-        self._patcher.install(self._off, self._settings)
+        self._patcher.install(lambda name: self._off(name) or self._beyond(name), self._settings)
+
+    def _beyond(self, patch: str) -> str | None:
+        """Why this patch is off if our wrapper must emit nothing that the rival would not emit."""
+        if self._limit is None or not _is_any(patch, self._limit.beyond):
+            return None
+        return f"telemetry={SAME}: the {self._limit.name} instrumentation emits nothing for it"
+
+    def _is_same(self) -> bool:
+        """Whether to emit only what the service emitted before: a mode that is set asks for our wrapper by name."""
+        return not self._mode and self._settings is not None and self._settings.telemetry == SAME
 
     def _emulates(self, rival: Rival) -> bool:
         if not rival.emulated:
@@ -308,3 +346,7 @@ class Wrapper:
             function(*args)
         except Exception:
             _logger.exception("The %s wrapper could not be set up completely.", self.library.name)
+
+
+def _is_any(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.libraries.db import asyncpg
 from otel_fastpath.libraries.genai import openai
+from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
+from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
+from otel_fastpath.libraries.http.asgi import patches as asgi
+from otel_fastpath.libraries.http.django import patches as django
+from otel_fastpath.libraries.http.flask import patches as flask
+from otel_fastpath.libraries.http.httpx import patches as httpx
+from otel_fastpath.libraries.http.requests import patches as requests
+from otel_fastpath.libraries.http.urllib3 import patches as urllib3
+from otel_fastpath.libraries.http.wsgi import patches as wsgi
 from otel_fastpath.libraries.library import Wrapper
 from otel_fastpath.patching.room import Room
 
@@ -34,6 +43,17 @@ class _Libraries(Room):
 # In the order of the status.
 ROOM: Final = _Libraries(
     "libraries",
+    patches=(
+        *asgi.PATCHES,
+        *wsgi.PATCHES,
+        *flask.PATCHES,
+        *django.PATCHES,
+        *aiohttp_server.PATCHES,
+        *httpx.PATCHES,
+        *requests.PATCHES,
+        *aiohttp_client.PATCHES,
+        *urllib3.PATCHES,
+    ),
     wrappers=(
         asyncpg.LIBRARY,
         openai.LIBRARY,

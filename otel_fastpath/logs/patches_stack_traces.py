@@ -76,11 +76,6 @@ PATCHES: Final = (
         "instrumentation_handler",
         _INSTRUMENTATION,
         ("opentelemetry-instrumentation-logging>=0.61b0,<1",),
-        # Written by `make fingerprints` for 0.61b0 to 0.66b2 of that distribution.
-        {
-            f"{_INSTRUMENTATION}:LoggingHandler._get_attributes": frozenset(
-                {"0520ee266add", "47822c862203", "2bdf72fb6edc"}
-            )
-        },
+        sources(f"{_INSTRUMENTATION}:LoggingHandler._get_attributes"),
     ),
 )

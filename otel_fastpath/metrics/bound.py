@@ -14,6 +14,7 @@ from opentelemetry.metrics._internal.instrument import (
     _ProxyUpDownCounter,
 )
 
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -26,13 +27,12 @@ if TYPE_CHECKING:
 
 _PROXIES = frozenset({_ProxyCounter, _ProxyUpDownCounter, _ProxyHistogram, _ProxyGauge})
 # Finds the `Series` of an instrument and its attributes; set while the instruments are patched.
-_find: Callable[[object, types.Attributes], kinds.Series | None] | None = None
+_find: list[Callable[[object, types.Attributes], kinds.Series | None] | None] = [None]
 
 
 def use(find: Callable[[object, types.Attributes], kinds.Series | None] | None) -> None:
     """Set the function that finds the series of a bound instrument; None if the instruments are not patched."""
-    global _find
-    _find = find
+    _find[0] = find
 
 
 class Bound:
@@ -78,7 +78,7 @@ class BoundGauge(Bound):
 
 def _record(bound: Bound, method: str, amount: float, context: Context | None) -> None:
     """Record the amount; with the instrument's own method of this name if the series is not known."""
-    series = bound._series
+    series = _series_of(bound)
     try:
         if series is not None and series.record(amount, context):
             return
@@ -95,11 +95,22 @@ def _record(bound: Bound, method: str, amount: float, context: Context | None) -
 
 def _look_again(bound: Bound) -> None:
     """Find the series for the next amount, after the instrument itself recorded this one."""
-    bound._series = None
-    if _find is None:
-        return
-    # A proxy delegates to the real instrument once a provider is set.
-    instrument = bound._instrument
-    if type(instrument) in _PROXIES:
-        instrument = instrument._real_instrument
-    bound._series = _find(instrument, bound._attributes)
+    find = _find[0]
+    series = None
+    if find is not None:
+        # A proxy delegates to the real instrument once a provider is set.
+        instrument = bound._instrument
+        if type(instrument) in _PROXIES:
+            instrument = instrument._real_instrument
+        series = find(instrument, bound._attributes)
+    _use_series(bound, series)
+
+
+@critical_section
+def _series_of(bound: Bound) -> kinds.Series | None:
+    return bound._series
+
+
+@critical_section
+def _use_series(bound: Bound, series: kinds.Series | None) -> None:
+    bound._series = series

@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.metrics.series_c cimport Series
 
 cdef object faults
-cdef object _find
+cdef list _find
 
 cdef class Bound:
     cdef public object _attributes
@@ -23,4 +23,9 @@ cdef class BoundGauge(Bound):
 @cython.locals(series=Series)
 cdef _record(Bound bound, str method, object amount, object context)
 
+@cython.locals(series=Series)
 cdef _look_again(Bound bound)
+
+cdef Series _series_of(Bound bound)
+
+cdef _use_series(Bound bound, Series series)

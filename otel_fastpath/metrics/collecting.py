@@ -25,6 +25,7 @@ from opentelemetry.sdk.metrics._internal.point import (
     Sum,
 )
 
+from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.metrics.recorders import forget_series
 from otel_fastpath.patching.pausing import Pace
 
@@ -48,6 +49,19 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
         ("collect", "_reset"),
     ),
 }
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+# What the data points of an aggregation rest on, besides what all collection does.
+RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
+    kind: (
+        *(f"{_MODULE}.aggregation:{kind.__name__}.{method}" for method in ("__init__", "collect", *more)),
+        f"{_MODULE}.point:{point}",
+    )
+    for kind, point, *more in (
+        (_SUM, "NumberDataPoint"),
+        (_LAST, "NumberDataPoint"),
+        (_HISTOGRAM, "HistogramDataPoint", "_get_empty_bucket_counts"),
+    )
+}
 _AS_IMPORTED: Final = [(kind, name, getattr(kind, name)) for kind, names in _METHODS.items() for name in names]
 _storage_globals: Final = vars(_storages)
 
@@ -70,6 +84,7 @@ class Collector:
 
     def __init__(self, points_of: Callable[[Any, Any, int, Callable[[], None]], list[Any]]) -> None:
         self._points_of = points_of
+        self._unknown = unknown(RESTS_ON, "Collection")
 
     def collect(self, storage: Any) -> tuple[bool, Any]:
         """Collect as upstream's `MetricReaderStorage.collect` does.
@@ -118,6 +133,9 @@ class Collector:
             home = match._attributes_aggregation
         # Atomic: other threads may add aggregations.
         aggregations = list(home.values())
+        if self._unknown and any(isinstance(each, tuple(self._unknown)) for each in aggregations):
+            points = [each.collect(stream.temporality, start) for each in aggregations]
+            return [point for point in points if point is not None]
         return self._points_of(aggregations, stream.temporality, start, turn)
 
 

@@ -17,6 +17,7 @@ from opentelemetry.trace.propagation import get_current_span
 from opentelemetry.trace.span import INVALID_SPAN, SpanContext
 
 from otel_fastpath.compiled.helpers import read_clock
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -66,13 +67,13 @@ class Bucket:
                 span_id, trace_id = own.span_id, own.trace_id
             else:
                 span_id, trace_id = _last_ids(self)  # type: ignore[assignment]  # None before the first
-            self.held = (value, time_unix_nano, attributes, span_id, trace_id)
+            _hold(self, (value, time_unix_nano, attributes, span_id, trace_id))
         except Exception as error:
             faults.absorb("exemplars", error)
 
     def collect(self, point_attributes: Mapping[str, object]) -> Exemplar | None:
         """As `ExemplarBucket.collect`: return the last offered measurement as an `Exemplar`, or None."""
-        held, self.held = self.held, None
+        held = _taken(self)
         if held is None:
             return None
         try:
@@ -87,9 +88,25 @@ class Bucket:
             return None
 
 
+@critical_section
+def _held(bucket: Bucket) -> _Held | None:
+    return bucket.held
+
+
+@critical_section
+def _hold(bucket: Bucket, held: _Held) -> None:
+    bucket.held = held
+
+
+@critical_section
+def _taken(bucket: Bucket) -> _Held | None:
+    held, bucket.held = bucket.held, None
+    return held
+
+
 def _last_ids(bucket: Bucket) -> tuple[int | None, int | None]:
     """The ids of the previous span, which upstream's bucket keeps if there is no span now."""
-    held = bucket.held
+    held = _held(bucket)
     return (None, None) if held is None else (held[3], held[4])
 
 
@@ -150,7 +167,7 @@ def keep(
         span_id, trace_id = _last_ids(bucket)
     # Collecting removes the attributes that the point has: without a filter, all of them.
     kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
-    bucket.held = (amount, measured_at(), kept, span_id, trace_id)
+    _hold(bucket, (amount, measured_at(), kept, span_id, trace_id))
 
 
 def _next_place(cell: kinds.Cell) -> int:

@@ -26,6 +26,12 @@ cdef int _ALIGNED
 cdef class Bucket:
     cdef public tuple held
 
+cdef tuple _held(Bucket bucket)
+
+cdef _hold(Bucket bucket, tuple held)
+
+cdef tuple _taken(Bucket bucket)
+
 cdef tuple _last_ids(Bucket bucket)
 
 cdef tuple _span_context(object held, object context)

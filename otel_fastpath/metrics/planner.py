@@ -28,6 +28,7 @@ from opentelemetry.sdk.metrics._internal.measurement_consumer import Synchronous
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.sdk.metrics._internal.view import View
 
+from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.metrics.recorders import RECORDER
 
 if TYPE_CHECKING:
@@ -60,6 +61,25 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
     **dict.fromkeys((*_KINDS, _aggregations._DropAggregation), ("aggregate", "_sample_exemplar")),
     **dict.fromkeys(_RESERVOIRS, ("offer", "_find_bucket_index")),
     ExemplarBucket: ("offer", "collect"),
+}
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+# What the recording of each rests on, besides what all recording does.
+RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
+    _aggregations._SumAggregation: (f"{_MODULE}.aggregation:_SumAggregation.aggregate",),
+    _aggregations._LastValueAggregation: (f"{_MODULE}.aggregation:_LastValueAggregation.aggregate",),
+    _aggregations._ExplicitBucketHistogramAggregation: (
+        f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.__init__",
+        f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
+    ),
+    **{kind: (f"{_MODULE}.exemplar.exemplar_filter:{kind.__name__}.should_sample",) for kind in _FILTERS},
+    **{
+        kind: (
+            f"{_MODULE}.exemplar.exemplar_reservoir:{kind.__name__}",
+            f"{_MODULE}.exemplar.exemplar_reservoir:ExemplarBucket",
+            f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer",
+        )
+        for kind in _RESERVOIRS
+    },
 }
 _AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
 _BUCKET_FACTORY: Any = ExemplarBucket
@@ -102,13 +122,16 @@ class Planner:
         hot: The module `recording` or its compiled twin.
         kinds: The module `series` or its compiled twin.
         exemplars: The module `exemplars` or its compiled twin.
+        guarded: Makes what the core holds, instead of one of upstream's locks, while it records.
     """
 
-    def __init__(self, hot: Any, kinds: Any, exemplars: Any) -> None:
+    def __init__(self, hot: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any]) -> None:
         self._hot = hot
         self._kinds = kinds
         self._exemplars = exemplars
+        self._guarded = guarded
         self._stored_under = _stored_under()
+        self._unknown = unknown(RESTS_ON, "Recording")
         self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def make_recorder(self, instrument: Any) -> Any:
@@ -154,7 +177,7 @@ class Planner:
             recorder.is_refused = True
             for match in _matches_of(recorder.storages, instrument):
                 for aggregation in tuple(match._attributes_aggregation.values()):
-                    if _offers(aggregation) != "offer":
+                    if self._offers_of(aggregation) != "offer":
                         self._exemplars.give_back(aggregation._reservoir, _BUCKET_FACTORY)
         self._planned.clear()
 
@@ -167,9 +190,12 @@ class Planner:
         series.recorder, series.attributes, series.cells = recorder, attributes, None
         return series
 
+    def _offers_of(self, aggregation: Any) -> str:
+        return "offer" if type(aggregation._reservoir) in self._unknown else _offers(aggregation)
+
     def _plan(self, recorder: Any, instrument: Any) -> None:
         sampling = recorder.consumer["_sdk_config"].exemplar_filter
-        if not _is_upstream(sampling, *_FILTERS):
+        if not _is_upstream(sampling, *_FILTERS) or type(sampling) in self._unknown:
             return
         recorder.samples = self._hot.SAMPLES[_FILTERS[type(sampling)]]
         matches = _matches_of(recorder.storages, instrument)
@@ -221,8 +247,8 @@ class Planner:
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
         cell.aggregation, cell.state = aggregation, vars(aggregation)
-        cell.kind = self._hot.KINDS[_KINDS[type(aggregation)]]
-        cell.lock = aggregation._lock
+        cell.kind = self._hot.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
+        cell.lock = self._guarded(aggregation._lock)
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
         cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
@@ -232,13 +258,13 @@ class Planner:
         cell.is_plain = cell.home is None and cell.kind != self._hot.KINDS["other"]
         cell.reservoir = reservoir = aggregation._reservoir
         cell.reservoir_state = vars(reservoir)
-        offers = _offers(aggregation)
+        offers = self._offers_of(aggregation)
         cell.offers = self._exemplars.OFFERS[offers]
         if offers == "offer":
             cell.buckets = cell.reservoir_lock = None
         else:
             cell.buckets = [None] * reservoir._size
-            cell.reservoir_lock = reservoir._lock
+            cell.reservoir_lock = self._guarded(reservoir._lock)
         return cell
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 
-from otel_fastpath.compiled.helpers import attribute_key, item
+from otel_fastpath.compiled.helpers import attribute_key, item, new_instance
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.reentry import record as record_upstream
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics import series as kinds
 
 
-_new = object.__new__
-
 # What a `Cell` does with an amount. `_OTHER`: call upstream's own method, with a measurement that needs no cleaning.
 _SUM = 1
 _LAST = 2
@@ -51,13 +50,13 @@ SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 # Amounts from here on are left to upstream, which may warn about them.
 _MOST = 1 << 63
 
-_make_recorder: Callable[[_Instrument], kinds.Recorder | None] = None  # type: ignore[assignment]  # until `configure`
+# The function that `configure` was given.
+_make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:
     """Set the function that makes an instrument's `Recorder`; it is not part of the hot path."""
-    global _make_recorder
-    _make_recorder = make_recorder
+    _make_recorder[:] = [make_recorder]
 
 
 def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[kinds.Cell, ...] | Literal[False] | None:
@@ -66,12 +65,10 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
     They are found by what upstream distinguishes: the keys, the values and the types of the values. The dict itself may
     be changed later.
     """
-    if not attributes:
-        return False if attributes is not None and type(attributes) is not dict else recorder.series.get(())
-    if type(attributes) is not dict:
+    if attributes is not None and type(attributes) is not dict:
         return False
     try:
-        return recorder.series.get(attribute_key(attributes))
+        return recorder.series.get(attribute_key(attributes) if attributes else ())
     except Exception:
         # A list among the values, for example.
         return False
@@ -87,11 +84,11 @@ def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     try:
         recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # put there by `planner`
     except AttributeError:
-        return _make_recorder(instrument)
+        return _make_recorder[0](instrument)
     # An object that delegates to an instrument finds that instrument's recorder.
     if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
         return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
-    return _make_recorder(instrument)
+    return _make_recorder[0](instrument)
 
 
 def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
@@ -180,15 +177,26 @@ class BoundSeries(Series):
         recorder = self.recorder
         if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
             return False
-        cells = self.cells
+        cells = _cells(self)
         if cells is None:
             found = cells_of(recorder, self.attributes)
             if found is None or found is False:
                 return False
-            cells = self.cells = found
+            cells = found
+            _use_cells(self, cells)
         if _record_to(recorder, cells, amount, self.attributes, context or None):
-            self.cells = None
+            _use_cells(self, None)
         return True
+
+
+@critical_section
+def _cells(series: Series) -> tuple[kinds.Cell, ...] | None:
+    return series.cells
+
+
+@critical_section
+def _use_cells(series: Series, cells: tuple[kinds.Cell, ...] | None) -> None:
+    series.cells = cells
 
 
 def _record_to(
@@ -213,9 +221,7 @@ def _record_to(
                 span = None
         if span is not None:
             sampled = (span.trace_flags & 1) != 0
-            own = span.made_context
-            if own is None:
-                own = Identity.get_span_context(span)
+            own = Identity.span_context(span)
             span_id = item(own, 1)
             trace_id = item(own, 0)
         elif held is not None:
@@ -320,7 +326,7 @@ def _measurement(
     instrument: _Instrument | None, amount: float, attributes: types.Attributes, context: Context | None
 ) -> Measurement:
     """A measurement with attributes that need no cleaning."""
-    made = _new(Measurement)
+    made = new_instance(Measurement)
     vars(made).update(
         value=amount,
         time_unix_nano=measured_at(),

@@ -12,9 +12,8 @@ cdef object hold_locks
 cdef dict inside
 cdef object is_inside
 cdef object record_upstream
-cdef object _new
 cdef object _MOST
-cdef object _make_recorder
+cdef list _make_recorder
 
 cdef int _SUM
 cdef int _LAST
@@ -41,6 +40,10 @@ cdef bint _is_as_planned(tuple filters) except -1
 
 @cython.locals(recorder=Recorder)
 cdef _record(object instrument, object amount, object attributes, object context)
+
+cdef tuple _cells(Series series)
+
+cdef _use_cells(Series series, tuple cells)
 
 @cython.locals(cell=Cell, span=Identity, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
 cdef bint _record_to(

@@ -17,6 +17,7 @@ from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 _PLACE: Final = "metrics"
 # The threads that hold upstream's locks, and the measurements that each has queued.
@@ -44,6 +45,43 @@ def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
         return original(*arguments)
     finally:
         del inside[thread]
+        if aside:
+            _record_later(aside)
+
+
+class MarkedLock:
+    """One of upstream's locks, for `with`; measurements on this thread meanwhile are recorded afterwards.
+
+    Since Python 3.14 the interpreter runs signal handlers and finalizers after each call of a C function, also after a
+    lock's `__enter__`. In plain Python, one of them can therefore run before the first line of the block.
+
+    Args:
+        lock: The lock.
+    """
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: AbstractContextManager[object]) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        """Mark this thread, and acquire the lock.
+
+        Raises:
+            BaseException: The exception of a signal handler.
+        """
+        thread = get_ident()
+        inside[thread] = []
+        try:
+            self._lock.__enter__()
+        except BaseException:
+            del inside[thread]
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        """Release the lock, and record what was measured meanwhile."""
+        self._lock.__exit__(None, None, None)
+        aside = inside.pop(get_ident())
         if aside:
             _record_later(aside)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.compiled.sharing import critical_section
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
@@ -118,6 +120,7 @@ class Recorder:
     series: dict[tuple[object, ...], tuple[Cell, ...]]
     storages: object
 
+    @critical_section
     def forget(self) -> None:
         """Forget all attribute sets, and release upstream's aggregations."""
         for home in self.homes:

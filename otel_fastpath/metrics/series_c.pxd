@@ -1,4 +1,6 @@
 # C types for the compiled twin of series.py.
+from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
+
 cdef class Cell:
     cdef public object aggregation
     cdef public object attributes
@@ -18,12 +20,12 @@ cdef class Cell:
     cdef public dict state
 
 cdef class Recorder:
-    cdef public Py_ssize_t bytes
+    cdef public shared_size bytes
     cdef public dict config
     cdef public dict consumer
     cdef public tuple filters
     cdef public list homes
-    cdef public bint is_refused
+    cdef public shared_flag is_refused
     cdef public bint is_signed
     cdef public object kind
     cdef public object learn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
@@ -39,9 +40,15 @@ class Ready:
         """Makes the recorders."""
         recording = self.recording
         from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
+        from otel_fastpath.metrics.reentry import MarkedLock  # noqa: PLC0415  # likewise
 
+        # In the compiled core, as in plain Python before 3.14, nothing runs between a lock's `__enter__` and the block.
+        is_interrupted = self._core != compiled.COMPILED and sys.version_info >= (3, 14)
         planner = Planner(
-            recording, compiled.hot("metrics.series", self._core), compiled.hot("metrics.exemplars", self._core)
+            recording,
+            compiled.hot("metrics.series", self._core),
+            compiled.hot("metrics.exemplars", self._core),
+            MarkedLock if is_interrupted else lambda lock: lock,
         )
         recording.configure(planner.make_recorder)
         return planner

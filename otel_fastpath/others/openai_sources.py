@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from otel_fastpath.patching.patch import SkipError, fingerprint
+from otel_fastpath.patching.guard import SkipError, is_known
+from otel_fastpath.patching.known import Known
 
-
-@functools.cache
-def _known() -> dict[str, dict[str, list[str]]]:
-    """Written by tests/others/openai_fingerprints.py."""
-    text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
-    known: dict[str, dict[str, list[str]]] = json.loads(text)
-    return known
-
-
-def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of each "module:qualified.name" in every release that was read and has the code to replace."""
-    return {place: frozenset(_known().get(place, ())) for place in places}
+# Written by tests/others/openai_fingerprints.py.
+KNOWN: Final = Known(Path(__file__).with_suffix(".json"))
+# The fingerprints of each "module:qualified.name" in every release that was read and has the code to replace.
+sources: Final = KNOWN.sources
 
 
 def check_inside(module: Any, name: str) -> None:
@@ -34,5 +25,5 @@ def check_inside(module: Any, name: str) -> None:
     names = outer.__code__.co_freevars if cells else ()
     inner = next((cell.cell_contents for free, cell in zip(names, cells, strict=True) if free == "func"), outer)
     place = f"{module.__name__}:{name}"
-    if inner is None or fingerprint(inner) not in sources(place)[place]:
+    if inner is None or not is_known(inner, sources(place)[place]):
         raise SkipError(f"the source of {place} is not one this patch was written for")

@@ -7,7 +7,6 @@ the application's importlib.metadata and packaging do not change.
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from dataclasses import dataclass
 from importlib import metadata
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging import version as packaging_version
 
 from otel_fastpath import versions
+from otel_fastpath.patching.known import Known
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace.upstream import stand_in
 
@@ -146,12 +146,8 @@ LOOKUPS: Final = (
 )
 
 
-@functools.cache
-def _fingerprints() -> dict[str, dict[str, list[str]]]:
-    """The fingerprints of the callers' sources, written by tests/others/lookup_fingerprints.py."""
-    text = Path(__file__).with_name("version_lookups.json").read_text(encoding="utf-8")
-    known: dict[str, dict[str, list[str]]] = json.loads(text)
-    return known
+# The fingerprints of the callers' sources, written by tests/others/lookup_fingerprints.py.
+KNOWN: Final = Known(Path(__file__).with_name("version_lookups.json"))
 
 
 def _patch(row: Lookup) -> Patch:
@@ -162,7 +158,7 @@ def _patch(row: Lookup) -> Patch:
         why=row.kind.why,
         make=row.kind.make,
         requires=(row.requires,),
-        sources={place: frozenset(_fingerprints().get(place, ())) for place in places},
+        sources=KNOWN.sources(*places),
         needs_gil=False,
         budgets=(row.kind.budget,),
     )

@@ -24,8 +24,7 @@ from otel_fastpath.lazy import Lazy
 from otel_fastpath.otlp.trace_requests import resolve, varint
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
-from otel_fastpath.trace.events import EventState
-from otel_fastpath.trace.span import SpanState
+from otel_fastpath.trace.recorded import EventState, ReadOnlyState, Recorded, share_containers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,6 +217,8 @@ class Spans:
         self._turn()
 
     def _fast_span(self, span: Any) -> bytes:
+        if isinstance(span, ReadOnlyState):
+            share_containers(span)
         attributes, dropped = span.attribute_store, 0
         if span.bounded_attributes is not None:
             attributes, dropped = _held(span.bounded_attributes)
@@ -364,7 +365,7 @@ def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> i
     try:
         while at < len(spans):
             span = spans[at]
-            is_fast = isinstance(span, SpanState)
+            is_fast = isinstance(span, Recorded)
             if not is_fast and type(span) is not ReadableSpan:
                 return ~at
             out = groups.get((id(span._resource), id(span._instrumentation_scope)))

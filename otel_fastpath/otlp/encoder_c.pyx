@@ -13,8 +13,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove
 
-from otel_fastpath.trace.events_c cimport EventState
-from otel_fastpath.trace.span_c cimport SpanState
+from otel_fastpath.trace.recorded_c cimport EventState, ReadOnlyState, Recorded, share_containers
 
 from collections import OrderedDict
 from types import MappingProxyType
@@ -137,8 +136,8 @@ def encode(list spans, Py_ssize_t at, dict groups):
     try:
         while at < PyList_GET_SIZE(spans):
             span = <object>PyList_GET_ITEM(spans, at)
-            if isinstance(span, SpanState):
-                own_resource, own_scope = (<SpanState>span)._resource, (<SpanState>span)._instrumentation_scope
+            if isinstance(span, Recorded):
+                own_resource, own_scope = (<Recorded>span)._resource, (<Recorded>span)._instrumentation_scope
             elif type(span) is _ReadableSpan:
                 own_resource, own_scope = span._resource, span._instrumentation_scope
             else:
@@ -150,7 +149,7 @@ def encode(list spans, Py_ssize_t at, dict groups):
                     return at
             mark = out.used
             out.next_turn = mark + left
-            result = _put_fast_span(out, span) if isinstance(span, SpanState) else _put_readable_span(out, span)
+            result = _put_fast_span(out, span) if isinstance(span, Recorded) else _put_readable_span(out, span)
             if result == LEAVE:
                 break
             at += 1
@@ -178,12 +177,15 @@ include "encoder_attributes.pxi"
 include "encoder_metrics.pxi"
 
 
-cdef int _put_fast_span(Spans out, SpanState span) except -1:
+cdef int _put_fast_span(Spans out, Recorded span) except -1:
     """A span of the fast path, from its state."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0, dropped_events = 0
-    cdef object events = span.event_store
-    context = SpanState.get_span_context(span)
+    cdef object events
+    if isinstance(span, ReadOnlyState):
+        share_containers(span)
+    events = span.event_store
+    context = Recorded.span_context(span)
     if _put_head(out, context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
         return LEAVE
     if span.bounded_attributes is None:

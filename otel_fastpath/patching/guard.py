@@ -7,17 +7,20 @@ import hashlib
 import importlib
 import inspect
 import linecache
+import sys
 import textwrap
+from contextlib import suppress
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
 
 from otel_fastpath.patching import swap
+from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
 _logger = Quiet(__name__)
 
@@ -33,17 +36,47 @@ class UnmetError(SkipError):
     """The patch does not support the installed versions."""
 
 
-def fingerprint(value: Any) -> str:
-    """Digest the source of a function, method, property or class: the first 12 hex digits of its SHA-256.
+class ReplacedError(SkipError):
+    """Other code has replaced or wrapped the target: its own code runs, as it would without the patch."""
 
-    Common leading indentation and trailing white space are ignored. Decorated functions (with `functools.wraps`) are
-    digested as written, including their decorators.
+
+def fingerprint(value: Any) -> str:
+    """Digest what a function, method, property or class does, as 12 hex digits: see `otel_fastpath.patching.syntax`.
+
+    The layout of the source, comments and docstrings do not count, nor do annotations that are not read at run time.
+    Decorated functions (with `functools.wraps`) are digested as written, including their decorators.
 
     Raises:
         OSError: The source is not available (a compiled module, a file without its source).
         TypeError: Values of this type have no source.
     """
-    return _digest(inspect.getsource(_function_of(value)))
+    from otel_fastpath.patching import syntax  # noqa: PLC0415  # not needed where the text itself is known
+
+    function = _function_of(value)
+    with suppress(SyntaxError):
+        return syntax.digest(syntax.parsed(_text(function)))
+    try:
+        return syntax.digest(syntax.parsed(inspect.getsource(function)))
+    except SyntaxError as error:
+        raise OSError(f"the source of {value!r} is not one definition") from error
+
+
+def is_known(value: Any, known: Container[str]) -> bool:
+    """Whether the value's `fingerprint` is one of these, or the digest of its text (see `text_digest`).
+
+    Text is digested first because parsing all sources would take a third of the time for instrumenting.
+
+    Raises:
+        OSError, TypeError: See `fingerprint`.
+    """
+    text = _text(_function_of(value))
+    return (text != "" and text_digest(text) in known) or fingerprint(value) in known
+
+
+def text_digest(text: str) -> str:
+    """Digest a definition's text as 12 hex digits; common indentation and white space at line ends do not count."""
+    text = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _function_of(value: Any) -> Any:
@@ -52,25 +85,16 @@ def _function_of(value: Any) -> Any:
     return inspect.unwrap(getattr(value, "__func__", value))
 
 
-def _digest(text: str) -> str:
-    text = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def _text(function: Any) -> str:
+    """The text of a function or class as `inspect.getsource` has it, found without the tokenizer; "" if not found.
 
-
-def _is_known(value: Any, known: frozenset[str]) -> bool:
-    """Whether the function's source is one of these, without parsing it. If False, `fingerprint` must decide.
-
-    `inspect.getsource` tokenizes each function, which would be half the cost of instrumenting. Here the text extends to
-    the first line that can begin another statement. A wrong end cannot match by accident: text that is cut off inside
-    a string or bracket has no known digest, nor has text that is too long. Comments do not end the text.
+    Tokenizing each function would be half the cost of instrumenting. Here the text extends to the first line that can
+    begin another statement. A wrong end cannot go unnoticed: text that is cut off inside a string or bracket has no
+    known digest and is not a definition, nor is text that is too long. Comments do not end the text.
     """
-    function = _function_of(value)
-    if type(function) is not FunctionType:
-        return False
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    lines = _lines_from(function)
     indent = _indent(lines[0]) if lines else 0
-    head = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
+    head = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ", "class "))), 0)
     end = len(lines)
     for number in range(head + 1, len(lines)):
         text = lines[number].lstrip()
@@ -82,7 +106,29 @@ def _is_known(value: Any, known: frozenset[str]) -> bool:
         not (text := lines[end - 1].strip()) or (text[0] == "#" and _indent(lines[end - 1]) <= indent)
     ):
         end -= 1
-    return _digest("".join(lines[:end])) in known
+    return "".join(lines[:end])
+
+
+def _lines_from(value: Any) -> list[str]:
+    """The lines of the file from the first one of this function or class on; none for another value."""
+    if type(value) is FunctionType:
+        code = value.__code__
+        return linecache.getlines(code.co_filename, value.__globals__)[code.co_firstlineno - 1 :]
+    module = sys.modules.get(getattr(value, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    if not isinstance(value, type) or module is None or file is None:
+        return []
+    lines = linecache.getlines(file, vars(module))
+    heads = tuple(f"class {value.__qualname__}{end}" for end in "(:[")
+    found = [number for number, line in enumerate(lines) if line.startswith(heads)]
+    if len(found) != 1:
+        return []
+    first = found[0]
+    while first > 0 and lines[first - 1].startswith("@"):
+        first -= 1
+    # Other lines right above it may belong to a decorator.
+    is_whole = first == 0 or not lines[first - 1].strip()
+    return lines[first:] if is_whole else []
 
 
 def _indent(line: str) -> int:
@@ -149,19 +195,23 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
         value = _resolve(place)
         layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         while (inner := getattr(layer, "__wrapped__", None)) is not None:
-            # A proxy shows the attributes of the object that it wraps; only its type is its own.
-            module = layer.__globals__.get("__name__") if type(layer) is FunctionType else type(layer).__module__
+            module = origin(layer)
             if module not in decorators:
-                raise SkipError(f"{place} is wrapped already, by {module}")
+                raise ReplacedError(f"{place} is wrapped already, by {module}")
             layer = inner
-        if _is_known(value, known):
-            continue
+        function = _function_of(value)
+        is_defined_here = type(function) is not FunctionType or function.__module__ == place.partition(":")[0]
         try:
-            found = fingerprint(value)
+            if is_known(value, known):
+                continue
+            if is_defined_here:
+                found = fingerprint(value)
         except (OSError, TypeError):
-            raise SkipError(f"the source of {place} cannot be read") from None
-        if found not in known:
-            raise SkipError(f"the source of {place} (fingerprint {found}) is not one this patch was written for")
+            if is_defined_here:
+                raise SkipError(f"the source of {place} cannot be read") from None
+        if not is_defined_here:
+            raise ReplacedError(f"{place} is replaced already, by {function.__module__}")
+        raise SkipError(f"the source of {place} (fingerprint {found}) is not one this patch was written for")
 
 
 def owner_of(module: Any, target: str) -> tuple[Any, str]:

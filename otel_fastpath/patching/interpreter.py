@@ -10,13 +10,16 @@ from typing import Final, NamedTuple
 CPYTHON: Final = sys.implementation.name == "cpython"
 # The check that Python's documentation recommends; `sys.abiflags` is missing on Windows.
 FREE_THREADED: Final = CPYTHON and "free-threading build" in sys.version
-# The fast core has no locks: it relies on threads being switched only at calls and backward jumps.
+# With the interpreter lock, the core relies on threads being switched only at calls and backward jumps. Without it,
+# `compiled.sharing` guards what threads share.
 WHY_NO_CORE: Final = (
-    "this build of Python runs threads without the GIL, which the fast path relies on"
+    "" if CPYTHON else f"the fast path relies on how CPython switches threads; this is {sys.implementation.name}"
+)
+# Not everything that threads share is guarded yet: docs/free-threaded.md.
+WHY_ON_REQUEST: Final = (
+    "on this build of Python, without the GIL, the fast path is experimental: OTEL_FASTPATH_CORE=c or py turns it on"
     if FREE_THREADED
     else ""
-    if CPYTHON
-    else f"the fast path relies on how CPython switches threads; this is {sys.implementation.name}"
 )
 
 _VERSION: Final = re.compile(r"^Version: *(\S+)", re.MULTILINE)

@@ -12,20 +12,31 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
-from otel_fastpath.patching.guard import Distributions, SkipError, UnmetError, check_sources, fingerprint, owner_of
+from otel_fastpath.patching.guard import (
+    Distributions,
+    ReplacedError,
+    SkipError,
+    UnmetError,
+    check_sources,
+    fingerprint,
+    owner_of,
+)
+from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Installation", "Patch", "Patcher", "Row", "SkipError", "State", "fingerprint"]
+__all__ = ["Installation", "Patch", "Patcher", "ReplacedError", "Row", "SkipError", "State", "fingerprint"]
 
 _logger = Quiet(__name__)
+# Of the log records about skipped patches.
+_LEVELS: Final = {UnmetError: logging.INFO, ReplacedError: logging.DEBUG}
 
 
 class State(str, Enum):
@@ -143,7 +154,7 @@ class Installation:
         """This patch's line of the status."""
         reason = self.reason
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
-            reason = "replaced by other code since"
+            reason = f"replaced since, by {origin(self._swap.current())}"
         return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
 
     def _module_executed(self, name: str) -> None:
@@ -193,10 +204,10 @@ class Installation:
             self.state, self.reason = State.APPLIED, ""
         except SkipError as skip:
             self.state, self.reason = State.SKIPPED, str(skip)
-            # Unsupported versions need no warning.
-            self._log_skip(
-                logging.INFO if isinstance(skip, UnmetError) else logging.WARNING, self.patch.name, str(skip)
-            )
+            # Unsupported versions need no warning, and other code's replacements not even a log record, which some of
+            # that code would send on.
+            level = _LEVELS.get(type(skip), logging.WARNING)
+            self._log_skip(level, self.patch.name, str(skip))
         except Exception as error:
             self.state, self.reason = State.SKIPPED, f"{type(error).__name__}: {error}"
             _logger.exception("Patch %s was not applied; the original stays in place.", self.patch.name)

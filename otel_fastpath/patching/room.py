@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from otel_fastpath.patching.patch import Patch, Row
+    from otel_fastpath.patching.report import Way
 
 
 @dataclass(frozen=True)
 class Room:
     """A folder of the package with one feature: deleting the folder and its line in `otel_fastpath.rooms` removes it.
 
-    A room that does more than apply patches overrides `start`, `stop` and `status`.
+    A room that does more than apply patches overrides `start`, `stop`, `status` and `ways`.
 
     Attributes:
         name: The name of the folder.
@@ -51,4 +52,8 @@ class Room:
 
     def status(self) -> list[Row]:
         """The rows that this room adds to the status."""
+        return []
+
+    def ways(self) -> list[Way]:
+        """The way of the spans of each tracer in use, for the room that starts them."""
         return []

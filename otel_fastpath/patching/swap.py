@@ -11,7 +11,10 @@ import functools
 import inspect
 import weakref
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
@@ -63,7 +66,7 @@ class Swap:
         if replacement is self.original:
             raise ValueError("the replacement is the original itself")
         for function in _functions(replacement):
-            _revive(function)
+            revive(function)
         self._replacement = replacement
         _by_replacement[id(replacement)] = self
         self.lay()
@@ -88,7 +91,7 @@ class Swap:
             and stays in force.
         """
         is_inert = self._make_inert()
-        current = self._current()
+        current = self.current()
         if current is self._replacement:
             self.lift()
             is_inert = True
@@ -100,7 +103,7 @@ class Swap:
     def revive(self) -> None:
         """Put an inert replacement in force again, below the wrappers around it."""
         for function in _functions(self._replacement):
-            _revive(function)
+            revive(function)
         self.is_active = True
 
     def forget(self) -> None:
@@ -110,23 +113,15 @@ class Swap:
     def is_seen(self) -> bool:
         """Whether the attribute is the replacement, or the replacement is found below wrappers with `__wrapped__`."""
         ours = [self._replacement, *(each for each in _functions(self._replacement) if each is not None)]
-        layers = [self._current()]
-        # Wrappers can refer to each other in a cycle.
-        for _ in range(100):
-            if not layers:
-                break
-            layer = layers.pop()
-            if any(layer is each for each in ours):
-                return True
-            layers += [below for below in _below(layer) if below is not None]
-        return False
+        return any(layer is each for layer in _layers(self.current()) for each in ours)
 
     def is_perhaps_hidden(self) -> bool:
         """Whether the attribute's value may be a wrapper of the replacement that has no `__wrapped__`."""
-        current = self._current()
+        current = self.current()
         return current is not self.original and (self.is_active or current is self._on_top)
 
-    def _current(self) -> Any:
+    def current(self) -> Any:
+        """The raw value of the attribute now; an object of its own if there is none."""
         return vars(self.owner).get(self.name, _MISSING)
 
     def _make_inert(self) -> bool:
@@ -137,8 +132,14 @@ class Swap:
         if not same_kind or not all(_is_exchangeable(one) and callable(other) for one, other in pairs):
             return False
         for function, original in pairs:
-            _hand_on(function, original)
+            hand_on(function, original)
         return True
+
+
+def is_in_force(value: Any) -> bool:
+    """Whether the value is a replacement that is in force, or one is found below wrappers with `__wrapped__`."""
+    swaps = ((layer, _by_replacement.get(id(layer))) for layer in _layers(value))
+    return any(swap is not None and swap._replacement is layer and swap.is_active for layer, swap in swaps)
 
 
 def seen_through(value: Any) -> Any:
@@ -156,6 +157,18 @@ def _functions(value: Any) -> list[Any]:
     """The functions of a descriptor, in a fixed order, or the value itself."""
     kind = _kind(value)
     return [value] if kind is None else [getattr(value, name) for name in _PARTS[kind]]
+
+
+def _layers(value: Any) -> Iterator[Any]:
+    """The value, and what is found below it if it is a wrapper."""
+    layers = [value]
+    # Wrappers can refer to each other in a cycle.
+    for _ in range(100):
+        if not layers:
+            return
+        layer = layers.pop()
+        yield layer
+        layers += [below for below in _below(layer) if below is not None]
 
 
 def _below(layer: Any) -> list[Any]:
@@ -178,7 +191,13 @@ def _is_exchangeable(function: Any) -> bool:
     return _switch(function) is not None
 
 
-def _hand_on(function: Any, original: Any) -> None:
+def is_handing_on(function: FunctionType) -> bool:
+    """Whether the function passes its calls on."""
+    return function in _live
+
+
+def hand_on(function: Any, original: Any) -> None:
+    """Let a function pass every call on to another one, until `revive`."""
     switch = _switch(function)
     if switch is not None:
         switch.inert = True
@@ -191,7 +210,8 @@ def _hand_on(function: Any, original: Any) -> None:
     function.__code__ = _handing_on(function.__code__)
 
 
-def _revive(function: Any) -> None:
+def revive(function: Any) -> None:
+    """Let a function run its own code again."""
     switch = _switch(function)
     if switch is not None:
         switch.inert = False
@@ -199,6 +219,7 @@ def _revive(function: Any) -> None:
         function.__code__, function.__kwdefaults__ = live
 
 
+@functools.lru_cache(maxsize=256)
 def _handing_on(code: CodeType) -> CodeType:
     """Code that passes its calls on to `_ORIGINAL`, of the same kind and with as many free variables."""
     free = [f"free_{number}" for number in range(len(code.co_freevars))]

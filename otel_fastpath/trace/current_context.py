@@ -6,13 +6,17 @@ Python calls for that. With any other runtime context, the API is called.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as _context_api
+from opentelemetry import trace as _trace_api
 from opentelemetry.context.context import Context
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
-from opentelemetry.trace.propagation import _SPAN_KEY, get_current_span
+from opentelemetry.trace import propagation as _propagation
+from opentelemetry.trace.propagation import _SPAN_KEY
 
+from otel_fastpath.compiled.facts import ABSENT, Facts
 from otel_fastpath.compiled.helpers import (
     current_value,
     get_value,
@@ -23,6 +27,7 @@ from otel_fastpath.compiled.helpers import (
 )
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
     from contextvars import ContextVar, Token
@@ -33,27 +38,45 @@ if TYPE_CHECKING:
     _Token = Token[Context] | tuple[Token[Context]]
 
 
-_globals = vars(_context_api)
 _is_plain = type(_context_api._RUNTIME_CONTEXT) is ContextVarsRuntimeContext
-_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else object()
+_runtime: Any = _context_api._RUNTIME_CONTEXT if _is_plain else SimpleNamespace()
 _variable: ContextVar[Context] = _context_api._RUNTIME_CONTEXT._current_context if _is_plain else None  # type: ignore[assignment, attr-defined]  # not used unless `_is_plain`
 _RESTORING = "restoring the context"
 
 
+def _method(name: str) -> tuple[tuple[object, str, object], ...]:
+    """The facts about a method of the runtime context: nobody replaced it in its class, nor in the one instance."""
+    return (ContextVarsRuntimeContext, name, as_defined(ContextVarsRuntimeContext, name)), (_runtime, name, ABSENT)
+
+
+# What is skipped: other code may replace it.
+_READING = (
+    (_context_api, "_RUNTIME_CONTEXT", _runtime),
+    (_context_api, "get_current", as_defined(_context_api, "get_current")),
+    (ContextVarsRuntimeContext, "get_current", as_defined(ContextVarsRuntimeContext, "get_current")),
+)
+_reading = Facts(_READING)
+_reading_span = Facts([*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))])
+_attaching = Facts([*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach"))])
+_detaching = Facts([*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach"))])
+
+
 def current() -> Context:
     """The current context, as `opentelemetry.context.get_current` returns it."""
-    if _globals["_RUNTIME_CONTEXT"] is _runtime:
-        return get_value(_variable)
-    return _context_api.get_current()
+    return get_value(_variable) if _reading.hold() else _context_api.get_current()
 
 
 def span_in(context: Context | None) -> object:
-    """The span in a context (None: the current one), or None where there is none."""
-    if context is None and _globals["_RUNTIME_CONTEXT"] is _runtime:
-        return current_value(_variable, _SPAN_KEY)
-    if type(context) is Context:
-        return context.get(_SPAN_KEY)
-    return get_current_span(context)
+    """The span in a context (None: the current one), as `opentelemetry.trace.get_current_span` returns it.
+
+    None if there is no span in the context.
+    """
+    if _reading_span.hold():
+        if context is None:
+            return current_value(_variable, _SPAN_KEY)
+        if type(context) is Context:
+            return context.get(_SPAN_KEY)
+    return _trace_api.get_current_span(context)
 
 
 def with_span(context: Context | None, span: object) -> Context:
@@ -66,7 +89,7 @@ def attach(span: Span) -> _Token:
 
     If it raises, the caller uses `attach_upstreams_way`.
     """
-    if _globals["_RUNTIME_CONTEXT"] is _runtime:
+    if _attaching.hold():
         return set_with_value(_variable, Context, _SPAN_KEY, span)
     return attach_upstreams_way(span)
 
@@ -79,7 +102,7 @@ def attach_upstreams_way(span: Span) -> _Token:
 def attach_context(context: Context) -> _Token | None:
     """Make a context the current one; returns the token for `restore`, or None after an error. Never raises."""
     try:
-        if _globals["_RUNTIME_CONTEXT"] is _runtime:
+        if _attaching.hold():
             return set_value(_variable, context)
         return (_context_api.attach(context),)
     except Exception as fault:
@@ -90,16 +113,17 @@ def attach_context(context: Context) -> _Token | None:
 
 def detach(token: _Token) -> None:
     """Undo what `attach` did, as upstream's `detach` does."""
+    if type(token) is tuple or not _detaching.hold():
+        _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
+        return
     try:
-        if type(token) is not tuple:
-            reset_value(_variable, token)  # type: ignore[arg-type]  # not narrowed by `is`
-            return
-    except Exception:  # noqa: S110  # tried again below, where a second failure is logged
-        pass
+        reset_value(_variable, token)  # type: ignore[arg-type]  # likewise
+    except Exception:
+        is_reset = False
+    else:
+        is_reset = True
     try:
-        if type(token) is tuple:
-            _context_api._RUNTIME_CONTEXT.detach(token[0])
-        else:
+        if not is_reset:
             _runtime.detach(token)
     except Exception:
         _context_api.logger.exception("Failed to detach context")
@@ -112,10 +136,12 @@ def restore(token: _Token) -> None:
     there is nothing to undo.
     """
     try:
-        if type(token) is tuple:
+        if not _detaching.hold():
+            _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
+        elif type(token) is tuple:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         else:
-            reset_value(_variable, token)  # type: ignore[arg-type]  # not narrowed by `is`
+            reset_value(_variable, token)  # type: ignore[arg-type]  # likewise
     except ValueError:
         pass
     except Exception as error:

@@ -8,9 +8,11 @@ from opentelemetry import trace as _trace_api
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach, detach, span_in
 from otel_fastpath.trace.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
+from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +47,15 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 
+# The replacement for `use_span`, to see whether other code has replaced it since.
+_using = Facts([(_trace_api, "use_span", as_defined(_trace_api, "use_span"))])
+
+
+def is_known_use_span(stock: object) -> bool:
+    """Whether `opentelemetry.trace.use_span` is the replacement made here, or this function, upstream's own."""
+    return _using.hold() or _trace_globals["use_span"] is stock
+
+
 def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
     """Make the replacement for `opentelemetry.trace.use_span`."""
     switch = Switch()
@@ -64,7 +75,9 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
             faults.absorb("use_span", error)
         return original(span, end_on_exit, record_exception, set_status_on_exception)
 
-    return patching(original, use_span, switch)
+    replacement = patching(original, use_span, switch)
+    _using.renew([(_trace_api, "use_span", replacement)])
+    return replacement
 
 
 def bind_no_op(

@@ -1,31 +1,35 @@
 # C types for the compiled twin of events.py.
 import cython
 
-from otel_fastpath.trace.identity_c cimport Identity
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.plan_c cimport Plan
+from otel_fastpath.trace.recorded_c cimport EventState, SpanState
 
+cdef object _StockSpan
 cdef object _sdk_trace
 cdef dict _sdk_globals
-cdef object _stock_add_event
-cdef object _stock_record_exception
+cdef Facts _keeping
+cdef Facts _adding
+cdef Facts _recording
 cdef object faults
 cdef bint _LEN_IS_A_CALL
 cdef object snapshot
+cdef object as_defined
 cdef Py_ssize_t maxsize
 
-cdef class EventState:
-    cdef public object _name
-    cdef public object _timestamp
-    cdef public dict attribute_store
-    cdef public object bounded_attributes
-    cdef public object limits
+@cython.locals(plan=Plan, state=int)
+cdef bint _is_added(SpanState span, object name, object attributes, object timestamp) except -1
 
-cdef class EventsState(Identity):
-    cdef public object _end_time
-    cdef public object bounded_events
-    cdef public list event_store
-    cdef public Plan plan
-    @cython.locals(event=EventState, events=list, plan=Plan)
-    cdef bint _keep_event(self, object name, dict kept, object timestamp) except -1
-    @cython.locals(plan=Plan)
-    cdef _exception_attributes(self, object exception, object attributes, object escaped, object frames)
+@cython.locals(event=EventState, plan=Plan)
+cdef bint _keep_event(SpanState span, object name, dict kept, object timestamp) except -1
+
+@cython.locals(events=list)
+cdef bint _append(SpanState span, EventState event) except -1
+
+@cython.locals(events=list)
+cdef int _adds(SpanState span) except -2
+
+cpdef bint is_escape_recorded(SpanState span, object exception, tuple frames) except -1
+
+@cython.locals(plan=Plan, state=int)
+cdef _exception_attributes(SpanState span, object exception, object attributes, object escaped, tuple frames)

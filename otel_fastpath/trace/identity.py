@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace.span import SpanContext, TraceFlags
 
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Identity:
     trace_flags: int
     trace_state: TraceState
 
-    def get_span_context(self) -> SpanContext:
+    @critical_section
+    def span_context(self) -> SpanContext:
         """The span's `SpanContext`."""
         context = self.made_context
         if context is None and self.trace_flags < INVALID:
@@ -71,7 +73,7 @@ class Identity:
     @property
     def _context(self) -> SpanContext:
         try:
-            return self.get_span_context()
+            return self.span_context()
         except Exception as error:
             faults.report("Span.get_span_context", error)
             return self._made_plainly()
@@ -85,7 +87,7 @@ class Identity:
     def trace_id(self) -> int:
         """The trace id of the span context."""
         try:
-            return self.get_span_context()[0]
+            return self.span_context()[0]
         except Exception as error:
             faults.report("Span.get_span_context", error)
             return self._made_plainly()[0]
@@ -94,7 +96,7 @@ class Identity:
     def span_id(self) -> int:
         """The span id of the span context."""
         try:
-            return self.get_span_context()[1]
+            return self.span_context()[1]
         except Exception as error:
             faults.report("Span.get_span_context", error)
             return self._made_plainly()[1]
@@ -104,6 +106,10 @@ class Dropped(Identity):
     """A span that is not recorded: only its identity is kept."""
 
     __slots__ = ()
+
+    def get_span_context(self) -> SpanContext:
+        """The span's `SpanContext`."""
+        return self.span_context()
 
 
 def _drawn_again(bits: int) -> int:

@@ -12,7 +12,7 @@ cdef int REPLACED
 cdef class Identity:
     cdef public object drawn
     cdef public object made_context
-    cpdef get_span_context(self)
+    cpdef span_context(self)
     cdef _made_plainly(self)
     cdef public int trace_flags
     cdef public object trace

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled, lazy
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
 from otel_fastpath.trace.upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
@@ -26,30 +27,10 @@ _START_SPAN_RESTS_ON: Final = (
     f"{_MODULE}:Tracer.start_span",
     f"{_MODULE}:Tracer._is_enabled",
     f"{_MODULE}:ReadableSpan.__init__",
-    f"{_MODULE}:ReadableSpan.attributes",
     f"{_MODULE}:Span.__init__",
     f"{_MODULE}:Span._new_links",
-    f"{_MODULE}:Span.set_attribute",
-    f"{_MODULE}:Span.set_attributes",
-    f"{_MODULE}:Span.add_event",
-    f"{_MODULE}:_check_span_ended",
-    f"{_MODULE}:Span.record_exception",
     f"{_MODULE}:Span.start",
-    f"{_MODULE}:Span.end",
-    f"{_MODULE}:Span._readable_span",
-    f"{_MODULE}:SynchronousMultiSpanProcessor.on_start",
-    f"{_MODULE}:SynchronousMultiSpanProcessor._on_ending",
-    f"{_MODULE}:SynchronousMultiSpanProcessor.on_end",
-    f"{_MODULE}.export:BatchSpanProcessor.on_start",
-    f"{_MODULE}.export:BatchSpanProcessor.on_end",
-    "opentelemetry.sdk._shared_internal:BatchProcessor.emit",
-    f"{_MODULE}.id_generator:RandomIdGenerator.generate_span_id",
-    f"{_MODULE}.id_generator:RandomIdGenerator.generate_trace_id",
-    f"{_MODULE}.sampling:StaticSampler.should_sample",
-    f"{_MODULE}.sampling:TraceIdRatioBased.should_sample",
-    f"{_MODULE}.sampling:ParentBased.should_sample",
     "opentelemetry.trace.span:SpanContext.__new__",
-    "opentelemetry.trace.propagation:get_current_span",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.attach",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.get_current",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.detach",
@@ -100,7 +81,8 @@ def _make_start_as_current_span(original: Any, settings: Config) -> Any:
         frame_at_yield(original, tracer, "probe"),
     )
     ours = Tracer.start_span if Tracer.start_span in _starters else None
-    return methods.bind_start_as_current_span(original, start_by_keyword, frames, Tracer, ours)
+    stock_use_span = seen_through(use_span)
+    return methods.bind_start_as_current_span(original, start_by_keyword, frames, Tracer, ours, stock_use_span)
 
 
 def _stock_manager(function: Any) -> Any:

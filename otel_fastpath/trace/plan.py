@@ -20,12 +20,22 @@ if TYPE_CHECKING:
     from opentelemetry.trace import SpanKind
     from opentelemetry.util import types
 
+    from otel_fastpath.compiled.facts import Facts
+
 
 class Plan:
     """What starting and ending a span needs to know of its tracer, worked out once by `planner`.
 
-    It is valid while the tracer has the same parts that it was made from. Limits that are not set are `sys.maxsize`.
-    Values of the types in `as_is` are stored unchanged, however long.
+    It is valid while the tracer has the same parts that it was made from, and while nobody has replaced what is skipped
+    at the start of a span (`starting`) or at its end (`ending`). Limits that are not set are `sys.maxsize`. Values of
+    the types in `as_is` are stored unchanged, however long.
+
+    `on_start`, `on_ending` and `on_end` are the processors whose methods of these names are called, in order; those
+    whose method does nothing are left out. In `on_end`, a `Batch` stands for a batch processor. If there is nothing
+    else in it, `only_batches` is set.
+
+    `held_ending` says whether `ending` held when the plan was made. If it does not hold later, the plan is stale, and
+    the next span gets another.
     """
 
     __slots__ = (
@@ -34,11 +44,14 @@ class Plan:
         "bounds",
         "clean",
         "config",
+        "delegates",
         "dropped_class",
+        "ending",
         "event_class",
-        "first_batch",
         "generator",
+        "held_ending",
         "info",
+        "is_stale",
         "limits",
         "local_not_sampled",
         "local_sampled",
@@ -48,12 +61,14 @@ class Plan:
         "max_events",
         "max_value",
         "metrics",
+        "on_end",
+        "on_ending",
+        "on_start",
         "only_batches",
         "processor",
-        "processor_state",
-        "processors",
         "random_flag",
         "random_ids",
+        "read_only_class",
         "remote_not_sampled",
         "remote_sampled",
         "resource",
@@ -62,7 +77,7 @@ class Plan:
         "scope",
         "served",
         "span_class",
-        "starts",
+        "starting",
         "switch",
         "tracer_class",
     )
@@ -71,11 +86,14 @@ class Plan:
     bounds: tuple[int, ...]
     clean: Callable[[object, int | None], object] | None
     config: object
+    delegates: tuple[Sampler, ...]
     dropped_class: type
+    ending: Facts
     event_class: type
-    first_batch: Batch | None
     generator: IdGenerator
+    held_ending: bool
     info: object
+    is_stale: bool
     limits: SpanLimits
     local_not_sampled: int
     local_sampled: int
@@ -85,12 +103,14 @@ class Plan:
     max_events: int
     max_value: int
     metrics: TracerMetrics | None
+    on_end: tuple[Batch | SpanProcessor, ...]
+    on_ending: tuple[SpanProcessor, ...]
+    on_start: tuple[SpanProcessor, ...]
     only_batches: bool
     processor: SpanProcessor
-    processor_state: dict[str, object]
-    processors: tuple[SpanProcessor, ...]
     random_flag: int
     random_ids: bool
+    read_only_class: type
     remote_not_sampled: int
     remote_sampled: int
     resource: Resource
@@ -99,7 +119,7 @@ class Plan:
     scope: InstrumentationScope
     served: Plan | None
     span_class: type
-    starts: bool
+    starting: Facts
     switch: dict[str, bool] | None
     tracer_class: type
 
@@ -121,22 +141,23 @@ class Batch:
 
     Args:
         processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
-        after: The `Batch` that queues the span next, or None.
     """
 
-    __slots__ = ("after", "append", "max_batch", "max_queue", "pid", "processor", "queue", "room", "state")
+    __slots__ = ("append", "max_batch", "max_queue", "pid", "processor", "queue", "state")
 
-    def __init__(self, processor: BatchProcessor[ReadableSpan], after: Batch | None) -> None:
+    def __init__(self, processor: BatchProcessor[ReadableSpan]) -> None:
         self.processor = processor
         self.state = vars(processor)
-        self.after = after
         self.queue = processor._queue
         self.append = self.queue.appendleft
         self.max_queue = processor._max_queue_size
         self.max_batch = processor._max_export_batch_size
-        # With fewer spans in the queue, appending one is all there is to do.
-        self.room = min(self.max_queue, self.max_batch - 1)
         self.pid = processor._pid
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Do what `BatchSpanProcessor.on_end` does."""
+        if span.context is not None and span.context.trace_flags.sampled:
+            self.processor.emit(span)
 
 
 def enqueue(batch: Batch, span: ReadableSpan) -> None:

@@ -1,10 +1,11 @@
 # C types for the compiled twin of plan.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
+
 
 cdef object faults
-
-cdef class Batch
 
 cdef class Plan:
     cdef public frozenset as_is
@@ -12,11 +13,14 @@ cdef class Plan:
     cdef public tuple bounds
     cdef public object clean
     cdef public object config
+    cdef public tuple delegates
     cdef public object dropped_class
+    cdef public Facts ending
     cdef public object event_class
-    cdef public Batch first_batch
     cdef public object generator
+    cdef public bint held_ending
     cdef public object info
+    cdef public shared_flag is_stale
     cdef public object limits
     cdef public int local_not_sampled
     cdef public int local_sampled
@@ -26,12 +30,14 @@ cdef class Plan:
     cdef public Py_ssize_t max_events
     cdef public Py_ssize_t max_value
     cdef public object metrics
+    cdef public tuple on_end
+    cdef public tuple on_ending
+    cdef public tuple on_start
     cdef public bint only_batches
     cdef public object processor
-    cdef public dict processor_state
-    cdef public object processors
     cdef public int random_flag
     cdef public bint random_ids
+    cdef public object read_only_class
     cdef public int remote_not_sampled
     cdef public int remote_sampled
     cdef public object resource
@@ -40,7 +46,7 @@ cdef class Plan:
     cdef public object scope
     cdef public Plan served
     cdef public object span_class
-    cdef public bint starts
+    cdef public Facts starting
     cdef public dict switch
     cdef public object tracer_class
 
@@ -50,12 +56,10 @@ cdef class Spans:
 cdef class Batch:
     cdef public Py_ssize_t max_batch
     cdef public Py_ssize_t max_queue
-    cdef public int pid
+    cdef public shared_int pid
     cdef public object processor
-    cdef public Batch after
     cdef public object append
     cdef public object queue
-    cdef public Py_ssize_t room
     cdef public dict state
 
 @cython.locals(length=Py_ssize_t)

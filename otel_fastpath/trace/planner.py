@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import attributes as attributes_api
-from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor, SynchronousMultiSpanProcessor, Tracer
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import (
     Decision,
@@ -25,8 +24,12 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace.span import TraceFlags
 
+from otel_fastpath.compiled.facts import is_true
+from otel_fastpath.patching.origin import origin
 from otel_fastpath.trace import sampling
 from otel_fastpath.trace.attributes import PLAIN
+from otel_fastpath.trace.delegating import DelegatingPlans
+from otel_fastpath.trace.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.span_classes import unlimited
 
 if TYPE_CHECKING:
@@ -37,31 +40,13 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 PLAN: Final = "_otel_fastpath_plan"
-_KINDS = (
-    StaticSampler,
-    TraceIdRatioBased,
-    ParentBased,
-    ParentBasedTraceIdRatio,
-    RandomIdGenerator,
-    BatchSpanProcessor,
-    SynchronousMultiSpanProcessor,
-    ConcurrentMultiSpanProcessor,
-)
 _RULES: Final[dict[Decision, int]] = {
     Decision.DROP: sampling.DROP,
     Decision.RECORD_ONLY: sampling.RECORD_ONLY,
     Decision.RECORD_AND_SAMPLE: sampling.SAMPLE,
 }
-_METHODS = (
-    "should_sample",
-    "generate_span_id",
-    "generate_trace_id",
-    "is_trace_id_random",
-    "on_start",
-    "_on_ending",
-    "on_end",
-)
-_AS_IMPORTED = {kind: {name: getattr(kind, name) for name in _METHODS if hasattr(kind, name)} for kind in _KINDS}
+_SHOULD_SAMPLE: Final = ("should_sample",)
+_GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 _IS_ENABLED = Tracer._is_enabled
 # Since 1.44 a tracer stores its configuration; earlier versions ask the provider each time.
 _HAS_CONFIG = "_tracer_config" in _IS_ENABLED.__code__.co_names
@@ -79,19 +64,11 @@ def _cleaner() -> Any:
 _CLEAN = _cleaner()
 
 
-def _is_upstream(value: Any, *kinds: type) -> bool:
-    """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
-    kind = type(value)
-    return kind in kinds and all(
-        getattr(kind, name) is function and name not in vars(value) for name, function in _AS_IMPORTED[kind].items()
-    )
-
-
 def _rule(plan: Any, sampler: Any) -> int:
     """The sampler as a number of `sampling`; the bound of a ratio is added to the plan."""
-    if _is_upstream(sampler, StaticSampler):
+    if is_upstream(sampler, StaticSampler, _SHOULD_SAMPLE):
         return _RULES[sampler._decision]
-    if not _is_upstream(sampler, TraceIdRatioBased):
+    if not is_upstream(sampler, TraceIdRatioBased, _SHOULD_SAMPLE):
         return sampling.ASK
     # The bound is compared with 64 bits of the trace id.
     if not 0 < sampler._bound < 1 << 64:
@@ -100,52 +77,50 @@ def _rule(plan: Any, sampler: Any) -> int:
     return sampling.RATIO + len(plan.bounds) - 1
 
 
-def _is_for_servers(processor: Any) -> bool:
-    """Whether this is our processor that handles server and consumer spans only. A subclass may handle more."""
-    return "for_server_spans" in vars(type(processor)) and "on_start" not in vars(processor)
+def _delegated(plan: Any, sampler: Any) -> int:
+    """The same for a sampler that `ParentBased` asks; one that must be asked is added to the plan."""
+    rule = _rule(plan, sampler)
+    if rule != sampling.ASK:
+        return rule
+    plan.delegates += (sampler,)
+    return -len(plan.delegates)
+
+
+def _take(plan: Any, route: Route) -> None:
+    for name, value in route._asdict().items():
+        setattr(plan, name, value)
+    plan.held_ending, plan.is_stale = is_true(route.ending), False
 
 
 class Planner:
     """Makes the plans for one core, and removes them again.
 
     Args:
-        plan: The class of the plans.
-        batch: The class that holds what queueing in a batch processor needs.
-        span_class: The class of recording spans.
-        dropped_class: The class of spans that are not recorded.
-        event_class: The class of events.
+        core: The core.
         is_watched: Whether setting an attribute of this tracer drops its plan.
 
     Attributes:
         settings: The settings of this process. The hot code gets settings only through the plans.
     """
 
-    def __init__(
-        self,
-        plan: type,
-        batch: type,
-        span_class: type,
-        dropped_class: type,
-        event_class: type,
-        is_watched: Callable[[Any], bool],
-    ) -> None:
+    def __init__(self, core: Core, is_watched: Callable[[Any], bool]) -> None:
         self.settings: Config | None = None
-        self._plan = plan
-        self._batch = batch
+        self._core = core
         self._is_watched = is_watched
-        self._span_class = span_class
-        self._dropped_class = dropped_class
-        self._event_class = event_class
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
+        self._router = Router(core)
+        self._delegating = DelegatingPlans(self._plan, self._still_holds)
         # By id: a proxy that delegates to a tracer compares equal to it.
         self._refused: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if upstream must start its spans."""
-        if self._refused.get(id(tracer)) is tracer:
+        # Other code may replace these for a while only.
+        if not is_true(self._router.starting) or self._refused.get(id(tracer)) is tracer:
             return None
+        is_delegating = not issubclass(type(tracer), Tracer)
         try:
-            plan = self._make(tracer)
+            plan = self._delegating.find(tracer) if is_delegating else self._make(tracer)
         except Exception:
             _logger.exception("The fast path cannot read %r; upstream starts its spans.", tracer)
             plan = None
@@ -154,6 +129,8 @@ class Planner:
                 # Some objects cannot have weak references.
                 self._refused[id(tracer)] = tracer
             return None
+        if is_delegating:
+            return plan
         self._planned.add(tracer)
         vars(tracer)[PLAN] = plan
         if not self._holds(plan, tracer):
@@ -162,42 +139,52 @@ class Planner:
             return None
         return plan
 
+    def seen(self) -> tuple[weakref.WeakSet[Tracer], list[Any], Any]:
+        """For the status: the tracers that had a plan, those that can have none, and what every plan rests on."""
+        return self._planned, [each() for each in self._refused.valuerefs()], self._router.starting
+
+    def why_refused(self, tracer: Any) -> str:
+        """Why the tracer can have no plan, or an empty string."""
+        if not self._is_watched(tracer):
+            kind = type(tracer)
+            return f"{kind.__name__}.__setattr__ is in {origin(kind.__setattr__)}"
+        if "start_span" in vars(tracer):
+            return f"start_span was set on the tracer, by {origin(vars(tracer)['start_span'])}"
+        return ""
+
     def forget(self) -> None:
         """Remove the plans from all tracers."""
         for tracer in tuple(self._planned):
-            vars(tracer).pop(PLAN, None)
+            plan = vars(tracer).pop(PLAN, None)
+            self._router.forget(getattr(plan, "processor", None))
         self._planned.clear()
+        self._delegating.forget()
         self._refused.clear()
 
     def _make(self, tracer: Any) -> Any:
-        processor = tracer.span_processor
-        if not self._is_watched(tracer) or "start_span" in vars(tracer):
+        if self.why_refused(tracer):
             return None
-        if not _is_upstream(processor, SynchronousMultiSpanProcessor, ConcurrentMultiSpanProcessor):
-            return None
+        return self._plan(tracer)
+
+    def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
-        batching = [each for each in plan.processors if _is_upstream(each, BatchSpanProcessor)]
-        others = [each for each in plan.processors if each not in batching]
-        if type(processor) is SynchronousMultiSpanProcessor and all(map(_is_for_servers, others)):
-            # Server and consumer spans use the other plan; these processors do nothing for all other spans.
-            plan.served = self._basic(tracer) if others else None
-            plan.starts = False
-            plan.only_batches = True
-            for each in reversed(batching):
-                plan.first_batch = self._batch(each._batch_processor, plan.first_batch)
-        else:
-            plan.starts = bool(others)
+        routes = self._router.routes_of(plan.processor)
+        _take(plan, routes[0])
+        if len(routes) > 1:
+            plan.served = self._basic(tracer)
+            _take(plan.served, routes[1])
         return plan
 
     def _basic(self, tracer: Any) -> Any:
-        """A plan that passes spans to all processors, as upstream does."""
-        processor = tracer.span_processor
-        plan = self._plan()
-        plan.span_class = self._span_class
-        plan.event_class = self._event_class
-        plan.dropped_class = self._dropped_class
+        """A plan for the tracer, without its processors."""
+        plan = self._core.plan()
+        plan.span_class = self._core.span_class
+        plan.read_only_class = self._core.read_only_class
+        plan.event_class = self._core.event_class
+        plan.dropped_class = self._core.dropped_class
         plan.tracer_class = type(tracer)
-        plan.config = tracer._tracer_config if _HAS_CONFIG and type(tracer)._is_enabled is _IS_ENABLED else None
+        has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
+        plan.config = tracer._tracer_config if has_config else None
         # Read at each start of a span: the instance's dict, which has the field.
         plan.switch = None if plan.config is None else vars(plan.config)
         plan.resource = tracer.resource
@@ -206,19 +193,17 @@ class Planner:
         plan.clean = _CLEAN
         plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
         plan.generator = tracer.id_generator
-        plan.random_ids = _is_upstream(plan.generator, RandomIdGenerator)
+        plan.random_ids = is_upstream(plan.generator, RandomIdGenerator, _GENERATES)
         plan.random_flag = _RANDOM_FLAG
         plan.asks = not plan.random_ids or plan.metrics is not None
         self._plan_sampling(plan, tracer.sampler)
         self._plan_limits(plan, tracer._span_limits)
-        plan.processor = processor
-        plan.processor_state = vars(processor)
-        plan.processors = processor._span_processors
+        plan.processor = tracer.span_processor
         plan.served = None
-        plan.starts = True
-        plan.only_batches = False
-        plan.first_batch = None
         return plan
+
+    def _still_holds(self, plan: Any, tracer: Any) -> bool:
+        return self._holds(plan, tracer) and is_true(plan.starting)
 
     @staticmethod
     def _holds(plan: Any, tracer: Any) -> bool:
@@ -235,13 +220,13 @@ class Planner:
     @staticmethod
     def _plan_sampling(plan: Any, sampler: Any) -> None:
         plan.sampler = sampler
-        plan.bounds = ()
-        if _is_upstream(sampler, ParentBased, ParentBasedTraceIdRatio):
-            plan.root = _rule(plan, sampler._root)
-            plan.remote_sampled = _rule(plan, sampler._remote_parent_sampled)
-            plan.remote_not_sampled = _rule(plan, sampler._remote_parent_not_sampled)
-            plan.local_sampled = _rule(plan, sampler._local_parent_sampled)
-            plan.local_not_sampled = _rule(plan, sampler._local_parent_not_sampled)
+        plan.bounds = plan.delegates = ()
+        if any(is_upstream(sampler, kind, _SHOULD_SAMPLE) for kind in (ParentBased, ParentBasedTraceIdRatio)):
+            plan.root = _delegated(plan, sampler._root)
+            plan.remote_sampled = _delegated(plan, sampler._remote_parent_sampled)
+            plan.remote_not_sampled = _delegated(plan, sampler._remote_parent_not_sampled)
+            plan.local_sampled = _delegated(plan, sampler._local_parent_sampled)
+            plan.local_not_sampled = _delegated(plan, sampler._local_parent_not_sampled)
         else:
             plan.root = plan.remote_sampled = plan.remote_not_sampled = _rule(plan, sampler)
             plan.local_sampled = plan.local_not_sampled = plan.root

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+# Ask the tracer's sampler. A negative number stands for one that `ParentBased` asks: the complement of its index in the
+# plan.
 ASK: Final = 0
 DROP: Final = 1
 RECORD_ONLY: Final = 2

@@ -17,6 +17,7 @@ from opentelemetry.trace.span import NonRecordingSpan, Span
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach, attach_upstreams_way, detach
 from otel_fastpath.trace.identity import Dropped
@@ -139,10 +140,9 @@ class Scope:
 
     def __enter__(self) -> Span:
         """Start the span, make it current, return it."""
-        if self._state:
-            raise AttributeError("the scope was entered already; it is used once")
         # Counts as left until the span has been started and made current.
-        self._state = 2
+        if not _is_left(self, 0):
+            raise AttributeError("the scope was entered already; it is used once")
         try:
             span = self._started()
         except Exception as error:
@@ -159,12 +159,11 @@ class Scope:
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
-        if self._state != 1:
+        if not _is_left(self, 1):
             if self._state or kind is not None:
                 # Left already, or never entered and left in an exception: nothing to do.
                 return False
             raise RuntimeError("generator didn't stop")
-        self._state = 2
         try:
             detach(self._token)  # type: ignore[arg-type]  # set when it was entered
             self._token = None
@@ -196,11 +195,9 @@ class Scope:
         if isinstance(error, Exception) and isinstance(span, Span) and span.is_recording():
             if self._start[-2]:
                 # Looked up on the type: an object that delegates to one of our spans may record in its own way.
-                escaping = getattr(type(span), "_record_escaping", None)
-                if escaping is None or "record_exception" in span.__dict__:
+                records = getattr(type(span), "_is_escape_recorded", None)
+                if records is None or not records(span, error, self._manner.frames):
                     record_under(span.record_exception, error, self._manner.frames, error)
-                else:
-                    escaping(span, error, self._manner.frames)
             if self._start[-1]:
                 span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
 
@@ -212,6 +209,15 @@ class Scope:
                 raise GeneratorExit  # noqa: TRY301  # upstream logs while it handles this exception
             except GeneratorExit:
                 self.__exit__(GeneratorExit, None, None)
+
+
+@critical_section
+def _is_left(scope: Scope, state: int) -> bool:
+    """Count the scope as left, if this was its state; of several threads that enter or leave it, one does."""
+    if scope._state != state:
+        return False
+    scope._state = 2
+    return True
 
 
 def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bool) -> _S:

@@ -1,5 +1,8 @@
 # C types for the compiled twin of scope.py.
 import cython
+
+from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
+
 cdef object _context_api
 cdef object NonRecordingSpan
 cdef object wraps
@@ -12,7 +15,7 @@ cdef object faults
 cdef decorate(object scope, object func)
 
 cdef class Switch:
-    cdef public bint inert
+    cdef public shared_flag inert
 
 cdef bint is_inert(Switch switch) except -1
 
@@ -29,7 +32,7 @@ cdef class Scope:
     cdef Manner _manner
     cdef object _span
     cdef tuple _start
-    cdef int _state
+    cdef shared_int _state
     cdef object _token
     @cython.locals(scope=Scope)
     cpdef _recreate_cm(self)
@@ -37,6 +40,8 @@ cdef class Scope:
     cdef _start_upstreams_way(self)
     cdef _leave_upstreams_way(self)
     cdef _tell(self, object error)
+
+cdef bint _is_left(Scope scope, int state) except -1
 
 cdef Scope filled(Scope scope, Manner manner, tuple start, object end_on_exit)
 

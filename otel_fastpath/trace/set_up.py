@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import compiled
 
 if TYPE_CHECKING:
+    from otel_fastpath.patching.report import Way
     from otel_fastpath.settings import Config
     from otel_fastpath.trace.planner import Planner
 
@@ -49,20 +50,33 @@ def forget_plans() -> None:
     _ready(compiled.implementation()[0]).planner.forget()
 
 
+def ways() -> list[Way]:
+    """Which way the spans of each tracer take, and why; none if no patch has needed the hot modules."""
+    if not _ready.cache_info().currsize:
+        return []
+    from otel_fastpath.trace import explain  # noqa: PLC0415  # it imports the SDK, which is being patched by now
+
+    return explain.ways(_ready(compiled.implementation()[0]).planner)
+
+
 @functools.cache
 def _ready(core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
+    from otel_fastpath.trace import containers, routes, span_classes  # noqa: PLC0415  # see above
     from otel_fastpath.trace import planner as planning  # noqa: PLC0415  # see above
-    from otel_fastpath.trace import span_classes  # noqa: PLC0415  # see above
 
-    hot, plans = compiled.hot("trace.span", core), compiled.hot("trace.plan", core)
-    span_class = span_classes.make_span_class(hot.SpanState)
-    planner = planning.Planner(
-        plans.Plan,
-        plans.Batch,
-        span_class,
-        span_classes.make_dropped_class(compiled.hot("trace.identity", core).Dropped),
-        span_classes.make_event_class(compiled.hot("trace.events", core).EventState),
-        lambda tracer: type(tracer).__setattr__ in WATCHERS,
+    recorded, plans = compiled.hot("trace.recorded", core), compiled.hot("trace.plan", core)
+    escapes = compiled.hot("trace.events", core).is_escape_recorded
+    span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
+    parts = routes.Core(
+        plan=plans.Plan,
+        facts=compiled.hot("compiled.facts", core).Facts,
+        batch=plans.Batch,
+        batch_of=compiled.hot("trace.ending", core).batch_of,
+        span_class=span_class,
+        read_only_class=read_only_class,
+        dropped_class=span_classes.make_dropped_class(compiled.hot("trace.identity", core).Dropped),
+        event_class=containers.make_event_class(recorded.EventState),
     )
+    planner = planning.Planner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)
     return Ready(core, compiled.hot("trace.tracer", core), compiled.hot("trace.start", core), planner)

@@ -1,36 +1,71 @@
-"""The recording span: combines the hot state with upstream's `_Span`, and has the attributes that upstream uses.
+"""The classes of spans: combine the hot state with upstream's classes, and have the attributes that upstream uses.
 
 Code that reads or writes a private attribute of upstream's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
-upstream's container is created on first use and holds the data from then on. No lock is needed: threads, signal
-handlers and finalizers that do so at the same time create one each, and the first one stored is used, see `_first`.
+upstream's container is created on first use and holds the data from then on (see `containers`).
 """
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Mapping
+from abc import ABCMeta
 from sys import maxsize
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.attributes import BoundedAttributes
-from opentelemetry.sdk.trace import Event, ReadableSpan, _Span
+from opentelemetry.sdk.trace import ReadableSpan, _Span
 from opentelemetry.sdk.util import BoundedList
 from opentelemetry.trace import NonRecordingSpan
 
-from otel_fastpath.lazy import DROPPED, UNMADE, Lazy, is_being_made
+from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.read_only_spans import read_only
+from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.trace.containers import LiveAttributes, bounded_around, first, resolved
+from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-# Since 1.43 an ended span's attributes are immutable.
-_FREEZES = "_immutable" in _Span.end.__code__.co_names
+
+def _freezes() -> bool:
+    """Whether an ended span's attributes are immutable: since 1.43, which is assumed if other code hides `Span.end`."""
+    end = inspect.unwrap(seen_through(_Span.end))
+    return getattr(end, "__module__", "") != _Span.__module__ or "_immutable" in end.__code__.co_names
+
+
+_FREEZES = _freezes()
 _stock_attributes: Any = ReadableSpan.attributes.fget
+_upstreams_attributes = as_defined(ReadableSpan, "attributes")
 _stock_events: Any = ReadableSpan.events.fget
 _stock_links: Any = ReadableSpan.links.fget
 _stock_readable_span: Any = _Span._readable_span
+
+
+class _Upstreams:
+    """A faster form of a property of upstream's `ReadableSpan`. Where other code has replaced that one, it is used."""
+
+    def __init__(self, getter: Callable[[Any], Any]) -> None:
+        self.__doc__ = getter.__doc__
+        self._getter = getter
+        self._name = getter.__name__
+        self._upstreams = as_defined(ReadableSpan, self._name)
+
+    def __get__(self, span: Any, owner: type) -> Any:
+        if span is None:
+            return self
+        try:
+            current = vars(ReadableSpan)[self._name]
+            if current is not self._upstreams:
+                return current.__get__(span, owner)
+            span.share_containers()
+            return self._getter(span)
+        except Exception as error:
+            faults.absorb("Span", error)
+            return self._getter(span)
+
+    def __set__(self, span: Any, value: Any) -> None:
+        raise AttributeError(f"property {self._name!r} of {type(span).__name__!r} object has no setter")
 
 
 class _FromPlan:
@@ -42,157 +77,38 @@ class _FromPlan:
     def __get__(self, span: Any, owner: type) -> Any:
         try:
             return self if span is None else getattr(span.plan, self._name)
-        except Exception as error:
-            # The attribute exists: the error comes from elsewhere, such as a signal handler or a lack of memory.
+        except Exception as error:  # not of the attribute, which exists: of a signal handler, or a lack of memory
             faults.report("Span", error)
             return getattr(span.plan, self._name)
 
 
-def _first(holder: Any, name: str, made: Any) -> Any:
-    """Store the value under this name, unless one was stored before, and return the stored one. Atomic."""
-    return vars(holder).setdefault(f"_otel_fastpath_{name}", made)
+def _limits_of(span: Any) -> Any:
+    """The limits of the span's tracer, or those that were set on the span."""
+    try:
+        return vars(span).get("_limits", span.plan.limits)
+    except Exception as error:
+        faults.report("Span", error)
+        return span.plan.limits
 
 
-def _resolved(store: dict[str, Any]) -> dict[str, Any]:
-    """The store with every lazy value made; a copy if one of them is `UNMADE`, because its own function is asking."""
-    copy = None
-    for key, value in tuple(store.items()):
-        if not isinstance(value, Lazy):
-            continue
-        made = value.value()
-        if made is UNMADE:
-            copy = copy or {}
-            copy[key] = made
-        elif store.get(key) is not value:
-            # The attribute was meanwhile set again or dropped.
-            continue
-        elif made is DROPPED:
-            store.pop(key, None)
-        else:
-            store[key] = made
-    return store if copy is None else {**store, **copy}
-
-
-class _LiveAttributes(Mapping[str, Any]):
-    """The attributes of a span that has not ended. Like upstream's container, they may be set during an iteration."""
-
-    __slots__ = ("_span",)
-
-    def __init__(self, span: Any) -> None:
-        self._span = span
-
-    def _now(self) -> Any:
-        span = self._span
-        return span.attribute_store if span.bounded_attributes is None else span.bounded_attributes
-
-    def __getitem__(self, key: str) -> Any:
-        try:
-            value = self._now()[key]
-            if isinstance(value, Lazy):
-                value = value.value()
-        except KeyError:
-            raise
-        except Exception as error:
-            faults.absorb("Span.attributes", error)
-            return self._span._attributes[key]
-        if value is DROPPED:
-            raise KeyError(key)
-        return value
-
-    def _keys(self) -> tuple[str, ...]:
-        keys = tuple(self._now())
-        # If the SDK drops invalid values, the set of keys is known only once the lazy values are made.
-        return keys if self._span.plan.clean is not None else tuple(key for key in keys if key in self)
-
-    def __iter__(self) -> Iterator[str]:
-        try:
-            return iter(self._keys())
-        except Exception as error:
-            faults.report("Span.attributes", error)
-            return iter(tuple(self._span._attributes))
-
-    def __len__(self) -> int:
-        try:
-            return len(self._keys())
-        except Exception as error:
-            faults.report("Span.attributes", error)
-            return len(self._span._attributes)
-
-    def __repr__(self) -> str:
-        return repr(self.copy())
-
-    def copy(self) -> dict[str, Any]:
-        """A copy of the attributes, as a dict."""
-        return {key: self[key] for key in self}
-
-
-def _bounded(maximum: int | None, store: dict[str, Any], longest: int | None, *, immutable: bool) -> BoundedAttributes:
-    """Upstream's container around this very dict, in which no value may be lazy."""
-    bounded = BoundedAttributes(maximum, None, immutable=False, max_value_len=longest)
-    bounded._dict = store
-    bounded._immutable = immutable
-    return bounded
-
-
-def make_event_class(state: type) -> type:
-    """Make the event class, which converts its attributes to upstream's `BoundedAttributes` on first access."""
-
-    class FastEvent(state, Event):
-        """An `opentelemetry.sdk.trace.Event` as the fast path records it."""
-
-        __slots__ = ()
-
-        @property
-        def _attributes(self) -> Any:
-            try:
-                if self.bounded_attributes is None:
-                    limits, store = self.limits, _resolved(self.attribute_store)
-                    bounded = _bounded(limits.max_event_attributes, store, limits.max_attribute_length, immutable=True)
-                    if store is not self.attribute_store:
-                        return bounded
-                    self.bounded_attributes = _first(self, "attributes", bounded)
-            except Exception as error:
-                faults.absorb("Event.attributes", error)
-                self.bounded_attributes = BoundedAttributes(None, self.attribute_store)
-            return self.bounded_attributes
-
-        @_attributes.setter
-        def _attributes(self, value: Any) -> None:
-            self.bounded_attributes = value
-
-        def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copy and pickle as upstream's own class."""
-            return Event(self._name, self._attributes, self._timestamp).__reduce_ex__(protocol)
-
-    FastEvent.__name__ = FastEvent.__qualname__ = Event.__name__
-    return FastEvent
-
-
-class UpstreamFace:
-    """The private and public attributes of upstream's span, with upstream's containers created on first use."""
+class ReadableFace:
+    """The attributes of upstream's `ReadableSpan`, with upstream's containers created on first use."""
 
     __slots__ = ()
 
-    _instrumentation_info = _FromPlan("info")
-    _limits = _FromPlan("limits")
-    _sampler = _FromPlan("sampler")
-    _span_processor = _FromPlan("processor")
-    _trace_config = None
-
     @property
-    def _lock(self) -> Any:
+    def _instrumentation_info(self) -> Any:
         try:
-            if self.lock is None:
-                # Reentrant: upstream logs and cleans values while holding it, and that code may use this span again.
-                self.lock = _first(self, "lock", threading.RLock())
+            return vars(self).get("_instrumentation_info", self.plan.info)
         except Exception as error:
             faults.report("Span", error)
-            self.lock = threading.RLock()
-        return self.lock
+            return self.plan.info
 
-    @_lock.setter
-    def _lock(self, value: Any) -> None:
-        self.lock = value
+    @_instrumentation_info.setter
+    def _instrumentation_info(self, value: Any) -> None:
+        vars(self)["_instrumentation_info"] = value
+        # The read-only copy is then made by upstream, which passes this value on.
+        self._context = self.span_context()
 
     @property
     def _attributes(self) -> Any:
@@ -201,7 +117,7 @@ class UpstreamFace:
         except Exception as error:
             faults.absorb("Span.attributes", error)
             if self.bounded_attributes is None:
-                limits = self._limits
+                limits = _limits_of(self)
                 self.bounded_attributes = BoundedAttributes(
                     limits.max_span_attributes,
                     self.attribute_store,
@@ -216,42 +132,156 @@ class UpstreamFace:
 
     def _bound_attributes(self, attributes: Any) -> Any:
         """Create upstream's container with the store's attributes, or with these, which are not cleaned yet."""
-        limits = self._limits
+        limits = _limits_of(self)
         maximum, longest = limits.max_span_attributes, limits.max_span_attribute_length
         if attributes:
             bounded = BoundedAttributes(maximum, attributes, immutable=False, max_value_len=longest)
         else:
-            store = _resolved(self.attribute_store)
-            bounded = _bounded(maximum, store, longest, immutable=False)
+            store = resolved(self)
+            bounded = bounded_around(maximum, store, longest, immutable=False)
             if store is not self.attribute_store and is_being_made():
                 # Only for this caller; the span gets its container once the value is made.
                 return bounded
-        self.bounded_attributes = bounded = _first(self, "attributes", bounded)
+        bounded = self.publish_attributes(bounded, bool(attributes))
         if not attributes:
-            # Until now, other threads may have set attributes or replaced the store.
-            bounded._dict = _resolved(self.attribute_store)
+            # Until now, other threads may have set lazy ones.
+            resolved(self)
         bounded._immutable = _FREEZES and self._end_time is not None
         return bounded
 
-    def _end_further(self, batch: Any, measures: bool, announces: bool, sends: bool) -> None:  # positional for C
+    def shown_attributes(self) -> Any:
+        """A read-only view of the attributes, for `recorded.attributes_of`."""
+        current = vars(ReadableSpan)["attributes"]
+        if current is not _upstreams_attributes:
+            return current.__get__(self, type(self))
+        self.share_containers()
+        try:
+            if self.bounded_attributes is not None:
+                return MappingProxyType(self.bounded_attributes or {})
+            if not self.attribute_store:
+                return MappingProxyType({})
+            return MappingProxyType(LiveAttributes(self) if self._end_time is None else resolved(self))
+        except Exception as error:
+            faults.absorb("Span.attributes", error)
+        return _stock_attributes(self)
+
+    @_Upstreams
+    def dropped_attributes(self) -> int:
+        """How many attributes the limits dropped."""
+        return getattr(self.bounded_attributes, "dropped", 0)
+
+    @property
+    def _events(self) -> Any:
+        try:
+            if self.bounded_events is None:
+                store = tuple(self.event_store or ())
+                bounded = BoundedList.from_seq(_limits_of(self).max_events, store)
+                self.bounded_events = kept = first(self, "events", bounded)
+                late = self.event_store
+                if kept is bounded and late is not None and len(late) > len(store):
+                    # Events that other threads added meanwhile.
+                    bounded.extend(late[len(store) :])
+        except Exception as error:
+            faults.absorb("Span.events", error)
+            if self.bounded_events is None:
+                self.bounded_events = BoundedList.from_seq(_limits_of(self).max_events, self.event_store or ())
+        return self.bounded_events
+
+    @_events.setter
+    def _events(self, value: Any) -> None:
+        self.bounded_events = value
+
+    @_Upstreams
+    def events(self) -> tuple[Any, ...]:
+        """The events so far."""
+        try:
+            return tuple((self.event_store or ()) if self.bounded_events is None else self.bounded_events)
+        except Exception as error:
+            faults.absorb("Span.events", error)
+        return tuple(_stock_events(self))
+
+    @_Upstreams
+    def dropped_events(self) -> int:
+        """How many events the limit dropped."""
+        return getattr(self.bounded_events, "dropped", 0)
+
+    @property
+    def _links(self) -> Any:
+        try:
+            if self.bounded_links is None:
+                self.bounded_links = first(self, "links", BoundedList(_limits_of(self).max_links))
+        except Exception as error:
+            faults.absorb("Span.links", error)
+            self.bounded_links = BoundedList(_limits_of(self).max_links)
+        return self.bounded_links
+
+    @_links.setter
+    def _links(self, value: Any) -> None:
+        self.bounded_links = value
+
+    @_Upstreams
+    def links(self) -> tuple[Any, ...]:
+        """The links so far."""
+        try:
+            return () if self.bounded_links is None else tuple(self.bounded_links)
+        except Exception as error:
+            faults.absorb("Span.links", error)
+        return tuple(_stock_links(self))
+
+    @_Upstreams
+    def dropped_links(self) -> int:
+        """How many links the limit dropped."""
+        return getattr(self.bounded_links, "dropped", 0)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copy and pickle as the read-only span that upstream passes to processors."""
+        readable: ReadableSpan = _stock_readable_span(self)
+        return readable.__reduce_ex__(protocol)
+
+
+class SpanFace(ReadableFace):
+    """The further attributes of upstream's `_Span`."""
+
+    __slots__ = ()
+
+    def share_containers(self) -> None:
+        """Do nothing: the containers are its own."""
+
+    _limits = _FromPlan("limits")
+    _sampler = _FromPlan("sampler")
+    _span_processor = _FromPlan("processor")
+    _trace_config = None
+
+    @property
+    def _lock(self) -> Any:
+        try:
+            if self.lock is None:
+                # Reentrant: upstream logs and cleans values while holding it, and that code may use this span again.
+                self.lock = first(self, "lock", threading.RLock())
+        except Exception as error:
+            faults.report("Span", error)
+            self.lock = threading.RLock()
+        return self.lock
+
+    @_lock.setter
+    def _lock(self, value: Any) -> None:
+        self.lock = value
+
+    def _end_further(self, measures: bool, announces: bool, sent: int) -> None:
         """Complete the end of the span as upstream does, after a fault of ours; nothing is done twice.
 
         Args:
-            batch: The first batch processor that has not queued the span yet, or None.
             measures: Whether the metric of ended spans is still to be recorded.
             announces: Whether `_on_ending` of the processors is still to be called.
-            sends: Whether `on_end` of the processors is still to be called.
+            sent: To how many of the plan's processors the span was sent.
         """
-        processor = self._span_processor
         if measures and self._record_end_metrics is not None:
             self._record_end_metrics()
         if announces:
-            processor._on_ending(self)
-        if sends:
-            processor.on_end(self._readable_span())
-        while batch is not None:
-            batch.processor.emit(self)
-            batch = batch.after
+            self._span_processor._on_ending(self)
+        readable = self._readable_span()
+        for receiver in self.plan.on_end[sent:]:
+            receiver.on_end(readable)
 
     def drop_surplus(self) -> None:
         """Drop the oldest attributes beyond the limit, which threads can exceed by setting some at the same time."""
@@ -269,118 +299,91 @@ class UpstreamFace:
             # Nothing that was set or added is lost.
             faults.report("Span", error)
 
-    @property
-    def attributes(self) -> Any:
-        """A read-only view of the attributes."""
-        try:
-            if self.bounded_attributes is not None:
-                return MappingProxyType(self.bounded_attributes or {})
-            if not self.attribute_store:
-                return MappingProxyType({})
-            resolved = _LiveAttributes(self) if self._end_time is None else _resolved(self.attribute_store)
-            return MappingProxyType(resolved)
-        except Exception as error:
-            faults.absorb("Span.attributes", error)
-        return _stock_attributes(self)
 
-    @property
-    def dropped_attributes(self) -> int:
-        """How many attributes the limits dropped."""
-        return getattr(self.bounded_attributes, "dropped", 0)
+class _CreatesUpstreams(ABCMeta):
+    """Of classes whose instances only the fast path can create: `type(span)(...)` elsewhere creates upstream's span."""
+
+    _upstream: type
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._upstream(*args, **kwargs)
+
+
+class ReadOnlyFace(ReadableFace):
+    """Shares the containers of the span that was copied, unless its fields were set since."""
+
+    __slots__ = ()
+
+    def _bound_attributes(self, attributes: Any) -> Any:
+        origin = self.origin
+        if origin.attribute_store is not self.attribute_store or origin._end_time is None:
+            return super()._bound_attributes(attributes)
+        self.bounded_attributes = shared = origin._attributes
+        return shared
 
     @property
     def _events(self) -> Any:
-        try:
-            if self.bounded_events is None:
-                store = tuple(self.event_store or ())
-                bounded = BoundedList.from_seq(self._limits.max_events, store)
-                self.bounded_events = kept = _first(self, "events", bounded)
-                late = self.event_store
-                if kept is bounded and late is not None and len(late) > len(store):
-                    # Events that other threads added meanwhile.
-                    bounded.extend(late[len(store) :])
-        except Exception as error:
-            faults.absorb("Span.events", error)
-            if self.bounded_events is None:
-                self.bounded_events = BoundedList.from_seq(self._limits.max_events, self.event_store or ())
-        return self.bounded_events
+        origin = self.origin
+        if self.bounded_events is None and origin.event_store is self.event_store and origin._end_time is not None:
+            self.bounded_events = origin._events
+        return super()._events
 
     @_events.setter
     def _events(self, value: Any) -> None:
         self.bounded_events = value
 
     @property
-    def events(self) -> tuple[Any, ...]:
-        """The events so far."""
-        try:
-            return tuple((self.event_store or ()) if self.bounded_events is None else self.bounded_events)
-        except Exception as error:
-            faults.absorb("Span.events", error)
-        return tuple(_stock_events(self))
-
-    @property
-    def dropped_events(self) -> int:
-        """How many events the limit dropped."""
-        return getattr(self.bounded_events, "dropped", 0)
-
-    @property
     def _links(self) -> Any:
-        try:
-            if self.bounded_links is None:
-                self.bounded_links = _first(self, "links", BoundedList(self._limits.max_links))
-        except Exception as error:
-            faults.absorb("Span.links", error)
-            self.bounded_links = BoundedList(self._limits.max_links)
-        return self.bounded_links
+        if self.bounded_links is None and self.origin._end_time is not None:
+            self.bounded_links = self.origin._links
+        return super()._links
 
     @_links.setter
     def _links(self, value: Any) -> None:
         self.bounded_links = value
 
-    @property
-    def links(self) -> tuple[Any, ...]:
-        """The links so far."""
-        try:
-            return () if self.bounded_links is None else tuple(self.bounded_links)
-        except Exception as error:
-            faults.absorb("Span.links", error)
-        return tuple(_stock_links(self))
 
-    @property
-    def dropped_links(self) -> int:
-        """How many links the limit dropped."""
-        return getattr(self.bounded_links, "dropped", 0)
+def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
+    """Make the class of recording spans, which inherits from upstream's `_Span`, and that of their read-only copies.
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle as the read-only span that upstream passes to processors."""
-        readable: ReadableSpan = _stock_readable_span(self)
-        return readable.__reduce_ex__(protocol)
+    Args:
+        recorded: The module `recorded`.
+        records_escape: The function `events.is_escape_recorded`.
+    """
 
-    def _readable_span(self) -> Any:
-        """The read-only span that upstream passes to processors."""
-        try:
-            return read_only(self)
-        except Exception as error:
-            faults.absorb("Span._readable_span", error)
-        return _stock_readable_span(self)
-
-
-def make_span_class(state: type) -> type:
-    """Make the class of recording spans, which inherits from upstream's `_Span`."""
-
-    class FastSpan(state, UpstreamFace, _Span):
+    class FastSpan(recorded.SpanState, SpanFace, _Span, metaclass=_CreatesUpstreams):
         """An `opentelemetry.sdk.trace.Span` as the fast path records it."""
+
+        _upstream = _Span
+        _is_escape_recorded = records_escape
+        copied_attributes = recorded.copied_attributes
+        publish_attributes = recorded.publish_attributes
+        replace_attribute = recorded.replace_attribute
+        attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
+
+    class FastReadableSpan(recorded.ReadOnlyState, ReadOnlyFace, ReadableSpan, metaclass=_CreatesUpstreams):
+        """An `opentelemetry.sdk.trace.ReadableSpan` as the fast path creates it."""
+
+        _upstream = ReadableSpan
+        copied_attributes = recorded.copied_attributes
+        publish_attributes = recorded.publish_attributes
+        replace_attribute = recorded.replace_attribute
+        share_containers = recorded.share_containers
+        attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
 
     # Shown by repr(), and checked by code that looks at the name of a span's class.
     FastSpan.__name__ = FastSpan.__qualname__ = _Span.__name__
-    return FastSpan
+    FastReadableSpan.__name__ = FastReadableSpan.__qualname__ = ReadableSpan.__name__
+    return FastSpan, FastReadableSpan
 
 
 def make_dropped_class(identity: type) -> type:
     """Make the class of spans that are not recorded, which create their span context on first access."""
 
-    class DroppedSpan(identity, NonRecordingSpan):
+    class DroppedSpan(identity, NonRecordingSpan, metaclass=_CreatesUpstreams):
         """An `opentelemetry.trace.NonRecordingSpan` as the fast path creates it."""
+
+        _upstream = NonRecordingSpan
 
         def __reduce_ex__(self, protocol: Any) -> Any:
             """Copy and pickle as upstream's own class."""

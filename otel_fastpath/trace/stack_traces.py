@@ -167,7 +167,10 @@ def under(step: TracebackType | None, outer: tuple[Frame, ...]) -> TracebackType
 @functools.cache
 def _frame_of(code: CodeType) -> FrameType:
     """A frame of a generator function's code, which is not run."""
-    generator = FunctionType(code, {})(*[None] * code.co_argcount)
+    # With its module's globals: those who read frames name the module and find the source by them.
+    modules = (module for module in list(sys.modules.values()) if getattr(module, "__file__", None) == code.co_filename)
+    names = next(map(vars, modules), {})
+    generator = FunctionType(code, names)(*[None] * code.co_argcount)
     frame: FrameType = generator.gi_frame
     return frame
 

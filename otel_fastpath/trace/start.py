@@ -23,6 +23,7 @@ from otel_fastpath.trace.current_context import span_in
 from otel_fastpath.trace.identity import FLAGS, INVALID, Identity
 from otel_fastpath.trace.plan import Spans
 from otel_fastpath.trace.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
+from otel_fastpath.trace.span import is_context_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
     from otel_fastpath.trace import plan as plans
-    from otel_fastpath.trace import span as spans
+    from otel_fastpath.trace.recorded import SpanState
 
     _Given = tuple[
         Tracer, str, Context | None, SpanKind, types.Attributes, Sequence[Link] | None, int | None, bool, bool
@@ -51,18 +52,21 @@ _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAM
 # The two ids of a root span are drawn in one call. An id of zero is invalid; `Identity` then draws another.
 _BOTH_IDS = 192
 _64_BITS = (1 << 64) - 1
-_RULES = {Decision.DROP: DROP, Decision.RECORD_ONLY: RECORD_ONLY, Decision.RECORD_AND_SAMPLE: SAMPLE}
+_128_BITS = (1 << 128) - 1
+_DROP, _SAMPLE = Decision.DROP, Decision.RECORD_AND_SAMPLE
+# For the others: looking up a member of an enum calls its `__hash__`, a Python function.
+_RULES = {Decision.RECORD_ONLY: RECORD_ONLY}
 
 # Returned by `start_span` instead of a span that would be dropped, if the caller has no use for one.
 _GIVEN_UP = object()
 
-_make_plan: Callable[[Tracer], plans.Plan | None] = None  # type: ignore[assignment]  # until `configure`
+# The function that `configure` was given.
+_make_plan: list[Callable[[Tracer], plans.Plan | None]] = []
 
 
 def configure(make_plan: Callable[[Tracer], plans.Plan | None]) -> None:
     """Set the function that makes a tracer's `Plan`; it is not part of the hot path."""
-    global _make_plan
-    _make_plan = make_plan
+    _make_plan[:] = [make_plan]
 
 
 def start_span(given: _Given, gives_up: bool = False) -> object:
@@ -79,18 +83,18 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         plan = None
     # An object that delegates to a tracer finds that tracer's plan.
     if plan is None or plan.tracer_class is not type(tracer):
-        plan = _make_plan(tracer)
+        plan = _make_plan[0](tracer)
         if plan is None:
             return None
     outer = span_in(context)
-    above = outer if isinstance(outer, Identity) else None  # read without look-ups
+    above = outer if isinstance(outer, Identity) and is_context_known() else None  # read without look-ups
     if outer is None:
         parent = trace_id = None
         flags, state, rule = plan.random_flag, DEFAULT_TRACE_STATE, plan.root
     elif gives_up and not plan.asks and _is_dropped_below(plan, outer):
         return _GIVEN_UP
     elif above is not None and above.trace_flags < INVALID:
-        parent = above.made_context or Identity.get_span_context(above)
+        parent = Identity.span_context(above)
         trace_id, flags, state = item(parent, 0), above.trace_flags & ~1, above.trace_state
         rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
     else:
@@ -100,19 +104,19 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         parent, trace_id, flags, state, rule = found
     if not (tracer._is_enabled() if plan.switch is None else plan.switch["is_enabled"]):
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    is_asked = plan.asks or rule == ASK or (attributes is not None and type(attributes) is not dict)
+    is_asked = plan.asks or rule <= ASK or (attributes is not None and type(attributes) is not dict)
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
         is_asked = False
-    elif plan.processor_state["_span_processors"] is not plan.processors:
-        plan = _make_plan(tracer)  # processors were added
+    elif plan.is_stale or not plan.starting.hold():
+        plan = _make_plan[0](tracer)
         if plan is None:
             return None
-    own = metrics = None
+    context_made = metrics = None
     if is_asked:
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
-        trace_id, drawn, flags, rule, attributes, state, own, metrics = asked
+        trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
         if rule >= RATIO:
@@ -120,19 +124,19 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         if rule == SAMPLE:
             flags += 1
     identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
-    identity.trace, identity.drawn, identity.made_context = trace_id, drawn, own
+    identity.trace, identity.drawn, identity.made_context = trace_id, drawn, context_made
     identity.trace_flags, identity.trace_state = flags, state
     return identity if rule == DROP else _started(identity, plan, given, attributes, parent, metrics)
 
 
 def _started(
-    span: spans.SpanState,
+    span: SpanState,
     plan: plans.Plan,
     given: _Given,
     attributes: types.Attributes,
     parent: SpanContext | None,
     metrics: Callable[[], None] | None,
-) -> spans.SpanState:
+) -> SpanState:
     """Set the fields of the span, call the processors' `on_start`, and return the span."""
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
@@ -150,8 +154,8 @@ def _started(
     if links:
         span.bounded_links = span._new_links(links)  # type: ignore[attr-defined]  # likewise
     span._start_time = read_clock(_sdk_globals) if start is None else start
-    if plan.starts:
-        plan.processor.on_start(span, parent_context=context)  # type: ignore[arg-type]  # a `_Span` by its class in `span_classes`
+    for processor in plan.on_start:
+        processor.on_start(span, parent_context=context)  # type: ignore[arg-type]  # a `_Span` by its class in `span_classes`
     return span
 
 
@@ -174,7 +178,7 @@ def _asked(
         The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
         ids, and the function to call when the span ends.
     """
-    _, name, context, kind, attributes, links, _, _, _ = given
+    attributes = given[4]
     if trace_id is None:
         if plan.random_ids:
             trace_id = getrandbits(128) or plan.generator.generate_trace_id()
@@ -182,9 +186,10 @@ def _asked(
             trace_id = plan.generator.generate_trace_id()
             if flags and not plan.generator.is_trace_id_random():
                 flags = 0
-    if rule == ASK:
-        result = plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
-        rule, attributes, state = _RULES[result.decision], result.attributes, result.trace_state or DEFAULT_TRACE_STATE
+    if rule <= ASK:
+        result = _sampled(plan, rule, given, trace_id)
+        decision, attributes, state = result.decision, result.attributes, result.trace_state or DEFAULT_TRACE_STATE
+        rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES[decision]
     elif rule >= RATIO:
         rule = _by_ratio(plan, rule, trace_id)
     if rule != DROP and attributes is not None and type(attributes) is not dict:
@@ -196,11 +201,26 @@ def _asked(
         span_id = getrandbits(64) or plan.generator.generate_span_id()
     else:
         span_id = plan.generator.generate_span_id()
-        own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[flags], trace_state=state)
-        if not own[5]:
-            flags |= INVALID
+        if not (_is_id(trace_id, _128_BITS) and _is_id(span_id, _64_BITS)):
+            own = SpanContext(trace_id, span_id, is_remote=False, trace_flags=FLAGS[flags], trace_state=state)
+            flags |= 0 if own[5] else INVALID
     metrics = None if plan.metrics is None else plan.metrics.start_span(parent, _DECISIONS[rule])  # type: ignore[arg-type]  # the rule is no longer `ASK`
     return trace_id, span_id, flags, rule, attributes, state, own, metrics
+
+
+def _sampled(plan: plans.Plan, rule: int, given: _Given, trace_id: int) -> SamplingResult:
+    """Ask the sampler, or the one that `ParentBased` would ask, as upstream does."""
+    _, name, context, kind, attributes, links, _, _, _ = given
+    if rule == ASK:
+        return plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
+    return plan.delegates[~rule].should_sample(
+        parent_context=context, trace_id=trace_id, name=name, kind=kind, attributes=attributes, links=links or ()
+    )
+
+
+def _is_id(value: object, most: int) -> bool:
+    """Whether it is a valid id, so that the span context can be created on first use."""
+    return type(value) is int and 0 < value <= most
 
 
 class KeptSpans(Spans):
@@ -218,7 +238,7 @@ class KeptSpans(Spans):
 
 def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
     """Whether it is certain that children of this span are dropped."""
-    above = outer if isinstance(outer, Identity) else None
+    above = outer if isinstance(outer, Identity) and is_context_known() else None
     if above is not None:
         if above.trace_flags >= INVALID:
             return False

@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.trace.plan_c cimport Plan, Spans
 from otel_fastpath.trace.identity_c cimport Identity
-from otel_fastpath.trace.span_c cimport SpanState
+from otel_fastpath.trace.recorded_c cimport SpanState
 
 cdef object getrandbits
 cdef object Decision
@@ -25,10 +25,13 @@ cdef int SAMPLE
 cdef int RATIO
 cdef object _BOTH_IDS
 cdef object _64_BITS
+cdef object _128_BITS
 cdef tuple _DECISIONS
+cdef object _DROP
 cdef dict _RULES
+cdef object _SAMPLE
 cdef object _GIVEN_UP
-cdef object _make_plan
+cdef list _make_plan
 
 cdef class KeptSpans(Spans):
     pass
@@ -36,13 +39,17 @@ cdef class KeptSpans(Spans):
 @cython.locals(above=Identity, found=object, rule=cython.int)
 cdef bint _is_dropped_below(Plan plan, object outer) except -1
 
-cdef int _rule_below(Plan plan, bint is_remote, int flags) except -1
+cdef int _rule_below(Plan plan, bint is_remote, int flags) except? -1
 
 cdef tuple _foreign_parent(Plan plan, object outer)
 
 cdef _proxied(object attributes)
 
 cdef int _by_ratio(Plan plan, int rule, object trace_id) except -1
+
+cdef _sampled(Plan plan, int rule, tuple given, object trace_id)
+
+cdef bint _is_id(object value, object most) except -1
 
 cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int flags, object state, int rule)
 

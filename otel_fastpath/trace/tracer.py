@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_span import is_known_use_span
 from otel_fastpath.trace.scope import Manner, Scope, Switch, filled, is_inert, patching
 from otel_fastpath.trace.start import start_span
 
@@ -35,7 +37,7 @@ class TracerScope(Scope):
         """Start the span; through the tracer's own method if that is not our function."""
         start = self._start
         manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
-        if type(start[0]) is manner.tracer_class and manner.methods["start_span"] is manner.ours:
+        if type(start[0]) is manner.tracer_class and manner.ours is not None and manner.starting.hold():
             span = start_span(start)  # type: ignore[arg-type]  # given by `start_as_current_span` below
             if span is not None:
                 return span  # type: ignore[return-value]  # a span
@@ -57,7 +59,7 @@ class TracerManner(Manner):
         ours: Our replacement for its `start_span`, or None if there is none.
     """
 
-    __slots__ = ("methods", "ours", "tracer_class")
+    __slots__ = ("ours", "starting", "tracer_class")
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class TracerManner(Manner):
         self.frames = frames
         self.below_proxy = None
         self.tracer_class = tracer_class
-        self.methods = None if tracer_class is None else vars(tracer_class)
+        self.starting = Facts([(tracer_class, "start_span", ours)])
         self.ours = ours
 
     def with_frames(self, frames: tuple[Frame, ...]) -> TracerManner:
@@ -112,8 +114,12 @@ def bind_start_as_current_span(
     frames: tuple[Frame, ...],
     tracer_class: type,
     ours: Callable[..., Span] | None,
+    stock_use_span: object,
 ) -> Callable[..., object]:
-    """Make the replacement for `Tracer.start_as_current_span`; `TracerManner` describes the other arguments."""
+    """Make the replacement for `Tracer.start_as_current_span`; `TracerManner` describes most arguments.
+
+    `stock_use_span` is upstream's `use_span`. If other code has replaced it, upstream's method calls the replacement.
+    """
     switch, manner = Switch(), TracerManner(instead, frames, tracer_class, ours)
 
     def start_as_current_span(
@@ -130,7 +136,7 @@ def bind_start_as_current_span(
     ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
-            if not is_inert(switch):
+            if not is_inert(switch) and is_known_use_span(stock_use_span):
                 return filled(TracerScope.__new__(TracerScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)

@@ -1,6 +1,7 @@
 # C types for the compiled twin of tracer.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.scope_c cimport Manner, Scope
 
 cdef object faults
@@ -14,6 +15,6 @@ cdef class TracerScope(Scope):
 
 cdef class TracerManner(Manner):
     cdef public object ours
-    cdef object methods
+    cdef Facts starting
     cdef object tracer_class
     cpdef with_frames(self, tuple frames)

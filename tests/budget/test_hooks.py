@@ -30,6 +30,15 @@ RUN_BY = {
     "propagation.extract": "TraceContext extract",
     "propagation.inject": "TraceContext inject",
     "tracer.start_span": "start_span",
+    "span.set_attribute": "set_attribute",
+    "span.set_attributes": "set_attributes, 7",
+    "span.set_status": "set_status",
+    "span.update_name": "update_name",
+    "span.get_span_context": "get_span_context",
+    "span.add_event": "add_event, 3 attributes",
+    "span.record_exception": "record_exception, 5 frames",
+    "span.end": "start_span",
+    "batch_processor.on_end": "a batch processor that filters",
     "tracer.start_as_current_span": "start_as_current_span",
     "metrics.counter": "counter.add, 3 attributes",
     "metrics.updowncounter": "up_down_counter.add, 3 attributes",
@@ -54,10 +63,22 @@ RUN_BY = {
     "openai.request*": "openai, chat call",
     "openai.stream*": "openai, chat stream of 22 chunks",
     "openai.socket.*": "openai, websocket session",
+    "asgi.request": "ASGI request",
+    "fastapi.*": "FastAPI request",
+    "starlette.route": "Starlette request",
+    "wsgi.request": "WSGI request",
+    "flask.*": "Flask request",
+    "django.*": "Django request",
+    "aiohttp_server.request": "aiohttp.web request",
+    "httpx.sync": "httpx",
+    "httpx.async": "httpx, async",
+    "requests.send": "requests",
+    "urllib3.urlopen": "urllib3",
+    "aiohttp_client.trace_config": "aiohttp client",
     "exceptions": "exception, one frame",
 }
 # What runs when something is set up or configured, and not for each call.
-ONCE = ("tracer.configuration", "*.instrument", "*.uninstrument")
+ONCE = ("tracer.configuration", "openai.logfire", "*.instrument", "*.uninstrument")
 
 
 @pytest.fixture(scope="module")

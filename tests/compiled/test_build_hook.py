@@ -10,6 +10,8 @@ import pytest
 
 from otel_fastpath import compiled as cores
 
+pytestmark = pytest.mark.source
+
 
 @pytest.fixture
 def hook(monkeypatch):

@@ -11,14 +11,19 @@ import pytest
 import otel_fastpath
 from otel_fastpath import compiled
 
+pytestmark = pytest.mark.source
 ROOT = Path(otel_fastpath.__file__).parent
 HOT = sorted(
     path
     for path in (ROOT.joinpath(*name.removesuffix("_c").split(".")).with_suffix(".py") for name in compiled.TWINS)
     if path.exists()
 )
-# But for the encoder, which is written in Cython.
-TYPED = [path for path in HOT if path.with_name(f"{path.stem}_c.pxd").exists()]
+# But for what is written in Cython.
+TYPED = [
+    path
+    for path in HOT
+    if path.with_name(f"{path.stem}_c.pxd").exists() and not path.with_name(f"{path.stem}_c.pyx").exists()
+]
 FIELD = re.compile(r"cdef (?:public |readonly )?(?:unsigned )?[\w.]+(?: \w+)? (\w+)$")
 
 

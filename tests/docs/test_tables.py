@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import tables  # noqa: E402  # found only from here on
+import telemetry_page  # noqa: E402  # likewise
 
 PATCHES = {patch.name: patch for room in ROOMS for patch in room.all_patches()}
 
@@ -70,3 +71,13 @@ def test_what_is_proved_is_there(proofs):
 def test_the_page_is_what_is_declared():
     """`make docs-tables` writes it."""
     assert tables.PATCHES.read_text(encoding="utf-8") == tables.patches_page()
+
+
+def test_the_telemetry_that_full_adds_is_what_is_made():
+    """Each metric that a wrapper creates and each span that it declares; `make docs-tables` writes them."""
+    text = tables.TELEMETRY.read_text(encoding="utf-8")
+
+    assert text == telemetry_page.page(text)
+    same = {row[1] for row in telemetry_page.metrics_rows() if row[-1] == "yes"}
+    assert {name.partition(".")[0] for name in same} == {"`gen_ai"}
+    assert "| exception counters | `cpython.exceptions` |" in text

@@ -59,7 +59,18 @@ def examples(share: float) -> settings:
     )
 
 
-@pytest.mark.proves("tracer.start_span", "tracer.start_as_current_span")
+@pytest.mark.proves(
+    "tracer.start_span",
+    "tracer.start_as_current_span",
+    "span.set_attribute",
+    "span.set_attributes",
+    "span.set_status",
+    "span.update_name",
+    "span.get_span_context",
+    "span.add_event",
+    "span.record_exception",
+    "span.end",
+)
 @examples(1)
 @given(setup=setups, program=programs)
 def test_any_program_leaves_the_same_telemetry(fast, setup, program):

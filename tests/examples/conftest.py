@@ -9,7 +9,6 @@ ROOT = Path(__file__).parents[2]
 # The examples are programs of the repository and not part of the installed package.
 sys.path.insert(0, str(ROOT))
 
-from examples.demo.database import postgresql  # noqa: E402
 from examples.demo.processes import Interrupts, running  # noqa: E402
 from examples.demo.services import start_server  # noqa: E402
 
@@ -31,9 +30,3 @@ def openai_url(processes):
 def receiver(processes):
     """Our OTLP receiver."""
     return start_server(processes, "otlp_receiver")
-
-
-@pytest.fixture(scope="session")
-def database_url(processes):
-    """A real PostgreSQL."""
-    return postgresql(processes)

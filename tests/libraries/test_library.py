@@ -43,15 +43,20 @@ class World:
     """
 
     def __init__(self, modules, emulated):
-        modules("subject_library", "def call():\n    return ['host']\n")
+        modules("subject_library", "def call():\n    return ['host']\n\ndef more():\n    return ['host']\n")
         modules("subject_rival", RIVAL)
         self.setup = None
         library = _library.Library(
             name="subject",
             why="It is tested.",
-            patches=(Patch("subject.call", "subject_library:call", "It is called.", self._make, needs_gil=False),),
+            patches=(
+                Patch("subject.call", "subject_library:call", "It is called.", self._make, needs_gil=False),
+                Patch("subject.more", "subject_library:more", "Only ours has it.", self._make, needs_gil=False),
+            ),
             configure=self._configure,
-            rivals=(_library.Rival("official", "subject_rival:SubjectInstrumentor", emulated),),
+            rivals=(
+                _library.Rival("official", "subject_rival:SubjectInstrumentor", emulated, beyond=("subject.mor?",)),
+            ),
             entry_points=frozenset({"subject-official"}),
         )
         self.wrapper = _library.Wrapper(library)
@@ -69,9 +74,9 @@ class World:
 
         return call
 
-    def ours(self, mode="", **settings):
+    def ours(self, mode="", telemetry="full", **settings):
         """Instrument with ours."""
-        config = Config(libraries={"subject": mode}, **settings)
+        config = Config(libraries={"subject": mode}, telemetry=telemetry, **settings)
         self.wrapper.install(config, config.off, {"tracer_provider": "our provider"})
 
     def theirs(self):
@@ -122,6 +127,57 @@ def test_exactly_one_is_around_the_call(world, mode, ours_first):
         assert world.setup.rival == ""
     world.theirs().uninstrument()
     assert world.call() == (["host"] if mode == "off" else ["ours", "host"])
+
+
+def reasons(world):
+    """Why the patches of the library are off; empty for those that are on."""
+    return {row.name: row.reason for row in world.wrapper.status() if row.name in {"subject.call", "subject.more"}}
+
+
+NOT_ASKED_FOR = "telemetry=same: no instrumentation of subject was asked for"
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_with_the_same_telemetry_ours_is_there_where_the_rival_would_be(world, ours_first):
+    """In either order, and only while the rival is told to instrument; for what it instruments, and no more."""
+    theirs = world.theirs()
+    if not ours_first:
+        theirs.instrument()
+    world.ours(telemetry="same")
+    if ours_first:
+        assert world.call() == ["host"]
+        assert reasons(world) == dict.fromkeys(["subject.call", "subject.more"], NOT_ASKED_FOR)
+        theirs.instrument()
+
+    if world.is_emulated:
+        assert world.call() == ["ours", "host"]
+        assert world.setup.is_same
+        beyond = "telemetry=same: the official instrumentation emits nothing for it"
+        assert reasons(world) == {"subject.call": "", "subject.more": beyond}
+    else:
+        assert world.call() == ["rival", None, "host"]
+    assert sys.modules["subject_library"].more() == ["host"]
+
+    theirs.uninstrument()
+    assert world.call() == ["host"]
+    assert set(reasons(world).values()) == {NOT_ASKED_FOR}
+
+
+@pytest.mark.parametrize("theirs_too", [True, False])
+@pytest.mark.parametrize("mode", ["on", "defer", "off"])
+def test_a_mode_of_a_library_comes_before_telemetry(world, mode, theirs_too):
+    """Who sets it names the library: what it does follows from the mode alone."""
+    found = []
+    for telemetry in ("same", "full"):
+        world.ours(mode, telemetry=telemetry)
+        if theirs_too:
+            world.theirs().instrument()
+        found.append((world.call(), sys.modules["subject_library"].more(), reasons(world)))
+        if theirs_too:
+            world.theirs().uninstrument()
+        world.wrapper.uninstall()
+    assert found[0] == found[1]
+    assert world.setup is None or not world.setup.is_same
 
 
 STEPS = ("ours", "theirs")

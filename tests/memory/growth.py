@@ -181,7 +181,7 @@ def main(path, core, length, count):
     # Raise sites are told apart where that is asked for.
     os.environ["OTEL_FASTPATH_EXCEPTIONS"] = "raised,code,python"
     if core != "stock":
-        FastpathInstrumentor().instrument(core=core)
+        FastpathInstrumentor().instrument(core=core, telemetry="full")
     _names_of_spans.provider, _names_of_spans.flush = _traced()
     _names_of_spans.tracer = _names_of_spans.provider.get_tracer("growth")
     take = PATHS[path]

@@ -90,7 +90,7 @@ def test_instrumenting_over_and_over_leaves_nothing(instrumentor, core, caplog):
 
     def cycle():
         # Until a provider is set upstream's proxies keep every instrument, whoever makes it.
-        instrumentor.instrument(core=core, meter_provider=meters)
+        instrumentor.instrument(core=core, telemetry="full", meter_provider=meters)
         _trace_one()
         _measure_one()
         _log_one()

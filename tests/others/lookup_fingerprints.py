@@ -9,7 +9,6 @@ a row of the table matches no release.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 
-from harness import released  # a set of programs, not a part of a package
-from harness.sources import NotFoundError, fingerprint
+from harness import known, released  # a set of programs, not a part of a package
+from harness.sources import NotFoundError
 
 from otel_fastpath.others import patches_version_lookups
 
@@ -36,35 +35,30 @@ def releases(requirement: Requirement) -> list[str]:
     return list(last.values())
 
 
-def read(row: patches_version_lookups.Lookup) -> dict[str, dict[str, list[str]]]:
-    """Caller -> fingerprint -> the releases that have it, for one row of the table."""
+def read(row: patches_version_lookups.Lookup, found: known.Known) -> None:
+    """Record the callers of one row of the table in each of its releases."""
     requirement = Requirement(row.requires)
-    found: dict[str, dict[str, list[str]]] = {}
     for release in releases(requirement):
         root = released.wheel(requirement.name, release)
         for caller in row.callers:
             place = f"{row.module}:{caller}"
             try:
-                digest = fingerprint([root], place)
+                source = known.read([root], place)
             except NotFoundError as reason:
                 print(f"{row.name}: {requirement.name} {release}: {reason}", file=sys.stderr)
             else:
-                found.setdefault(place, {}).setdefault(digest, []).append(release)
-    return found
+                known.record(found, place, source, release)
 
 
 def main() -> int:
     """Read every row's releases and write the file."""
-    known: dict[str, dict[str, list[str]]] = {}
+    found: known.Known = {}
     missing = []
     for row in patches_version_lookups.LOOKUPS:
-        found = read(row)
+        read(row, found)
         missing += [f"{row.name}: {caller}" for caller in row.callers if f"{row.module}:{caller}" not in found]
-        for place, digests in found.items():
-            for digest, where in digests.items():
-                known.setdefault(place, {}).setdefault(digest, []).extend(where)
-    TARGET.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    print(f"{TARGET}: {len(known)} functions")
+    known.write(TARGET, found)
+    print(f"{TARGET}: {len(found)} functions")
     for line in missing:
         print(f"found in no release: {line}", file=sys.stderr)
     return 1 if missing else 0

@@ -1,7 +1,7 @@
 """Writes otel_fastpath/others/openai_sources.json: where the accelerated OpenAI instrumentations are as they were read.
 
 A patch is written against one release. For each source that it rests on, this notes the release's fingerprint and the
-other releases that have the very same text; nothing is imported.
+other releases whose source does the same; nothing is imported.
 
     python tests/others/openai_fingerprints.py
 """
@@ -9,7 +9,6 @@ other releases that have the very same text; nothing is imported.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 
-from harness import released  # a set of programs, not a part of a package
-from harness.sources import NotFoundError, fingerprint
+from harness import known, released  # a set of programs, not a part of a package
+from harness.sources import NotFoundError
 
 from otel_fastpath.others import openai_sources, patches_openinference, patches_openllmetry
 
@@ -45,27 +44,27 @@ def releases(distribution: str) -> list[str]:
     return list(last.values())
 
 
-def digest(distribution: str, release: str, place: str) -> str:
-    """The fingerprint of a source in a release; empty where it has none."""
+def source(distribution: str, release: str, place: str) -> known.Source | None:
+    """A source in a release; None if it has none."""
     try:
-        return fingerprint([released.wheel(distribution, release)], place)
+        return known.read([released.wheel(distribution, release)], place)
     except NotFoundError as reason:
         print(f"{distribution} {release}: {reason}", file=sys.stderr)
-        return ""
+        return None
 
 
 def main() -> int:
     """Read every release and write the file."""
-    known: dict[str, dict[str, list[str]]] = {}
+    found: known.Known = {}
     for distribution, (read, _, _) in READ.items():
         for place in places(distribution):
-            wanted = digest(distribution, read, place)
-            same = known.setdefault(place, {}).setdefault(wanted, [])
+            wanted = source(distribution, read, place)
             for release in releases(distribution):
-                if digest(distribution, release, place) == wanted:
-                    same.append(release)
-    TARGET.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    print(f"{TARGET}: {len(known)} sources")
+                of_release = source(distribution, release, place)
+                if wanted is not None and of_release is not None and of_release.fingerprint == wanted.fingerprint:
+                    known.record(found, place, of_release, release)
+    known.write(TARGET, found)
+    print(f"{TARGET}: {len(found)} sources")
     return 0
 
 

@@ -140,7 +140,7 @@ def test_every_source_was_read():
     """No patch waits for a fingerprint that nobody took."""
     places = [place for _, patches in PEERS.values() for patch in patches for place in patch.sources]
 
-    assert set(places) | set(patches_openllmetry.INSIDE) == set(openai_sources._known())
+    assert set(places) | set(patches_openllmetry.INSIDE) == set(openai_sources.KNOWN.places())
     assert all(openai_sources.sources(place)[place] for place in places)
 
 

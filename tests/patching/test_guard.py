@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import py_compile
 import sys
 import zipfile
@@ -12,8 +13,8 @@ from types import FunctionType
 import pytest
 import wrapt
 
-from otel_fastpath.patching.guard import Distributions, UnmetError, check_sources, owner_of
-from otel_fastpath.patching.patch import SkipError, fingerprint
+from otel_fastpath.patching.guard import Distributions, UnmetError, check_sources, owner_of, text_digest
+from otel_fastpath.patching.patch import ReplacedError, SkipError, fingerprint
 
 SOURCE = """
     import functools
@@ -31,6 +32,15 @@ SOURCE = """
     def decorated():
         return 2
 
+    def named(*_):
+        return lambda kind: kind
+
+    @named(
+        "a decorator of several lines"
+    )
+    class Decorated:
+        pass
+
     class Class:
         def method(self):
             return 3
@@ -47,7 +57,7 @@ SOURCE = """
         def of_class(cls):
             return 6
     """
-PLACES = ("function", "decorated", "Class", "Class.method", "Class.prop", "Class.static", "Class.of_class")
+PLACES = ("function", "decorated", "Decorated", "Class", "Class.method", "Class.prop", "Class.static", "Class.of_class")
 
 
 @pytest.fixture
@@ -116,11 +126,11 @@ def test_a_proxy_around_the_target_is_refused(subject, place, monkeypatch):
 
 
 def test_a_wrapper_that_hides_what_it_wraps_is_refused(subject, monkeypatch):
-    """It has another source."""
+    """It comes from another module."""
     known = subject.function
     monkeypatch.setattr(subject, "function", lambda: known() + 1)
 
-    with pytest.raises(SkipError, match="is not one this patch"):
+    with pytest.raises(ReplacedError, match=r"is replaced already, by .*test_guard"):
         check(subject, "function", known)
 
 
@@ -169,7 +179,6 @@ CHANGED = {
     "a line after blank lines": KNOWN + "\n\n\n    c = 1\n",
     "a line after a string that is not indented": KNOWN + "    '''\ntext\n    '''\n    c = 1\n",
     "a line after a bracket that is not indented": KNOWN + "    c = (\n1\n)\n    d = 1\n",
-    "a comment of its own": KNOWN + "    # of the body\n",
     "a decorator": "@staticmethod\n" + KNOWN,
     "a line in the middle": KNOWN.replace("b = a\n", "b = a\n    b = 2\n"),
 }
@@ -178,6 +187,8 @@ SAME = {
     "something after it": KNOWN + "x = 1\n",
     "a comment after it": KNOWN + "\n# of what follows\n\nx = 1\n",
     "spaces at the ends of lines": KNOWN.replace("\n", "  \n"),
+    "a comment of its own": KNOWN + "    # of the body\n",
+    "other line breaks": KNOWN.replace("(a)", "(\n    a,\n)").replace("return b", "return (\n        b\n    )"),
 }
 
 
@@ -194,7 +205,7 @@ def test_every_change_is_noticed(modules, text):
 
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME)
 def test_what_stands_around_it_does_not_count(modules, text):
-    """Only the definition itself is compared."""
+    """Only what the definition does is compared."""
     modules("guard_known", KNOWN)
     modules("guard_same", text)
     known, same = (importlib.import_module(name) for name in ("guard_known", "guard_same"))
@@ -202,8 +213,23 @@ def test_what_stands_around_it_does_not_count(modules, text):
     check(same, "function", known.function)
 
 
+def source_of(function):
+    """Its text, as the programs that write the known digests find it."""
+    return inspect.getsource(inspect.unwrap(function))
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "Decorated"])
+def test_text_is_found_as_inspect_finds_it(subject, place):
+    """The digest of a known text is that of what `inspect.getsource` returns, for most classes, too."""
+    value = value_at(subject, place)
+    function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+
+    known = frozenset({text_digest(source_of(function))})
+    check_sources({f"guard_subject:{place}": known}, frozenset({"guard_subject"}))
+
+
 def test_hardly_any_source_is_parsed(monkeypatch):
-    """Instrumenting is cheap: the functions that the SDK defines are recognised without the tokenizer."""
+    """Instrumenting is cheap: functions whose text is known are recognised without a parser or the tokenizer."""
     from opentelemetry.sdk import trace
     from opentelemetry.sdk.trace import export, sampling
 
@@ -212,14 +238,17 @@ def test_hardly_any_source_is_parsed(monkeypatch):
         for kind in vars(module).values():
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 known |= {
-                    f"{module.__name__}:{kind.__qualname__}.{name}": frozenset({fingerprint(value)})
+                    f"{module.__name__}:{kind.__qualname__}.{name}": frozenset({text_digest(source_of(value))})
                     for name, value in vars(kind).items()
                     if isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
                 }
     parsed = []
-    monkeypatch.setattr(
-        "otel_fastpath.patching.guard.fingerprint", lambda value: parsed.append(value) or fingerprint(value)
-    )
+
+    def noted(value):
+        parsed.append(value)
+        return text_digest(source_of(value))
+
+    monkeypatch.setattr("otel_fastpath.patching.guard.fingerprint", noted)
 
     check_sources(known, frozenset({"typing_extensions", "opentelemetry.util._decorator", "abc"}))
 

@@ -171,7 +171,7 @@ def test_what_others_put_in_its_place_is_told(patcher):
     one.install()
     patched.function = lambda: "theirs"
 
-    assert state(one) == (State.APPLIED, "replaced by other code since")
+    assert state(one) == (State.APPLIED, f"replaced since, by {__name__}")
     one.uninstall()
     assert patched.function() == "theirs"
 

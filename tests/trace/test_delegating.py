@@ -8,9 +8,10 @@ from opentelemetry.metrics import Histogram
 from opentelemetry.metrics._internal import _ProxyMeter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from otel_fastpath import bind
 
@@ -107,6 +108,17 @@ class Delegating:
         return hash(self._inner)
 
 
+class Keeps(SpanProcessor):
+    """Keeps the names of the spans that end."""
+
+    def __init__(self):
+        self.names = []
+
+    def on_end(self, span):
+        """Keep it."""
+        self.names.append(span.name)
+
+
 class OwnIds:
     """An id generator that counts."""
 
@@ -133,14 +145,35 @@ def test_a_tracer_that_delegates_uses_what_it_has_of_its_own(tracer):
     assert (context.trace_id, context.span_id) == (7, 9)
 
 
-def test_a_proxy_does_not_take_the_fast_path_from_its_tracer(tracer, core):
-    """It is equal to its tracer, but only the proxy's spans are upstream's."""
+def test_a_proxy_has_a_plan_of_its_own(tracer, core):
+    """It is equal to its tracer; the spans of both are fast, and what is set on the tracer or added counts for both."""
     from otel_fastpath import compiled as cores
 
-    proxy = Delegating(tracer)
-    type(tracer).start_span(proxy, "through the proxy").end()
+    fast = cores.hot("trace.recorded", core).SpanState
+    proxy, keeps = Delegating(tracer), Keeps()
 
-    assert isinstance(tracer.start_span("own"), cores.hot("trace.span", core).SpanState)
+    def started(name):
+        span = type(tracer).start_span(proxy, name)
+        span.end()
+        return span
+
+    assert isinstance(started("through the proxy"), fast)
+    assert isinstance(tracer.start_span("own"), fast)
+    tracer.span_processor.add_span_processor(keeps)
+    assert isinstance(started("seen"), fast)
+    tracer.sampler = ALWAYS_OFF
+    assert not started("dropped").is_recording()
+    assert not isinstance(started("dropped"), fast)
+    assert keeps.names == ["seen"]
+
+
+def test_a_proxy_that_is_gone_leaves_nothing(tracer):
+    """Its plan goes with it, and another object with its id gets a plan of its own."""
+    for number in range(100):
+        proxy = Delegating(tracer, id_generator=OwnIds() if number % 2 else tracer.id_generator)
+        context = type(tracer).start_span(proxy, "through the proxy").get_span_context()
+        assert (context.trace_id == 7) == bool(number % 2)
+        del proxy
 
 
 class Doubling(Histogram):

@@ -6,7 +6,7 @@ import pytest
 from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider, _tracer_metrics
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Decision, ParentBased, Sampler, SamplingResult
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.trace.span import NonRecordingSpan, SpanContext, TraceFlags
 
@@ -71,7 +71,7 @@ def test_under_a_sampled_parent_the_span_is_one_of_ours(started, parent, core, l
     """With the parent's trace; nothing is logged."""
     span = started(parent("01"), ParentBased(ALWAYS_ON))
 
-    assert isinstance(span, cores.hot("trace.span", core).SpanState)
+    assert isinstance(span, cores.hot("trace.recorded", core).SpanState)
     assert (span.context.trace_id, span.parent.span_id) == (TRACE, SPAN)
     assert span.attributes == {"a": 1}
     assert logged() == []
@@ -89,5 +89,46 @@ def test_a_sampler_that_records_under_a_parent_that_is_not_sampled(started, pare
     """It is the sampler's answer that counts, not the parent's flag, and the other way round."""
     context = parent("01")
 
-    assert isinstance(started(parent("00"), ALWAYS_ON), cores.hot("trace.span", core).SpanState)
+    assert isinstance(started(parent("00"), ALWAYS_ON), cores.hot("trace.recorded", core).SpanState)
     assert is_none_of_its_own(started(context, ALWAYS_OFF), context)
+
+
+class Counting(Sampler):
+    """Counts how often it is asked, and samples everything."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def should_sample(self, *args, **kwargs):
+        """Count it."""
+        del args, kwargs
+        self.asked += 1
+        return SamplingResult(Decision.RECORD_AND_SAMPLE)
+
+    def get_description(self):
+        """Its name."""
+        return "Counting"
+
+
+CONTEXTS = {
+    "root": context_api.Context,
+    "remote_parent_sampled": lambda: extracted("01"),
+    "remote_parent_not_sampled": lambda: extracted("00"),
+    "local_parent_sampled": lambda: local("01"),
+    "local_parent_not_sampled": lambda: local("00"),
+}
+
+
+@pytest.mark.parametrize("part", CONTEXTS)
+def test_the_sampler_that_parent_based_would_ask_is_asked(instrumented, no_faults, part):
+    """Below each kind of parent that upstream made; the others are not."""
+    del instrumented
+    asked, others = Counting(), Counting()
+    sampler = ParentBased(**{**dict.fromkeys(CONTEXTS, others), part: asked})
+    tracer = TracerProvider(sampler=sampler, shutdown_on_exit=False).get_tracer("asked")
+
+    span = tracer.start_span("span", context=CONTEXTS[part]())
+
+    assert span.is_recording()
+    assert (asked.asked, others.asked) == (1, 0)
+    assert no_faults.counts() == {}

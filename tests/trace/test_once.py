@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 
 
 class _Broken:
@@ -24,9 +25,22 @@ def test_a_span_is_queued_once(exporting, caplog):
         woken, most = batch._worker_awaken, batch._max_export_batch_size
         batch._worker_awaken = _Broken()
         batch._max_export_batch_size = 1
-        hot = tracer._otel_fastpath_plan.first_batch
-        hot.max_batch, hot.room = 1, 0
+        (hot,) = tracer._otel_fastpath_plan.on_end
+        hot.max_batch = 1
         tracer.start_span("after").end()
         batch._worker_awaken, batch._max_export_batch_size = woken, most
         provider.force_flush()
         assert [span.name for span in got] == ["before", "after"]
+
+
+def test_a_value_that_is_shortened_warns_once(instrumented, caplog):
+    """Also if it replaces the only attribute of a span that may have no other."""
+    del instrumented
+    limits = SpanLimits(max_span_attributes=1, max_span_attribute_length=1)
+    span = TracerProvider(span_limits=limits).get_tracer("tests").start_span("limited")
+    span.set_attribute("a", None)
+    span.set_attribute("a", "long")
+    span.set_attribute("a", "longer")
+
+    assert dict(span.attributes) == {"a": "l"}
+    assert len([record for record in caplog.records if "exceeds max length" in record.getMessage()]) == 2

@@ -6,7 +6,8 @@ import copy
 
 import pytest
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider, _Span
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import Link, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
@@ -106,6 +107,23 @@ def test_a_copy_is_upstreams_own(instrumented):
     assert seen(found) == seen(readable)
 
 
+def test_a_method_that_somebody_replaced_is_called(instrumented, monkeypatch):
+    """What makes the read-only span is upstream's, and others may wrap it."""
+    del instrumented
+    stock = _Span._readable_span
+    seen_names = []
+
+    def replaced(self):
+        seen_names.append(self.name)
+        return stock(self)
+
+    monkeypatch.setattr(_Span, "_readable_span", replaced)
+    readable, _ = ended()
+
+    assert seen_names == ["order"]
+    assert seen(readable)["attributes"] == {"a": 1}
+
+
 def test_a_constructor_that_somebody_replaced_is_called(instrumented, monkeypatch):
     """Instrumentations add fields there."""
     del instrumented
@@ -120,3 +138,25 @@ def test_a_constructor_that_somebody_replaced_is_called(instrumented, monkeypatc
 
     assert readable.project == "mine"
     assert seen(readable)["attributes"] == {"a": 1}
+
+
+def test_other_code_that_creates_one_of_its_class_gets_upstreams(instrumented):
+    """`type(span)(...)` works as upstream, for the span, its read-only copy and a span that is not recorded."""
+    del instrumented
+    readable, span = ended()
+    context = SpanContext(1, 2, is_remote=False)
+
+    copied = type(readable)("copied", context=context, attributes={"a": 1}, resource=Resource({}))
+    assert dict(copied.attributes) == {"a": 1}
+    assert (copied.name, copied.context, copied.events, copied.links) == ("copied", context, (), ())
+    assert type(copied) is ReadableSpan
+
+    made = type(span)("made", context=context, attributes={"a": 1}, resource=Resource({}))
+    made.start()
+    made.set_attribute("b", 2)
+    made.end()
+    assert dict(made.attributes) == {"a": 1, "b": 2}
+    assert type(made) is _Span
+
+    dropped = TracerProvider(sampler=ALWAYS_OFF).get_tracer("tests").start_span("dropped")
+    assert type(dropped)(context).get_span_context() is context

@@ -8,31 +8,16 @@ imported: the wheels are fetched and their text is read. Exit status 1 means tha
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import released
+from harness import core, released
 from harness.paths import UpstreamError
 from harness.sources import NotFoundError, fingerprint
-from packaging.version import Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-OLDEST = "1.40"
-# Where a target's module is looked for, in this order; all are released together under one version.
-DISTRIBUTIONS = (
-    "opentelemetry-sdk",
-    "opentelemetry-api",
-    "opentelemetry-exporter-otlp-proto-common",
-    "opentelemetry-exporter-otlp-proto-http",
-    "opentelemetry-exporter-otlp-proto-grpc",
-    "opentelemetry-exporter-http-transport",
-)
-# This one is numbered as a beta, 0.66b1 with 1.45.1, and is there from that minor version on.
-BETA = {"opentelemetry-exporter-http-transport": 45}
 
 
 def fingerprints(
@@ -46,8 +31,7 @@ def fingerprints(
     found: dict[str, list[str]] = {}
     missing: dict[str, list[str]] = {}
     for version in versions:
-        numbers = ((distribution, number_of(distribution, version)) for distribution in distributions)
-        roots = [released.wheel(distribution, number) for distribution, number in numbers if number]
+        roots = core.roots(version, distributions)
         try:
             found.setdefault(fingerprint(roots, target), []).append(version)
         except NotFoundError as reason:
@@ -55,18 +39,10 @@ def fingerprints(
     return found, missing
 
 
-def number_of(distribution: str, version: str) -> str | None:
-    """The distribution's own number in the release of this version; None: it was no part of it."""
-    if distribution not in BETA:
-        return version
-    release = Version(version)
-    return f"0.{release.minor + 21}b{release.micro}" if release.minor >= BETA[distribution] else None
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the fingerprints of the targets on the command line or in a file."""
     options = _options(arguments)
-    distributions = options.distribution or list(DISTRIBUTIONS)
+    distributions = options.distribution or list(core.DISTRIBUTIONS)
     targets = [line for text in options.targets for line in _expanded(text)]
     try:
         versions = released.versions(distributions[0], options.oldest, pre=options.pre)
@@ -74,15 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UpstreamError as error:
         print(f"fingerprints: {error}", file=sys.stderr)
         return 2
-    if options.json:
-        print(json.dumps({target: found for target, (found, _) in results.items()}, indent=2))
-    else:
-        for target, (found, missing) in results.items():
-            print(target)
-            for value, where in found.items():
-                print(f"    {value}  {' '.join(where)}")
-            for reason, where in missing.items():
-                print(f"    {'-' * 12}  {' '.join(where)}  ({reason})")
+    for target, (found, missing) in results.items():
+        print(target)
+        for value, where in found.items():
+            print(f"    {value}  {' '.join(where)}")
+        for reason, where in missing.items():
+            print(f"    {'-' * 12}  {' '.join(where)}  ({reason})")
     return 0 if all(found for found, _ in results.values()) else 1
 
 
@@ -100,9 +73,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "targets", nargs="+", metavar="module:name", help="e.g. opentelemetry.sdk.trace:Span.end; @FILE"
     )
     parser.add_argument("--distribution", action="append", help="look here instead; repeatable")
-    parser.add_argument("--oldest", default=OLDEST, help=f"oldest version; default: {OLDEST}")
+    parser.add_argument("--oldest", default=core.oldest(), help="oldest version; default: %(default)s")
     parser.add_argument("--pre", action="store_true", help="betas too, for what is released as betas only")
-    parser.add_argument("--json", action="store_true", help="print target -> fingerprint -> versions as JSON")
     return parser.parse_args(arguments)
 
 

@@ -77,10 +77,11 @@ def defined_in(name: str) -> list[str]:
                 f"{name}:{key}.{member}"
                 for member, function in members
                 if isinstance(function, FunctionType)
+                and not member.startswith("__annotate")  # since Python 3.14, made by the compiler
                 and function.__qualname__ == f"{key}.{member}"
                 and function.__code__.co_filename == module.__file__
             ]
-        if inspect.isfunction(value) or inspect.isclass(value):
+        if (inspect.isfunction(value) and not key.startswith("__annotate")) or inspect.isclass(value):
             found.append(f"{name}:{key}")
     return found
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
-from harness import compare, environment, paths, suites
+from harness import compare, contrib, environment, page, paths, suites
 from harness.compare import Meant
 from harness.suites import Mode, Run, Suite
 
@@ -41,6 +43,7 @@ class TestSub(unittest.TestCase):
 """
 RENAME = "tests/test_subject.py::test_rename"
 STEADY = "tests/test_subject.py::test_steady"
+APPLIED = {"name": "a", "state": "applied", "reason": ""}
 SUBTESTS = "tests/test_subject.py::TestSub::test_with_subtests"
 NAME = "sdk"
 
@@ -109,6 +112,19 @@ def test_a_patch_lost_on_the_way_is_a_fault(ready, suite, stock):
     assert "Span.update_name was gone after" in fault
 
 
+@pytest.mark.parametrize("stand_in", ["deferring", "renewing"])
+def test_a_patch_that_is_moved_by_its_owner_is_no_fault(ready, suite, stock, stand_in):
+    """A wrapper may stand back for another instrumentation, and come back with a new replacement."""
+    assert judged(ready, suite, stock, stand_in).faults == []
+
+
+def test_a_test_that_passes_here_only_is_told():
+    """It is another difference."""
+    ours = Run({STEADY: "passed"}, patches=[APPLIED])
+
+    assert compare.judge(Run({STEADY: "failed"}), ours, NAME, Mode("py", "stand_in"), []).gained == [STEADY]
+
+
 def test_a_crash_is_a_fault(ready, suite, stock):
     """A session that ends without a report is told with its last lines, and not test by test."""
     (fault,) = judged(ready, suite, stock, "not_there").faults
@@ -126,9 +142,22 @@ def test_a_listed_difference_is_none(ready, suite, stock):
     assert verdict.meant == 2
 
 
+def test_an_entry_can_be_about_several_tests():
+    """Those whose ids match, brackets as they are; each of them must break."""
+    ids = [f"tests/a.py::test_one[{name}]" for name in ("x", "y")]
+    stock = Run(dict.fromkeys([*ids, "tests/a.py::test_one"], "passed"))
+    ours = Run({ids[0]: "failed", ids[1]: "failed", "tests/a.py::test_one": "passed"}, patches=[APPLIED])
+    verdict = compare.judge(stock, ours, NAME, Mode("py", "stand_in"), [Meant(NAME, "tests/a.py::test_one[*]", "why")])
+    assert (verdict.meant, verdict.faults) == (2, [])
+
+    ours.outcomes[ids[1]] = "passed"
+    (fault,) = compare.judge(stock, ours, NAME, Mode("py", "s"), [Meant(NAME, "tests/a.py::test_one[*]", "why")]).faults
+    assert fault == f"differences.toml names {ids[1]}, which passes or fails as it does stock: take it out"
+
+
 def test_an_entry_that_is_not_needed_is_a_fault():
     """The list shrinks when a test passes again, and names no test that is not there."""
-    passes = Run({STEADY: "passed"}, patches=[{"name": "a", "state": "applied", "reason": ""}])
+    passes = Run({STEADY: "passed"}, patches=[APPLIED])
     meant = [Meant(NAME, STEADY, "once"), Meant(NAME, "tests/gone.py::test", "once")]
     faults = compare.judge(Run({STEADY: "passed"}), passes, NAME, Mode("py", "stand_in"), meant).faults
 
@@ -147,7 +176,7 @@ def test_not_passing_is_breaking(outcome):
 
 def test_a_test_that_fails_once_is_unsteady(ready, suite, stock, monkeypatch):
     """A failure that the second run of the whole suite does not repeat is reported, and is no fault."""
-    good = dataclasses.replace(stock, patches=[{"name": "a", "state": "applied", "reason": ""}])
+    good = dataclasses.replace(stock, patches=[APPLIED])
     bad = dataclasses.replace(good, outcomes={**good.outcomes, STEADY: "failed"}, causes={STEADY: "late"})
     runs = iter([bad, good])
     monkeypatch.setattr(compare, "run", lambda *_: next(runs))
@@ -161,7 +190,7 @@ def test_a_test_that_fails_twice_is_broken(ready, suite, stock, monkeypatch):
     """A failure that repeats is a fault."""
     bad = dataclasses.replace(
         stock,
-        patches=[{"name": "a", "state": "applied", "reason": ""}],
+        patches=[APPLIED],
         outcomes={**stock.outcomes, STEADY: "failed"},
     )
     monkeypatch.setattr(compare, "run", lambda *_: dataclasses.replace(bad))
@@ -172,7 +201,7 @@ def test_a_test_that_fails_twice_is_broken(ready, suite, stock, monkeypatch):
 
 OURS = {
     "outcomes": {STEADY: "passed"},
-    "patches": [{"name": "a", "state": "applied", "reason": ""}],
+    "patches": [APPLIED],
     "span_from": "otel_fastpath.trace.span_classes",
     "imported": ["otel_fastpath", "otel_fastpath.trace.span"],
 }
@@ -266,3 +295,58 @@ def test_a_bad_version_is_named(ready):
     """What is no version is refused before anything is installed."""
     with pytest.raises(paths.UpstreamError, match="'latest'"):
         environment.provide(ready.interpreter, "latest", ready.package)
+
+
+CONTRIB = contrib.contrib_suites()
+
+
+@pytest.mark.parametrize("each", CONTRIB, ids=lambda each: each.name)
+def test_each_contrib_suite_has_its_list(each):
+    """It names the releases of the package, and of the project's own OpenTelemetry."""
+    lines = each.lock.read_text().splitlines()
+
+    assert f"opentelemetry-sdk=={environment.locked_otel()}" in lines
+    assert any(line.startswith(f"{each.distribution}==") for line in lines)
+
+
+def test_the_page_is_about_these_suites_and_differences():
+    """It is written by a run of all of them; what was added since is not on it."""
+    text = page.PAGE.read_text()
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in text.splitlines() if line.startswith("| ")]
+    names = [each.name for each in CONTRIB]
+
+    assert rows[2:] == names
+    assert [each.fails for each in CONTRIB if each.fails not in text] == []
+    assert [item for item in compare.meant_differences() if item.suite in names and item.reason not in text] == []
+
+
+def test_a_list_of_suites_with_an_unknown_key_is_refused(tmp_path):
+    """A mistyped key would otherwise do nothing."""
+    path = tmp_path / "contrib.toml"
+    path.write_text('[[suite]]\nname = "a"\ndistribution = "b"\nneed = []\n')
+    with pytest.raises(paths.UpstreamError, match=r"suite 1: the keys are name, distribution, need"):
+        contrib.contrib_suites(path)
+
+
+def test_a_list_for_another_opentelemetry_is_refused(ready):
+    """The environment would not be what it is said to be."""
+    with pytest.raises(paths.UpstreamError, match=r"redis.txt is not for OpenTelemetry 1\.40\.0"):
+        environment.provide(ready.interpreter, "1.40.0", ready.package, contrib.LOCKS / "redis.txt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--suite", "redis"], "no suite is called redis: there are sdk"),
+        (["--contrib", "--suite", "sdk"], "no suite is called sdk"),
+        (["--page"], "add --contrib"),
+        (["--contrib", "--page", "--core", "py"], "leave out --suite and --core"),
+    ],
+)
+def test_what_excludes_one_another_is_refused(arguments, message):
+    """In one line, before anything is installed."""
+    run = paths.HERE / "run.py"
+    done = subprocess.run([sys.executable, str(run), *arguments], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert message in done.stderr

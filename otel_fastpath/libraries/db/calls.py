@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
     # now), the parameters, which become attributes if that option is set, and the number of parameter sets of a batch.
+    # Without a plan, it is begun without telemetry.
     Opening = tuple[Any, Any, int | None, Any, int | None]
     # Returns that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
     Opener = Callable[[Any, Any], Opening]
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 # For a batch whose parameter sets cannot be counted without consuming them.
 UNKNOWN: Final = -1
+# Sizes of batches that are no attribute.
+_NOT_TOLD: Final = frozenset({UNKNOWN, 1})
 # For methods that return no rows.
 no_rows: Final = None
 # The arguments before a query's parameters: `self` and the text.
@@ -47,11 +50,13 @@ def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
     return guarded(database.place, _lost, database, args) if begun is None else begun[0]
 
 
-def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[Any]:
-    """The query, or None, in a tuple."""
+def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[Any] | None:
+    """The query, or None, in a tuple; only None: it has no telemetry."""
     if database.active is None:
         return (None,)
     link, plan, start_ns, parameters, size = opener(args, kwargs)
+    if plan is None:
+        return None
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
     if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
@@ -60,7 +65,7 @@ def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[
 
 
 def _lost(database: Database, args: Any) -> Any:
-    """A query without telemetry, used if a query could not be begun because of an error in our code.
+    """A query without telemetry: it has no plan, or could not be begun because of an error in our code.
 
     What the library executes for it on this connection is part of it, not a query of its own.
 
@@ -91,7 +96,7 @@ def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
         parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
         size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
     """
-    if size is not None and size not in {UNKNOWN, 1}:
+    if size is not None and size not in _NOT_TOLD and not link.active.is_same:
         call.span.set_attribute("db.operation.batch.size", size)
     if parameters is not None and link.active.captures:
         made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
@@ -99,8 +104,8 @@ def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
 
 
 def all_rows(_call: Any, result: Any) -> int | None:
-    """The number of rows for a method that returns a list of rows."""
-    return len(result)
+    """The number of rows for a method that returns a list of rows; one that is replaced may return None."""
+    return None if result is None else len(result)
 
 
 def one_row(_call: Any, result: Any) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics, trace
@@ -50,6 +51,9 @@ class Active:
         failure: Describes an exception; must not raise.
         convention: The convention for spans; None: the stable conventions.
         make_plans: The class of the plans, called with this object and the arguments of `plans_of`.
+
+    Attributes:
+        is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
     """
 
     def __init__(
@@ -62,7 +66,8 @@ class Active:
         convention: Convention | None = None,
         make_plans: Callable[..., Plans] | None = None,
     ) -> None:
-        self.options: Any = options
+        self.is_same = setup.is_same
+        self.options: Any = replace(options, metrics=options.metrics and not setup.is_same)
         self.convention = Stable(scope) if convention is None else convention
         self.captures = options.parameters or self.convention.captures
         self.telemetry = Telemetry(
@@ -154,7 +159,7 @@ class Plans:
         self.of_queries_with_arguments = self._queries_with_arguments.items
 
     def plan(self, text: Any, prefix: str = "", has_arguments: bool = False) -> Any:
-        """The plan for this text.
+        """The plan for this text; None: such a query is begun without telemetry.
 
         Args:
             text: The query's text.
@@ -177,10 +182,10 @@ class Plans:
         return made
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:
-        """A plan for an operation without a text: `name` is the summary."""
+        """A plan for an operation without a text: `name` is the summary. None: likewise."""
         key = (_SPECIAL, name)
         made = self._others.items.get(key)
-        if made is None:
+        if made is None and not self.is_silent(f"{name.partition(' ')[0]} "):
             query = conventions.Query(name, first=name.partition(" ")[0], summary=name)
             made = self.active.hot.Plan(
                 self.active.convention.name(query, self.server, ""),
@@ -193,6 +198,8 @@ class Plans:
 
     def _make(self, text: Any, query: Query, prefix: str) -> Any:
         active = self.active
+        if self.is_silent(prefix):
+            return None
         return active.hot.Plan(
             active.convention.name(query, self.server, prefix),
             active.convention.attributes(query, self.server, prefix),
@@ -221,6 +228,10 @@ class Plans:
     def is_kept(self, text: Any) -> bool:
         """Whether the text is likely to be used again."""
         return isinstance(text, str)
+
+    def is_silent(self, prefix: str) -> bool:  # noqa: ARG002  # for those who override it
+        """Whether queries with this prefix of their summary are begun without telemetry."""
+        return False
 
     def is_quiet(self, text: Any, operation: str) -> bool:
         """Whether calls with this text are not instrumented."""

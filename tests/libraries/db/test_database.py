@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -52,6 +54,13 @@ def make(instrumentor, core):
 def systems(exporter):
     """What the spans say that they are of."""
     return [span.attributes["db.system.name"] for span in exporter.get_finished_spans()]
+
+
+def recorded(reader):
+    """Metric -> how many values it was given."""
+    data = reader.get_metrics_data()
+    metrics = [each for resource in data.resource_metrics for scope in resource.scope_metrics for each in scope.metrics]
+    return {metric.name: sum(point.count for point in metric.data.data_points) for metric in metrics}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -104,6 +113,27 @@ def test_a_closed_connection_is_looked_at_all_the_same(make, no_faults):
 
     assert systems(exporter) == ["subject"]
     assert database.link_held(connection) is None
+    assert no_faults.counts() == {}
+
+
+def test_rows_that_are_not_there_are_not_counted(make, no_faults):
+    """A host's test may replace the method by one that returns None."""
+    reader = InMemoryMetricReader()
+    database, _ = make("subject", "otel_fastpath_link")
+    providers = {"meter_provider": MeterProvider([reader], shutdown_on_exit=False)}
+    database.configure(Setup(providers))
+    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+
+    async def fetch_nothing(_connection, _query):
+        return None
+
+    for method in (
+        calls.around_query(database, "ALL_ROWS", fetch_nothing),
+        calls.around(database, opener, calls.all_rows, fetch_nothing),
+    ):
+        assert run(method(SimpleNamespace(), "SELECT 1")) is None
+
+    assert recorded(reader) == {"db.client.operation.duration": 2}
     assert no_faults.counts() == {}
 
 

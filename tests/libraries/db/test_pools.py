@@ -68,7 +68,7 @@ class Given:
 @pytest.fixture
 def given(instrumentor, core):
     """Instruments, on each of the cores."""
-    instrumentor.instrument(core=core, disabled="exceptions")
+    instrumentor.instrument(core=core, telemetry="full", disabled="exceptions")
     return Given()
 
 

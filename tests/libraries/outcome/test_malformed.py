@@ -181,7 +181,9 @@ def test_malformed_answers_are_no_fault_of_ours(instrumentor, core, environ, kin
     tracers = TracerProvider(shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     meters = MeterProvider([reader], shutdown_on_exit=False)
-    instrumentor.instrument(core=core, disabled="exceptions", tracer_provider=tracers, meter_provider=meters)
+    instrumentor.instrument(
+        core=core, telemetry="full", disabled="exceptions", tracer_provider=tracers, meter_provider=meters
+    )
 
     ours = run(kind)
 

@@ -159,7 +159,7 @@ def instrument(instrumentor, core, environ):
     environ.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
 
     def go(**providers):
-        instrumentor.instrument(core=core, disabled="exceptions", **providers)
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **providers)
 
     with broken_logging():
         yield go

@@ -12,6 +12,18 @@ from otel_fastpath import compiled, libraries
 ROOT = Path(libraries.__file__).parent
 # Not around telemetry: what a subclass of the user's does, and what a server's text is not.
 ALLOWED = {("db/asyncpg/plans.py", "_reset_query"), ("genai/openai/parts.py", "_decoded")}
+# What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
+ALLOWED |= {
+    ("http/aiohttp_client/hooks.py", name) for name in ("answered", "begin", "make_start", "on_request_start")
+} | {
+    ("http/aiohttp_server/middleware.py", "begin"),
+    ("http/asgi/routes.py", "_get_route_details"),
+    ("http/asgi/routes.py", "bind_route_details"),
+    ("http/closures.py", "_hand_over"),
+    ("http/httpx/hooks.py", "_rebind"),
+    ("http/httpx/hooks.py", "_set_up"),
+    *((f"http/{library}/hooks.py", name) for library in ("requests", "urllib3") for name in ("answered", "begin")),
+}
 # The one way itself, and what decides whether a wrapper is on.
 GUARDS = {"failure.py", "library.py"}
 HOT = {f"otel_fastpath/{twin.removesuffix('_c').replace('.', '/')}.py" for twin in compiled.TWINS}

@@ -99,7 +99,11 @@ class Given:
             from otel_fastpath import FastpathInstrumentor
 
             FastpathInstrumentor().instrument(
-                core=core, exceptions="raised,code", tracer_provider=provider, meter_provider=meters
+                core=core,
+                telemetry="full",
+                exceptions="raised,code",
+                tracer_provider=provider,
+                meter_provider=meters,
             )
         self.tracer = provider.get_tracer("memory")
         self.dropping = self._provider(sampler=ALWAYS_OFF).get_tracer("memory")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from packaging.specifiers import SpecifierSet
 
+from harness.contrib import contrib_suites
 from harness.paths import HERE, UpstreamError
 from harness.suites import CORES, SUITES, Mode, run, run_stock
 
@@ -28,7 +30,7 @@ LIST = HERE / "differences.toml"
 
 @dataclass(frozen=True)
 class Meant:
-    """An entry of the list: a test that must not pass under us."""
+    """An entry of the list: a test that must not pass under us, or several whose ids match, * standing for any text."""
 
     suite: str
     test: str
@@ -40,6 +42,11 @@ class Meant:
         """Whether it is about this run."""
         version_fits = SpecifierSet(self.versions).contains(otel, prereleases=True)
         return self.suite == suite and core in self.cores and version_fits
+
+    def tests(self, run: Run) -> set[str]:
+        """The tests of this run that it is about."""
+        pattern = re.compile(".*".join(re.escape(part) for part in self.test.split("*")))
+        return {test for test in run.outcomes if pattern.fullmatch(test)}
 
 
 @dataclass
@@ -53,6 +60,7 @@ class Verdict:
         faults: What is wrong, a line each; nothing else makes the verdict bad.
         meant: How many tests failed as the list says they must.
         unsteady: Tests that failed once and passed in a second run of the whole suite.
+        gained: Tests that fail stock and pass here.
     """
 
     suite: str
@@ -61,6 +69,7 @@ class Verdict:
     faults: list[str] = field(default_factory=list)
     meant: int = 0
     unsteady: list[str] = field(default_factory=list)
+    gained: list[str] = field(default_factory=list)
 
 
 def meant_differences(path: Path = LIST) -> list[Meant]:
@@ -70,6 +79,7 @@ def meant_differences(path: Path = LIST) -> list[Meant]:
         UpstreamError: An entry is not what the head of the file describes.
     """
     entries: list[dict[str, Any]] = tomllib.loads(path.read_text()).get("difference", [])
+    known = {suite.name for suite in (*SUITES, *contrib_suites())}
     found = []
     for number, entry in enumerate(entries, 1):
         try:
@@ -77,7 +87,7 @@ def meant_differences(path: Path = LIST) -> list[Meant]:
             SpecifierSet(item.versions)
         except (TypeError, ValueError) as error:
             raise UpstreamError(f"{path.name}, entry {number}: {error}") from None
-        if item.suite not in {suite.name for suite in SUITES} or not set(item.cores) <= set(CORES):
+        if item.suite not in known or not set(item.cores) <= set(CORES):
             raise UpstreamError(f"{path.name}, entry {number}: unknown suite or core")
         if not item.reason.strip():
             raise UpstreamError(f"{path.name}, entry {number}: no reason is given")
@@ -103,7 +113,7 @@ def judge_ours(environment: Environment, suite: Suite, mode: Mode, stock: Run, m
     """
     first = run(environment, suite, mode)
     mine = [item for item in meant if item.concerns(suite.name, environment.otel, mode.name)]
-    if not broken(stock, first) - {item.test for item in mine} or any(first.problems(mode)):
+    if not broken(stock, first) - _named(stock, mine) or any(first.problems(mode)):
         return judge(stock, first, suite.name, mode, mine)
     second = run(environment, suite, mode)
     unsteady = sorted((broken(stock, first) | broken(stock, second)) - (broken(stock, first) & broken(stock, second)))
@@ -121,14 +131,20 @@ def judge(stock: Run, ours: Run, suite: str, mode: Mode, meant: Sequence[Meant])
     if not ours.outcomes:
         return verdict
     lost = broken(stock, ours)
+    verdict.gained = sorted(test for test in ours.passed() if stock.outcomes.get(test) == "failed")
     for item in meant:
-        if item.test not in stock.outcomes:
+        tests = item.tests(stock)
+        if not tests:
             verdict.faults.append(f"{LIST.name} names {item.test}, which this version does not have")
-        elif item.test not in lost:
-            verdict.faults.append(f"{LIST.name} names {item.test}, which passes or fails as it does stock: take it out")
-    named = {item.test for item in meant}
+        for test in sorted(tests - lost):
+            verdict.faults.append(f"{LIST.name} names {test}, which passes or fails as it does stock: take it out")
+    named = _named(stock, meant)
     verdict.meant = len(lost & named)
     for test in sorted(lost - named):
         outcome = ours.outcomes.get(test, "not run")
         verdict.faults.append(f"{test} {outcome}: {ours.causes.get(test, '')}".rstrip(": "))
     return verdict
+
+
+def _named(stock: Run, meant: Sequence[Meant]) -> set[str]:
+    return {test for item in meant for test in item.tests(stock)}

@@ -1,5 +1,8 @@
 """The environments in which upstream's suites run: one for each interpreter and OpenTelemetry version.
 
+The suites of opentelemetry-python-contrib's packages exclude one another's requirements: each of these suites has an
+environment of its own, made from the list of releases that `contrib` writes.
+
 They are not the project's own environment: the suites need other packages, and versions that the lock does not hold.
 otel-fastpath is not installed by building it again, which would rewrite the compiled modules under the feet of whoever
 is using them. Its package folder is copied, so that all suites run the same code even if somebody edits or compiles it
@@ -25,7 +28,7 @@ from typing import TYPE_CHECKING
 from harness.paths import CACHE, REPOSITORY, UpstreamError, locked, output_of, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 PACKAGE = "otel_fastpath"
 _TEST_UTILS = "opentelemetry-test-utils"
@@ -83,6 +86,17 @@ class Environment:
         """Its interpreter."""
         return self.folder / "bin" / "python"
 
+    def version_of(self, distribution: str) -> str:
+        """The version of a distribution in it.
+
+        Raises:
+            UpstreamError: It is not in it.
+        """
+        found = re.search(rf"^{re.escape(distribution)}==(\S+)$", self.contents, re.MULTILINE)
+        if found is None:
+            raise UpstreamError(f"{distribution} is not in {self.folder.name}")
+        return found[1]
+
     def has_compiled_core(self) -> bool:
         """Whether the compiled modules for this interpreter lie beside their sources."""
         return any((self.package / PACKAGE).rglob(f"*{self.interpreter.suffix}"))
@@ -118,6 +132,12 @@ def installed_otel() -> str:
     return metadata.version("opentelemetry-sdk")
 
 
+def locked_otel() -> str:
+    """The version of opentelemetry-sdk in the project's lock."""
+    name = "opentelemetry-sdk=="
+    return next(pin.removeprefix(name) for pin in project_pins() if pin.startswith(name))
+
+
 @contextlib.contextmanager
 def copied_package() -> Iterator[Path]:
     """A folder with a copy of our package as it is now, gone afterwards."""
@@ -128,47 +148,67 @@ def copied_package() -> Iterator[Path]:
             shutil.copytree(REPOSITORY / PACKAGE, Path(folder, PACKAGE), ignore=leave_out)
         except shutil.Error as error:
             raise UpstreamError(f"{PACKAGE} changed while it was being copied: {error}") from None
+        _copy_metadata(Path(folder))
         yield Path(folder)
 
 
-def provide(base: Interpreter, otel: str, package: Path) -> Environment:
+def provide(base: Interpreter, otel: str, package: Path, lock: Path | None = None) -> Environment:
     """Make the environment, unless the one in the cache is what would be made.
 
     Args:
         base: The interpreter.
         otel: The OpenTelemetry version.
         package: What `copied_package` gave.
+        lock: The list of what it consists of; None: it is the one that upstream's core suites share.
     """
-    wanted = _requirements(otel)
-    folder = CACHE / f"venv-{base.short}-{otel}"
+    wanted = _requirements(otel) if lock is None else _listed(lock, otel)
+    folder = CACHE / f"venv-{base.short}-{otel}{f'-{lock.stem}' if lock else ''}"
     stamp = folder / "made-from.txt"
-    made_from = "\n".join([base.version, base.executable, *wanted])
+    made_from = "\n".join([*wanted, base.version, base.executable])
     with locked(folder.name):
         if not stamp.exists() or stamp.read_text() != made_from:
-            _make(base, folder, wanted)
+            _make(base, folder, wanted, without=() if lock is None else ("--no-deps",))
             stamp.write_text(made_from)
-        _copy_metadata(folder)
-    contents = output_of([tool("uv"), "pip", "freeze", "--quiet", "--python", str(folder)], _uv_environment())
+    contents = uv("pip", "freeze", "--python", str(folder))
     return Environment(folder, package, otel, contents, base)
 
 
-def _uv_environment() -> dict[str, str]:
-    return {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+def uv(*arguments: str) -> str:
+    """Run uv, which downloads no interpreter, and return what it printed."""
+    variables = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+    return output_of([tool("uv"), "--quiet", *arguments], variables)
+
+
+def project_pins() -> list[str]:
+    """What the project's own lock holds for upstream's core suites."""
+    export = "export --frozen --group upstream --no-default-groups --no-emit-project"
+    return uv(*export.split(), "--no-hashes", "--no-header", "--no-annotate").splitlines()
 
 
 def _requirements(otel: str) -> list[str]:
     """The lock's own pins where it holds this OpenTelemetry; else these two free to move and the rest as locked."""
-    export = "export --quiet --frozen --group upstream --no-default-groups --no-emit-project"
-    plain = "--no-hashes --no-header --no-annotate"
-    pins = output_of([tool("uv"), *export.split(), *plain.split()], _uv_environment()).split("\n")
+    pins = project_pins()
     if f"opentelemetry-sdk=={otel}" in pins:
-        return [pin for pin in pins if pin]
-    kept = [pin for pin in pins if pin and not _FOLLOWS_OTEL.match(re.split(r"[=\s;]", pin, maxsplit=1)[0])]
+        return pins
+    kept = [pin for pin in pins if not _FOLLOWS_OTEL.match(re.split(r"[=\s;]", pin, maxsplit=1)[0])]
     # Released as betas only: naming one in the requirement is what lets the resolver take it.
     betas = [f"{_TEST_UTILS}<={_beta(otel)}", "opentelemetry-instrumentation>=0.61b0"]
     # The SDK read configuration files itself until 1.45, and its tests then need what that takes.
     files = ["jsonschema", "pyyaml"]
     return [*kept, *betas, *files, *(f"{name}=={otel}" for name in _PINNED_BY_OTEL)]
+
+
+def _listed(lock: Path, otel: str) -> list[str]:
+    """The lines of a list.
+
+    Raises:
+        UpstreamError: There is none, or it is for another OpenTelemetry.
+    """
+    lines = lock.read_text().splitlines() if lock.exists() else []
+    if f"opentelemetry-sdk=={otel}" not in lines:
+        name = lock.relative_to(REPOSITORY)
+        raise UpstreamError(f"{name} is not for OpenTelemetry {otel}: `make upstream-contrib ARGS=--lock` writes it")
+    return lines
 
 
 def _beta(otel: str) -> str:
@@ -183,34 +223,26 @@ def _beta(otel: str) -> str:
     return f"0.{int(numbers[1]) + 21}b{numbers[2]}"
 
 
-def _make(base: Interpreter, folder: Path, requirements: list[str]) -> None:
+def _make(base: Interpreter, folder: Path, requirements: list[str], without: Sequence[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    uv = [tool("uv"), "--quiet", "--no-config"]
-    output_of([*uv, "venv", "--no-project", "--python", base.executable, str(folder)], _uv_environment())
+    uv("--no-config", "venv", "--no-project", "--python", base.executable, str(folder))
     # The test utilities want their own version of the SDK, and have no release for each of them.
     utilities = [line for line in requirements if line.startswith(_TEST_UTILS)]
     others = [line for line in requirements if line not in utilities]
-    for lines, options in ((others, []), (utilities, ["--no-deps"])):
+    for lines, options in ((others, without), (utilities, ["--no-deps"])):
         listed = folder / "requirements.txt"
         listed.write_text("\n".join(lines) + "\n")
-        output_of([*uv, "pip", "install", "--python", str(folder), *options, "-r", str(listed)], _uv_environment())
+        uv("--no-config", "pip", "install", "--python", str(folder), *options, "-r", str(listed))
 
 
 def _copy_metadata(folder: Path) -> None:
-    """Let `importlib.metadata` see otel-fastpath and its entry points in the environment."""
-    site = next(folder.glob("lib/python*/site-packages"))
+    """Let `importlib.metadata` see otel-fastpath and its entry points where this folder is on the path."""
     ours = metadata.distribution(PACKAGE)
-    info = site / f"{PACKAGE}-{ours.version}.dist-info"
-    files = {name: ours.read_text(name) or "" for name in ("METADATA", "entry_points.txt")}
-    files |= {"INSTALLER": "tests/upstream\n", "RECORD": ""}
-    if info.exists() and all((info / name).read_text() == text for name, text in files.items()):
-        return  # other runs may be reading them
-    for old in site.glob(f"{PACKAGE}-*.dist-info"):
-        shutil.rmtree(old)
+    info = folder / f"{PACKAGE}-{ours.version}.dist-info"
     info.mkdir()
-    for name, text in files.items():
-        (info / name).write_text(text)
+    for name in ("METADATA", "entry_points.txt"):
+        (info / name).write_text(ours.read_text(name) or "")
 
 
 def digest(*parts: str) -> str:

@@ -1,17 +1,17 @@
 """Finds a function or class in source text without importing it, and digests it as the guards do at run time.
 
-The digest must equal that of `otel_fastpath.patching.patch.fingerprint`, which starts from `inspect.getsource`. So the
-text of a definition is cut out by the same function of the standard library, from its first decorator on; where its
-lines start is read off the syntax tree.
+Guards start from `inspect.getsource`. So the text of a definition is cut out by the same function of the standard
+library, from its first decorator on; where its lines start is read off the syntax tree.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
+import functools
 import inspect
-import textwrap
 from typing import TYPE_CHECKING, TypeAlias
+
+from otel_fastpath.patching import syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,19 +26,21 @@ class NotFoundError(Exception):
 
 
 def fingerprint(roots: Sequence[Path], target: str) -> str:
-    """The first 12 hex digits of the digest of "module:qualified.name", read from unpacked distributions.
+    """The fingerprint of "module:qualified.name", read from unpacked distributions.
 
     Raises:
         NotFoundError: The module or the definition is not there, or there are several.
     """
+    return syntax.digest(syntax.parsed(text_of(roots, target)))
+
+
+def text_of(roots: Sequence[Path], target: str) -> str:
+    """The text of "module:qualified.name": see `source`."""
     module, _, name = target.partition(":")
-    return digest(source(roots, module, name.split(".")))
+    return source(roots, module, name.split("."))
 
 
-def digest(text: str) -> str:
-    """Digest a definition's text; indentation of the whole and trailing white space do not count."""
-    plain = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
-    return hashlib.sha256(plain.encode()).hexdigest()[:12]
+_parsed = functools.lru_cache(maxsize=256)(ast.parse)
 
 
 def source(roots: Sequence[Path], module: str, path: list[str], aliases: int = 0) -> str:
@@ -51,7 +53,7 @@ def source(roots: Sequence[Path], module: str, path: list[str], aliases: int = 0
     """
     file = module_file(roots, module)
     text = file.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    tree = _parsed(text)
     try:
         node = _definition(tree, path)
     except NotFoundError:

@@ -38,12 +38,22 @@ class Suite:
         distribution: The distribution in whose source archive they are.
         alone: Its servers listen on fixed ports, so that two of it cannot run at a time on one machine.
         folder: Where the project is, if it is not to be fetched.
+        lock: The list of what its own environment consists of; None: it runs in the environment that suites share.
+        plugins: The pytest plugins that it needs: modules of its environment.
+        variables: The environment variables that it needs.
+        options: The options of pytest that it needs.
+        fails: Why tests of it fail without us too.
     """
 
     name: str
     distribution: str
     alone: bool = False
     folder: Path | None = None
+    lock: Path | None = None
+    plugins: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    options: tuple[str, ...] = ()
+    fails: str = ""
 
 
 # The slowest first, so that the short ones fill up the end.
@@ -132,9 +142,14 @@ class Run:
             yield f"the compiled modules in use are {', '.join(compiled) or 'none'}, asked was for core {core!r}"
 
 
+def source(environment: Environment, suite: Suite) -> Path:
+    """The folder of a suite's project, in the release that the environment is for."""
+    return suite.folder or sdist(suite.distribution, environment.version_of(suite.distribution))
+
+
 def run(environment: Environment, suite: Suite, mode: Mode) -> Run:
     """Run a suite and read the plugin's report."""
-    project = suite.folder or sdist(suite.distribution, environment.otel)
+    project = source(environment, suite)
     logs = CACHE / "logs" / environment.folder.name
     logs.mkdir(parents=True, exist_ok=True)
     name = f"{suite.name}-{mode.name}-{os.getpid()}"
@@ -142,7 +157,7 @@ def run(environment: Environment, suite: Suite, mode: Mode) -> Run:
     turn = locked(f"port-{suite.name}", whole_machine=True) if suite.alone else contextlib.nullcontext()
     with turn:
         started = time.monotonic()
-        _pytest(environment, project, _variables(environment, mode, report), log)
+        _pytest(environment, project, suite, _variables(environment, mode, report) | dict(suite.variables), log)
         seconds = time.monotonic() - started
     try:
         found: dict[str, Any] = json.loads(report.read_text())
@@ -159,7 +174,7 @@ def run_stock(environment: Environment, suite: Suite) -> Run:
     Tests that fail are given a second run: whatever can pass stock must pass under us.
     """
     sources = [path.read_text() for folder in (HERE / "harness", PLUGIN) for path in sorted(folder.glob("*.py"))]
-    key = digest(environment.contents, environment.interpreter.version, suite.name, *sources)
+    key = digest(environment.contents, environment.interpreter.version, repr(suite), *sources)
     kept = CACHE / "stock" / f"{suite.name}-{key}.json"
     if kept.exists():
         return Run(**json.loads(kept.read_text()))
@@ -183,20 +198,23 @@ def _variables(environment: Environment, mode: Mode, report: Path) -> dict[str, 
     kept |= {
         # Upstream's TestTracer::test_shutdown runs the first `python` on PATH.
         "PATH": f"{environment.folder / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
-        "PYTHONPATH": f"{PLUGIN}{os.pathsep}{environment.package}",
+        "PYTHONPATH": str(PLUGIN),
         # Ours and other projects' pytest plugins have no part in upstream's suites.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "UPSTREAM_ACTIVATE": mode.activate,
         "UPSTREAM_REPORT": str(report),
     }
     if mode.name != STOCK:
+        # A stock run can neither import otel-fastpath nor see its entry points.
+        kept["PYTHONPATH"] += f"{os.pathsep}{environment.package}"
         kept["OTEL_FASTPATH_CORE"] = mode.name
     return kept
 
 
-def _pytest(environment: Environment, project: Path, variables: dict[str, str], log: Path) -> None:
+def _pytest(environment: Environment, project: Path, suite: Suite, variables: dict[str, str], log: Path) -> None:
     """Run pytest with no configuration but upstream's, in a group of its own that ends with it."""
     options = ["-q", "-rfE", "-p", "no:cacheprovider", "-p", "fastpath_upstream"]
+    options += [*(option for plugin in suite.plugins for option in ("-p", plugin)), *suite.options]
     # An empty configuration, or pytest would find ours in the folders above the cache; then it needs to be told both.
     places = ["-c", os.devnull, "--rootdir", str(project), "--confcutdir", str(project)]
     command = [str(environment.python), "-m", "pytest", "tests", *options, *places]

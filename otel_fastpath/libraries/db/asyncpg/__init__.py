@@ -20,6 +20,13 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.asyncpg:AsyncPGInstrumentor",
             # Older releases support neither prepared statements (0.64) nor the stable conventions.
             "opentelemetry-instrumentation-asyncpg>=0.65b0,<0.67",
+            beyond=(
+                "asyncpg.connect*",
+                # It runs a query of the connection, which is a span.
+                "asyncpg.statement.explain",
+                *(f"asyncpg.pool.{name}" for name in ("initialize", "release", "connect")),
+            ),
+            silent=("asyncpg.prepare", "asyncpg.fetchmany", "asyncpg.copy_*", "asyncpg.cursor.open"),
         ),
     ),
     entry_points=frozenset({"asyncpg"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries.db.asyncpg import plans
 from otel_fastpath.libraries.db.asyncpg.plans import DATABASE
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def of_table(args: Any, kwargs: Any) -> Opening:
 def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from a query."""
     link = DATABASE.link(args[0])
-    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), "COPY "), None, None, None
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), plans.COPY), None, None, None
 
 
 def copied_out(call: Any, result: Any) -> int | None:

@@ -36,8 +36,19 @@ def explaining(args: Any, kwargs: Any) -> Opening:
     return link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
 
 
+def without_telemetry(link: Any) -> Opening:
+    """Open a call that the replaced instrumentation does not instrument; what it executes belongs to it."""
+    return link, None, None, None, None
+
+
+def of_fetchmany(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `Connection.fetchmany`."""
+    link = DATABASE.link(args[0])
+    return without_telemetry(link) if link.active.is_same else of_batch(args, kwargs)
+
+
 def of_batch(args: Any, kwargs: Any) -> Opening:
-    """Open a call of `Connection.executemany` or `fetchmany`."""
+    """Open a call of `Connection.executemany`."""
     link = DATABASE.link(args[0])
     text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
     given = args[_BEFORE_PARAMETERS:]
@@ -55,6 +66,12 @@ def preparing(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.prepare`."""
     link = DATABASE.link(args[0])
     return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE), None, None, None
+
+
+def opening_cursor(args: Any, kwargs: Any) -> Opening:
+    """Open the opening of a cursor; what is prepared for it is part of it."""
+    link = DATABASE.link(args[0]._connection)
+    return without_telemetry(link) if link.active.is_same else of_cursor(args, kwargs)
 
 
 def of_cursor(args: Any, _kwargs: Any) -> Opening:

@@ -1,7 +1,7 @@
 """The attributes and names of spans as in the official instrumentation, which ours replaces.
 
-Its own function returns them, called with the connection and the text. One error of it is not copied: here, a span is
-named after the first word that is not in a comment.
+Its own function returns them, called with the connection and the text. Unless everything must be the same, one error
+of it is not copied: here, a span is named after the first word that is not in a comment.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ class Official:
     Args:
         instrumentor: Its `AsyncPGInstrumentor`.
         was_instrumented: Whether it has a tracer because it had instrumented before our wrapper.
+        is_same: Whether spans have exactly its names.
     """
 
-    def __init__(self, instrumentor: Any, *, was_instrumented: bool) -> None:
+    def __init__(self, instrumentor: Any, *, was_instrumented: bool, is_same: bool) -> None:
         self._instrumentor = instrumentor
+        self._is_same = is_same
         self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
         self._module: Any = sys.modules[_OFFICIAL]
         self._schema = _LEGACY_SCHEMA
@@ -59,10 +61,18 @@ class Official:
         return self._tracer
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
+        if self._is_same:
+            return self._its_name(query, server, prefix)
         if prefix == CURSOR:
             return f"CURSOR: {query.first}"
         name = query.first if prefix == BATCH else prefix.strip() or query.first
         return name or server.namespace or ""
+
+    def _its_name(self, query: Query, server: Server, prefix: str) -> str:
+        text = query.raw or server.namespace or "postgresql"
+        words = self._instrumentor._leading_comment_remover.sub("", text).split(maxsplit=1)
+        name: str = words[0] if words else ""
+        return f"CURSOR: {name}" if prefix == CURSOR else name
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         found: dict[str, Any] = self._module._hydrate_span_from_args(

@@ -63,8 +63,11 @@ PATCHES: Final = (
         )
     ),
     *(
-        _patch(name, f"Connection.{name}", _BATCH, _around(hooks.of_batch, rows), "executemany")
-        for name, rows in (("executemany", calls.no_rows), ("fetchmany", calls.all_rows))
+        _patch(name, f"Connection.{name}", _BATCH, _around(opener, rows), "executemany")
+        for name, opener, rows in (
+            ("executemany", hooks.of_batch, calls.no_rows),
+            ("fetchmany", hooks.of_fetchmany, calls.all_rows),
+        )
     ),
     _patch(
         "prepare",
@@ -100,12 +103,12 @@ PATCHES: Final = (
         )
     ),
     *(
-        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _around(hooks.of_cursor, rows), _CURSOR)
-        for name, target, rows in (
-            ("open", "Cursor._init", calls.no_rows),
-            ("begin", "BaseCursor._bind_exec", hooks.cursor_rows),
-            ("fetch", "BaseCursor._exec", hooks.cursor_rows),
-            ("forward", "Cursor.forward", calls.no_rows),
+        _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _around(opener, rows), _CURSOR)
+        for name, target, opener, rows in (
+            ("open", "Cursor._init", hooks.opening_cursor, calls.no_rows),
+            ("begin", "BaseCursor._bind_exec", hooks.of_cursor, hooks.cursor_rows),
+            ("fetch", "BaseCursor._exec", hooks.of_cursor, hooks.cursor_rows),
+            ("forward", "Cursor.forward", hooks.of_cursor, calls.no_rows),
         )
     ),
     _patch(

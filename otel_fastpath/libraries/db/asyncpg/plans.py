@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.asyncpg.official import Official
 from otel_fastpath.libraries.db.asyncpg.options import Options
+from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
+COPY: Final = "COPY "
+_SILENT: Final = frozenset({PREPARE, COPY})
 # A query that asyncpg itself makes, in Transaction.start.
 _ITS_OWN: Final = frozenset({"SHOW transaction_isolation;"})
 # Each of asyncpg's savepoints has a name of its own.
@@ -32,10 +35,16 @@ class Plans(plans.Plans):
         """Whether the text is likely to be used again."""
         return super().is_kept(text) and not text.startswith(_SAVEPOINTS)
 
+    def is_silent(self, prefix: str) -> bool:
+        """Whether the official instrumentation, whose spans are all that is wanted, has none for such queries."""
+        return self.active.is_same and prefix in _SILENT
+
     def is_quiet(self, text: Any, operation: str) -> bool:
-        """Whether the text is asyncpg's own, or disabled by the options."""
+        """Whether the text is asyncpg's own, which the official one instruments, or disabled by the options."""
         if not isinstance(text, str):
             return False
+        if self.active.is_same:
+            return super().is_quiet(text, operation)
         is_reset = not self.active.options.reset and text != "" and text == self.own
         return text in _ITS_OWN or is_reset or super().is_quiet(text, operation)
 
@@ -65,7 +74,9 @@ def _reset_query(connection: Any) -> Any:
 
 
 def _convention(setup: Setup) -> Official | None:
-    return Official(setup.instrumentor, was_instrumented=setup.was_instrumented) if setup.rival else None
+    if not setup.rival:
+        return None
+    return Official(setup.instrumentor, was_instrumented=setup.was_instrumented, is_same=setup.is_same)
 
 
 DATABASE: Final = Database(

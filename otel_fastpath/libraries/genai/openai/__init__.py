@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from otel_fastpath import settings as config
 from otel_fastpath import wrong_settings
-from otel_fastpath.libraries.genai.openai import official, patches, sockets
+from otel_fastpath.libraries.genai.openai import logfire, official, patches, sockets
+from otel_fastpath.libraries.genai.openai.endpoints import OFFICIAL as OFFICIAL_ENDPOINTS
 from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
 from otel_fastpath.libraries.library import Library, Rival, Setup
 from otel_fastpath.patching import interpreter
@@ -36,7 +37,7 @@ def configure(setup: Setup) -> None:
         hook=_hook(setup.keywords.get("completion_hook"), wanted.hook),
         longest=_longest(setup.options),
     )
-    telemetry = Telemetry(scope, settings, setup.providers)
+    telemetry = Telemetry(scope, settings, setup.providers, OFFICIAL_ENDPOINTS if setup.is_same else None)
     patches.use(telemetry)
     sockets.use(telemetry)
 
@@ -90,7 +91,7 @@ def _longest(options: Any) -> int:
 LIBRARY: Final = Library(
     name="openai",
     why="One span, its metrics and its event for each call of the openai client.",
-    patches=(*patches.PATCHES, *sockets.PATCHES),
+    patches=(*patches.PATCHES, *sockets.PATCHES, *logfire.PATCHES),
     configure=configure,
     read=read,
     rivals=(
@@ -99,6 +100,7 @@ LIBRARY: Final = Library(
             f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
             f"{OFFICIAL}>=1.3b0,<1.4",
             official.told,
+            beyond=("openai.socket.*",),
         ),
         Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),
         Rival("traceloop", "opentelemetry.instrumentation.openai:OpenAIInstrumentor"),

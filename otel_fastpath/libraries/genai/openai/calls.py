@@ -15,7 +15,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath.libraries.call_span import _start, is_suppressed
+from otel_fastpath.libraries.call_span import is_suppressed, start_if_kept
 from otel_fastpath.libraries.failure import named
 from otel_fastpath.libraries.genai.openai.reading_models import is_count, read, read_body
 from otel_fastpath.libraries.genai.rule_kinds import (
@@ -285,7 +285,8 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
         The `Call`; None if it is not instrumented, or after an error in our code.
     """
     try:
-        if is_suppressed():
+        # A client that Logfire instruments has its span.
+        if is_suppressed() or getattr(client, "_is_instrumented_by_logfire", False) is True:
             return None
         calls = telemetry.calls
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
@@ -293,11 +294,13 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
         context = current()
         body = _body(options)
         target = _target(calls, client, options, body)
+        if target is None:
+            return None
         outer = context.get(target.nests) if context and target.nests else None
         span = None
         if outer is None:
             start = target.start if target.started is None else target.started(target.start, options)
-            span = _start(calls.tracer, calls, target.name, start, None)
+            span = start_if_kept(calls.tracer, calls.kind, target.name, start, None)
             if span is None:
                 # Without an SDK, or if the sampler certainly drops the span.
                 if not listens:
@@ -318,7 +321,7 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
 
 def _target(
     calls: prepared.Calls, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions, body: dict[str, object]
-) -> prepared.Target:
+) -> prepared.Target | None:
     model = body.get("model")
     if model is not None and not isinstance(model, str):
         model = None

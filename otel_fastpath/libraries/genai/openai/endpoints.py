@@ -156,6 +156,8 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/threads/{id}/runs"): _any("threads.runs.create"),
     ("post", "/threads/runs"): _any("threads.create_and_run"),
 }
+# Those that the official instrumentation instruments.
+OFFICIAL: Final = frozenset({CHAT, RESPONSES, FETCH_RESPONSE, TABLE["post", "/embeddings"]})
 # The words in the paths of the API; everything else in a path is an identifier. A test compares them with the client's.
 _WORDS: Final = """
 accept activate admin_api_keys agents alerts alpha api_keys archive artifacts assistants attach audio audio_speeches

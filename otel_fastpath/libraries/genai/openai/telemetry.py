@@ -22,6 +22,8 @@ from otel_fastpath.patching.outcome import guarded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from otel_fastpath.libraries.genai.openai.endpoints import Endpoint
+
 _logger = logging.getLogger(__name__)
 
 SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
@@ -101,12 +103,19 @@ class Telemetry:
         scope: The instrumentation scope.
         settings: What is captured.
         providers: `tracer_provider`, `meter_provider` and `logger_provider`, if they are not the global ones.
+        only: The endpoints whose calls are instrumented; None: all.
 
     Attributes:
         calls: What all calls have in common, as `calls` works with it.
     """
 
-    def __init__(self, scope: Scope, settings: Settings, providers: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        settings: Settings,
+        providers: Mapping[str, Any],
+        only: frozenset[Endpoint] | None = None,
+    ) -> None:
         url = names.SCHEMA_URL
         self.settings = settings
         self.tracer: Any = trace.get_tracer(scope.name, scope.version, providers.get("tracer_provider"), schema_url=url)
@@ -122,6 +131,7 @@ class Telemetry:
         hot = compiled.hot("libraries.genai.openai.prepared_calls")
         self.calls: Any = hot.Calls(self)
         self._new_target: Any = hot.Target
+        self._only = only
         self._known = Cache(_MOST, _LARGEST)
         self._targets = Cache(_MOST, _LARGEST)
         self.calls.targets = self._targets.items
@@ -134,10 +144,12 @@ class Telemetry:
             url: The base URL.
 
         Returns:
-            The `prepared_calls.Target`.
+            The `prepared_calls.Target`; None if such calls are not instrumented.
         """
         method, path, _, kind, model = key
         endpoint = endpoint_of(method, path)
+        if self._only is not None and endpoint not in self._only:
+            return None
         site = site_of(kind, url)
         found = self._known.items.get((endpoint, site, model))
         size = _EACH + 2 * sys.getsizeof(model) + sys.getsizeof(site.address)

@@ -54,7 +54,7 @@ class Workload:
         """Put the package in place."""
         from otel_fastpath.instrumentor import FastpathInstrumentor
 
-        settings = {"exceptions": "off", **self.settings}
+        settings = {"telemetry": "full", "exceptions": "off", **self.settings}
         FastpathInstrumentor().instrument(core=self.core, **self.telemetry.providers(), **settings)
 
     def settle(self) -> None:

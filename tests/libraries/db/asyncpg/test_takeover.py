@@ -11,26 +11,6 @@ import pytest
 from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
 
-from otel_fastpath.libraries.db.asyncpg import LIBRARY
-from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.guard import Distributions, UnmetError
-
-
-@pytest.fixture
-def official():
-    """The official instrumentor, as in a new process."""
-    (rival,) = LIBRARY.rivals
-    try:
-        Distributions(interpreter.installed).check(rival.emulated, any_version=False)
-    except UnmetError as error:
-        pytest.skip(f"ours stands back: {error}")
-    AsyncPGInstrumentor._instance = None
-    made = AsyncPGInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    AsyncPGInstrumentor._instance = None
-
 
 @pytest.fixture(params=["", "database", "database/dup"])
 def opt_in(request, monkeypatch):

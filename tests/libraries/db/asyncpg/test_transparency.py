@@ -34,10 +34,18 @@ def attributes():
     }
 
 
+def signature(function):
+    """The signature, or the error of asking for it: some annotations of asyncpg name what it does not import."""
+    try:
+        return inspect.signature(function)
+    except (AttributeError, NameError) as error:
+        return str(error)
+
+
 def described(function):
     """What can be asked of a function."""
     return (
-        inspect.signature(function),
+        signature(function),
         inspect.iscoroutinefunction(function),
         asyncio.iscoroutinefunction(function) if not inspect.iscoroutinefunction(function) else True,
         function.__name__,

@@ -171,7 +171,7 @@ def ours(kept: Kept, *, taken_over: bool = False, **options: Any) -> Iterator[No
     from otel_fastpath.instrumentor import FastpathInstrumentor
 
     instrumentor = FastpathInstrumentor()
-    instrumentor.instrument(exceptions="off", **({} if taken_over else {**kept.providers, **options}))
+    instrumentor.instrument(**({} if taken_over else {"openai": "on", **kept.providers, **options}))
     try:
         if taken_over:
             with official(kept, **options):

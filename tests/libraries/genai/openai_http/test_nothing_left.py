@@ -209,7 +209,7 @@ def test_without_providers_nothing_happens(kind, settings, no_faults):
         await one_of_each(client)
 
     instrumentor = FastpathInstrumentor()
-    instrumentor.instrument(exceptions="off")
+    instrumentor.instrument(openai="on")
     try:
         run(kind, go, **settings)
     finally:

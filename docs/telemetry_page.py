@@ -1,0 +1,125 @@
+"""Generates the tables of docs/telemetry.md: the metrics and spans that `telemetry="full"` adds.
+
+Metrics are those that the wrappers create when they are configured, spans those that the patches and endpoints declare.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.exceptions import metrics as exceptions
+from otel_fastpath.libraries.db import asyncpg
+from otel_fastpath.libraries.db.asyncpg.plans import DATABASE
+from otel_fastpath.libraries.db.pools import PoolMetrics
+from otel_fastpath.libraries.genai import openai
+from otel_fastpath.libraries.genai.openai import endpoints, sockets
+from otel_fastpath.libraries.library import Setup
+from otel_fastpath.libraries.register import ROOM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otel_fastpath.libraries.library import Library
+
+BEGIN = "<!-- tables: begin -->\n"
+METRICS = """
+## Metrics
+
+The last column says whether `same` has the metric, too, in the official instrumentation's place.
+
+| Part | Metric | Kind | Unit | What it is | `same` |
+| --- | --- | --- | --- | --- | --- |
+"""
+SPANS = """
+## Spans
+
+| Part | Span | `same` |
+| --- | --- | --- |
+"""
+NO_NAME = "every other call of the API, named after its path: `models.list`, `files.content`"
+
+
+class Recorder:
+    """A meter provider, and its only meter: keeps what is created."""
+
+    def __init__(self) -> None:
+        self.created: dict[str, tuple[str, str, str]] = {}
+
+    def get_meter(self, *_args: Any, **_kwargs: Any) -> Recorder:
+        """This object."""
+        return self
+
+    def __getattr__(self, method: str) -> Any:
+        """A method that creates an instrument."""
+        if not method.startswith("create_"):
+            raise AttributeError(method)
+        kind = method.removeprefix("create_").replace("_", " ")
+
+        def create(name: str, *args: Any, **kwargs: Any) -> None:
+            unit, description = (kwargs["unit"], kwargs["description"]) if kwargs.get("unit") else args[:2]
+            self.created[name] = (kind, unit, description)
+
+        return create
+
+
+def _instruments(library: Library, *, is_same: bool) -> dict[str, tuple[str, str, str]]:
+    """The instruments that a wrapper creates."""
+    recorder = Recorder()
+    library.configure(Setup({"meter_provider": recorder}, is_same=is_same))
+    if library is asyncpg.LIBRARY:
+        if DATABASE.active.options.metrics:
+            PoolMetrics(DATABASE.active, lambda: DATABASE.active, "", ())
+        DATABASE.stop()
+    if library.stop is not None:
+        library.stop()
+    return recorder.created
+
+
+def metrics_rows() -> Iterator[tuple[str, ...]]:
+    """Part, name, kind, unit, description, and whether `same` has it."""
+    for name, description in exceptions._DESCRIPTIONS.items():
+        yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
+    for library in ROOM.wrappers:
+        in_place = _instruments(library, is_same=True)
+        for name, (kind, unit, description) in _instruments(library, is_same=False).items():
+            yield library.name, f"`{name}`", kind, f"`{unit}`", description, _yes_or_no(name in in_place)
+
+
+def spans_rows() -> Iterator[tuple[str, ...]]:
+    """Part, span, and whether `same` has it."""
+    for library in ROOM.wrappers:
+        yield from _of_openai() if library is openai.LIBRARY else _of_patches(library)
+
+
+def _of_patches(library: Library) -> Iterator[tuple[str, ...]]:
+    beyond = [pattern for rival in library.rivals for pattern in (*rival.beyond, *rival.silent)]
+    names: dict[tuple[str, bool], list[str]] = {}
+    for patch in library.patches:
+        # Others make a span if an option asks for it, or none.
+        if "is a span" in patch.why or "is one span" in patch.why:
+            is_same = bool(library.rivals) and not any(fnmatchcase(patch.name, pattern) for pattern in beyond)
+            names.setdefault((patch.why, is_same), []).append(f"`{patch.name.partition('.')[2]}`")
+    for (why, is_same), every in names.items():
+        yield library.name, f"{why} {', '.join(every)}", _yes_or_no(is_same)
+
+
+def _of_openai() -> Iterator[tuple[str, ...]]:
+    name = openai.LIBRARY.name
+    for operation, is_same in dict.fromkeys(
+        (each.operation, each in endpoints.OFFICIAL) for each in endpoints.TABLE.values()
+    ):
+        yield name, f"`{operation}`", _yes_or_no(is_same)
+    for operation in dict.fromkeys(operation for operation, *_ in sockets.SESSIONS):
+        yield name, f"`{operation}`: a websocket session", "no"
+    yield name, NO_NAME, "no"
+
+
+def _yes_or_no(is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def page(text: str) -> str:
+    """The text of docs/telemetry.md with its tables made again."""
+    metrics, spans = ("".join(f"| {' | '.join(row)} |\n" for row in rows) for rows in (metrics_rows(), spans_rows()))
+    return f"{text.partition(BEGIN)[0]}{BEGIN}{METRICS}{metrics}{SPANS}{spans}"

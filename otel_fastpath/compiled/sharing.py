@@ -1,0 +1,43 @@
+"""Guards what threads share; `sharing_c.pxd` has the types of fields that are read and written without a guard.
+
+With the interpreter lock, the guards of both builds do nothing.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+import threading
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
+# An object's lock is found by its address, so that no object needs a field for it. A thread that waits for one of them
+# holds another only if a finalizer ran under it.
+_LOCKS: Final = tuple(threading.RLock() for _ in range(256))
+_BEHIND_ALIGNMENT: Final = 4
+
+
+def _exclusive(function: _F) -> _F:
+    @wraps(function)
+    def alone(guarded: object, *others: object) -> object:
+        with _LOCKS[id(guarded) >> _BEHIND_ALIGNMENT & 255]:
+            return function(guarded, *others)
+
+    return alone  # type: ignore[return-value]  # of the same signature
+
+
+def _as_it_is(function: _F) -> _F:
+    return function
+
+
+# Decorates a function: no two threads run such functions with the same first argument at the same time. The build hook
+# replaces it with Cython's decorator of this name, a critical section of CPython: it is left while the thread waits for
+# a lock, so a function checks and writes without a call in between that may wait.
+# With the interpreter lock, such functions need no guard: between a check and the store that depends on it they have
+# nothing at which CPython switches threads.
+critical_section = _exclusive if sysconfig.get_config_var("Py_GIL_DISABLED") else _as_it_is

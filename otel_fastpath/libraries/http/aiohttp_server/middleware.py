@@ -1,0 +1,81 @@
+"""The middleware function for aiohttp.web, in the place of the official one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import web
+from opentelemetry.instrumentation import aiohttp_server as upstream
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.http.conventions import is_suppressed
+from otel_fastpath.libraries.http.exclusions import excludes
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PLACE: Final = "the aiohttp.web middleware"
+
+
+class _SetUp:
+    """The `Requests` of what the instrumentation has set up now."""
+
+    def __init__(self) -> None:
+        self._core = compiled.hot("libraries.http.aiohttp_server.requests")
+        self._series = compiled.hot("libraries.http.series").Series
+        self._requests: Any = None
+
+    def begin(self, urls: Any, tracer: Any, request: Any) -> Any:
+        """Begin a request; None: it is excluded."""
+        try:
+            if excludes(urls) and urls.url_disabled(request.url.path):
+                return None
+            return self.requests().begin(tracer, request)
+        except Exception as error:
+            # A client can make upstream's functions raise with a Host header: the request is served all the same.
+            faults.report(_PLACE, error)
+            return None
+
+    def requests(self) -> Any:
+        """The requests, of the instruments that the instrumentation has now."""
+        active, mode = upstream.active_requests_counter, upstream._sem_conv_opt_in_mode
+        old, new = upstream.duration_histogram_old, upstream.duration_histogram_new
+        requests = self._requests
+        if requests is None or not requests.series.is_of(active, old, new, mode):
+            requests = self._requests = self._core.Requests(self._series(active, old, new, mode), mode)
+        return requests
+
+
+def made() -> Callable[..., Any]:
+    """Make the function that makes the middleware functions, with the chosen core."""
+    set_up = _SetUp()
+
+    def make(twin: Any, *, _tracer: Any) -> Any:
+        async def middleware(request: Any, handler: Any) -> Any:
+            urls = upstream._excluded_urls
+            if _tracer is None or urls is None:
+                # The instrumentation was not set up.
+                return await twin(request, handler)
+            begun = None if is_suppressed() else set_up.begin(urls, _tracer, request)
+            if begun is None:
+                return await handler(request)
+            try:
+                response = await handler(request)
+                begun.answer(response)
+            except web.HTTPException as error:
+                begun.fail(error, error.status_code)
+                if isinstance(error, web.HTTPServerError):
+                    begun.span.record_exception(error)
+                raise
+            except Exception as error:
+                begun.fail(error, -1)
+                begun.span.record_exception(error)
+                raise
+            finally:
+                begun.end()
+            return response
+
+        return middleware
+
+    return make

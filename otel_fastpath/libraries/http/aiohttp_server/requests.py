@@ -1,0 +1,215 @@
+"""The spans and metrics of aiohttp.web's requests. Plain Python; compiled as `requests_c`.
+
+As in `http.environs`, what many requests have in common is made once, by upstream's own function.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import propagate
+from opentelemetry.context.context import Context
+from opentelemetry.instrumentation import aiohttp_server as upstream
+from opentelemetry.instrumentation._semconv import _report_new, _report_old
+from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE, HTTP_TARGET, HTTP_URL
+from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
+from otel_fastpath.libraries.http.parents import activated, w3c_propagator
+from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import detach
+
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation._semconv import _StabilityMode
+
+_PLACE = "the aiohttp.web middleware"
+_SERVER = SpanKind.SERVER
+_OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
+
+
+class Shape:
+    """What requests have in common.
+
+    Attributes:
+        method: The method in the names of spans.
+        labels: The labels of the metrics.
+        template: The attributes, without values for the target and the URL, and with the route of another request.
+        prefix: The beginning of the URL, up to the path.
+    """
+
+    __slots__ = ("labels", "method", "prefix", "template")
+
+    def __init__(self, method: str, labels: Labels, template: dict[str, Any], prefix: str) -> None:
+        self.method = method
+        self.labels = labels
+        self.template = template
+        self.prefix = prefix
+
+
+class Requests:
+    """What the instrumentation has set up, and what follows from that.
+
+    Args:
+        series: The metrics.
+        mode: The conventions that are reported.
+    """
+
+    __slots__ = ("_kept", "_mode", "has_new", "has_old", "series")
+
+    def __init__(self, series: Series, mode: _StabilityMode) -> None:
+        self.series = series
+        self._mode = mode
+        self.has_old = _report_old(mode)
+        self.has_new = _report_new(mode)
+        self._kept: dict[Any, Shape] = {}
+
+    def begin(self, tracer: Any, request: Any) -> Request:
+        """Begin a request: its span is the current one."""
+        target = request.path_qs
+        agent = request.headers.get("User-Agent")
+        key = (request.method, request.scheme, request.host, agent, request.version)
+        shape = None
+        # Any other target is not simply put behind the host.
+        if target[:1] == "/" and target[:2] != "//" and "/." not in target and not needs_look(target):
+            shape = self._kept.get(key) or self._new_shape(key, request, target)
+        route = _route(request)
+        labels: Labels
+        if shape is None:
+            attributes = upstream.collect_request_attributes(request, self._mode)
+            labels = self.series.labels(_without_route(attributes))
+            name = upstream.get_default_span_name(request)
+        else:
+            attributes = shape.template.copy()
+            labels = shape.labels
+            self._put(attributes, shape, request, target)
+            attributes[HTTP_ROUTE] = route
+            name = f"{shape.method} {route}" if route else shape.method
+        begun = Request(self.has_old, self.has_new)
+        begun.series, begun.labels, begun.route = self.series, labels, route
+        span = begun.span = tracer.start_span(name, context=_parent(request), kind=_SERVER, attributes=attributes)
+        try:
+            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
+                span.set_attributes(upstream.collect_request_headers_attributes(request))
+            begun.token = activated(span)
+        except BaseException:
+            span.end()
+            raise
+        begun.started = perf_counter()
+        labels.active.add(1)
+        return begun
+
+    def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
+        if self.has_old:
+            attributes[HTTP_TARGET] = target
+            attributes[HTTP_URL] = shape.prefix + target
+        if self.has_new:
+            attributes[URL_PATH] = request.path
+            query = target.partition("?")[2]
+            if query:
+                attributes[URL_QUERY] = query
+            else:
+                del attributes[URL_QUERY]
+
+    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> Shape | None:
+        method, scheme, host, agent, _ = key
+        texts = [text for text in (method, scheme, host, agent) if text is not None]
+        # Of other methods, an environment variable decides.
+        if method not in METHODS or set(map(type, texts)) != {str} or sum(map(len, texts)) > LONGEST:
+            return None
+        url = str(request.url)
+        if not url.endswith(target):
+            return None
+        found = upstream.collect_request_attributes(request, self._mode)
+        template = {}
+        for name, value in found.items():
+            # What each request has of its own only has its place in the order here.
+            template[name] = "" if name in _OF_A_REQUEST else value
+            if name == URL_PATH:
+                template[URL_QUERY] = ""
+        shape = Shape(method, self.series.labels(_without_route(found)), template, url[: len(url) - len(target)])
+        keep(self._kept, key, shape)
+        return shape
+
+
+class Request(Answer):
+    """A request whose span is the current one.
+
+    Attributes:
+        labels: The attributes of the metrics.
+        route: The route.
+        series: The metrics.
+        span: The span.
+        started: When it began.
+        token: Takes back the span as the current one.
+    """
+
+    __slots__ = ("labels", "route", "series", "span", "started", "token")
+
+    labels: Labels
+    route: str
+    series: Series
+    span: Any
+    started: float
+    token: Any
+
+    def answer(self, response: Any) -> None:
+        """Put a response on the span."""
+        # If it is no response, this raises, as with upstream.
+        code = response.status
+        try:
+            self.put(self.span, code, str(code))
+            if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
+                self.span.set_attributes(upstream.collect_response_headers_attributes(response))
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+
+    def fail(self, error: Exception, code: Any) -> None:
+        """Put an exception that is a response with this status, or none (a negative status), on the span."""
+        try:
+            self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+
+    def end(self) -> None:
+        """End the request."""
+        try:
+            # The span is the current one, for exemplars.
+            route = self.route if self.has_new else None
+            seconds = perf_counter() - self.started
+            self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
+            self.labels.active.add(-1)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+        finally:
+            detach(self.token)
+            self.span.end()
+
+
+def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes but for the route, which the metrics have from the request."""
+    return {name: value for name, value in attributes.items() if name != HTTP_ROUTE}
+
+
+def needs_look(target: str) -> bool:
+    """Whether a target has a fragment, or something to redact."""
+    return "#" in target or needs_redaction(target)
+
+
+def _route(request: Any) -> Any:
+    try:
+        return request.match_info.route.resource.canonical
+    except AttributeError:
+        return ""
+
+
+def _parent(request: Any) -> Context:
+    headers = request.headers
+    if w3c_propagator() is not None and "traceparent" not in headers and "baggage" not in headers:
+        return Context()
+    return propagate.extract(request, getter=upstream.getter)

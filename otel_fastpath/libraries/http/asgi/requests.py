@@ -1,0 +1,269 @@
+"""One request of an ASGI application: its spans and metrics, as upstream's middleware makes them.
+
+Compiled as `requests_c`.
+"""
+
+from __future__ import annotations
+
+from timeit import default_timer
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.instrumentation import asgi as _asgi
+from opentelemetry.instrumentation import propagators as _propagators
+from opentelemetry.trace import INVALID_SPAN, SpanKind
+from opentelemetry.util.http import normalise_request_header_name, normalise_response_header_name
+
+from otel_fastpath.libraries.call_span import start_if_kept
+from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
+from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import attach_context, current, detach, span_in
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from otel_fastpath.libraries.http.asgi.shapes import Shape
+
+    _Message = MutableMapping[str, Any]
+
+asgi: Any = _asgi
+propagators: Any = _propagators
+PLACE: Final = "a request of ASGI"
+_SERVER: Final = SpanKind.SERVER
+_INTERNAL: Final = SpanKind.INTERNAL
+
+
+class Request(Answer):
+    """One request (or websocket) in progress.
+
+    Args:
+        middleware: Upstream's middleware that serves it.
+        scope: The request.
+        found: Its headers that telemetry needs.
+        name: The name of its span.
+        attributes: The attributes of its span.
+        shape: Its kind.
+
+    Attributes:
+        span: Its span; set by `start`.
+    """
+
+    __slots__ = (
+        "_attributes",
+        "_found",
+        "_is_http",
+        "_length",
+        "_middleware",
+        "_name",
+        "_receive",
+        "_scope",
+        "_send",
+        "_shape",
+        "_started",
+        "_token",
+        "_trailers",
+        "span",
+    )
+
+    def __init__(
+        self,
+        middleware: Any,
+        scope: _Message,
+        found: dict[str, list[str]],
+        name: str,
+        attributes: dict[str, Any],
+        shape: Shape,
+    ) -> None:
+        Answer.__init__(self, shape.has_old, shape.has_new)
+        self._started = default_timer()
+        self._middleware = middleware
+        self._scope = scope
+        self._found = found
+        self._name = name
+        self._attributes = attributes
+        self._shape = shape
+        self._is_http = scope["type"] == "http"
+        self._length: int | None = None
+        self._trailers = False
+
+    def start(self) -> None:
+        """Start the span under the current one, or else under the one that the headers name."""
+        self._token = None
+        parent = span_in(None)
+        kind = _INTERNAL
+        if parent is None or parent is INVALID_SPAN:
+            kind = _SERVER
+            remote = remote_context(self._scope, self._found)
+            # An empty context hides what the current one holds.
+            if remote is not None or current():
+                self._token = attach_context(Context() if remote is None else remote)
+        self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
+        if self._is_http:
+            self._shape.labels.active.add(1)
+
+    def announce(
+        self, receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
+    ) -> tuple[Callable[[], Awaitable[_Message]], Callable[[_Message], Awaitable[None]]]:
+        """Call the hook of the request; return what the application is to be called with."""
+        middleware = self._middleware
+        span = self.span
+        captured = middleware.http_capture_headers_server_request
+        if captured and span.is_recording() and span.kind == _SERVER:
+            self._capture(span, captured)
+        if callable(middleware.server_request_hook):
+            middleware.server_request_hook(span, self._scope)
+        self._receive = receive
+        self._send = send
+        return (receive if middleware.exclude_receive_span else self.receive), self.send
+
+    def _capture(self, span: Any, names: list[str]) -> None:
+        """Set the attributes of captured headers, unless upstream's function cannot decode one."""
+        try:
+            custom = asgi.collect_custom_headers_attributes(
+                self._scope,
+                self._middleware.http_capture_headers_sanitize_fields,
+                names,
+                normalise_request_header_name,
+            )
+            if custom:
+                span.set_attributes(custom)
+        except Exception as error:
+            faults.report(PLACE, error)
+
+    async def receive(self) -> _Message:
+        """Receive the next message inside a span."""
+        middleware = self._middleware
+        with middleware.tracer.start_as_current_span(f"{self._name} {self._scope['type']} receive") as span:
+            message = await self._receive()
+            if callable(middleware.client_request_hook):
+                middleware.client_request_hook(span, self._scope, message)
+            if span.is_recording():
+                kind = message["type"]
+                if kind == "websocket.receive":
+                    self.show(span, 200, "200")
+                span.set_attribute("asgi.event.type", kind)
+        return message
+
+    async def send(self, message: _Message) -> None:
+        """Send a message, after a span of its own; with the last one, the request's span ends."""
+        try:
+            is_last = self._before_sending(message)
+        except Exception as error:
+            faults.report(PLACE, error)
+            is_last = self._is_last(message)
+        await self._send(message)
+        if is_last:
+            self.span.end()
+
+    def _before_sending(self, message: _Message) -> bool:
+        middleware = self._middleware
+        span = self.span
+        kind = message["type"]
+        status = None
+        if kind == "http.response.start":
+            status = message["status"]
+        elif kind == "websocket.send":
+            status = 200
+        if not middleware.exclude_send_span:
+            self._make_send_span(message, kind, status)
+        if (
+            "headers" in message
+            and (captured := middleware.http_capture_headers_server_response)
+            and span.is_recording()
+            and span.kind == _SERVER
+        ):
+            custom = asgi.collect_custom_headers_attributes(
+                message,
+                middleware.http_capture_headers_sanitize_fields,
+                captured,
+                normalise_response_header_name,
+            )
+            if custom:
+                span.set_attributes(custom)
+        if status:
+            self.put(span, code_of(status), str(status))
+        propagator = propagators.get_global_response_propagator()
+        if propagator:
+            propagator.inject(
+                message,
+                context=trace.set_span_in_context(span, Context()),
+                setter=asgi.asgi_setter,
+            )
+        if "headers" in message and (length := content_length(message["headers"])) is not None:
+            self._length = length
+        return self._is_last(message)
+
+    def _is_last(self, message: _Message) -> bool:
+        if self._trailers:
+            return message["type"] == "http.response.trailers" and not message.get("more_trailers", False)
+        return message["type"] == "http.response.body" and not message.get("more_body", False)
+
+    def _make_send_span(self, message: _Message, kind: str, status: object) -> None:
+        middleware = self._middleware
+        name = f"{self._name} {self._scope['type']} send"
+        if callable(middleware.client_response_hook):
+            with middleware.tracer.start_as_current_span(name) as span:
+                middleware.client_response_hook(span, self._scope, message)
+                self._describe_sending(span, message, kind, status)
+        else:
+            # Nothing runs inside of it that could see it as the current span.
+            span = start_if_kept(middleware.tracer, _INTERNAL, name, None, None)
+            if span is not None:
+                self._describe_sending(span, message, kind, status)
+                span.end()
+
+    def _describe_sending(self, span: Any, message: _Message, kind: str, status: object) -> None:
+        if span.is_recording():
+            if kind == "http.response.start":
+                self._trailers = message.get("trailers", False)
+            span.set_attribute("asgi.event.type", kind)
+            if status:
+                self.show(span, code_of(status), str(status))
+
+    def measure(self) -> None:
+        """Record the duration and the sizes, while the span is the current one."""
+        if not self._is_http:
+            return
+        try:
+            scope = self._scope
+            path_format = getattr(scope.get("route"), "path_format", None)
+            target = f"{scope.get('root_path', '')}{path_format}" if path_format else None
+            outcome = self._shape.outcome(self.code, self.error, target, self._attributes.get("http.route"))
+            seconds = default_timer() - self._started
+            if outcome.duration_old is not None:
+                outcome.duration_old.record(round(seconds * 1000))
+            if outcome.duration_new is not None:
+                outcome.duration_new.record(seconds)
+            if self._length:
+                for size in outcome.response_sizes:
+                    size.record(self._length)
+            length = content_length(scope.get("headers") or ())
+            if length is not None:
+                for size in outcome.request_sizes:
+                    size.record(length)
+        except Exception as error:
+            faults.report(PLACE, error)
+
+    def end(self) -> None:
+        """Restore the context and end the span, if the last message has not ended it."""
+        try:
+            if self._is_http:
+                self._shape.labels.active.add(-1)
+        except Exception as error:
+            faults.report(PLACE, error)
+        if self._token is not None:
+            detach(self._token)
+        if self.span.is_recording():
+            self.span.end()
+
+
+def code_of(status: Any) -> int:
+    """The number of a status, which may be a text; -1 if it is none."""
+    if type(status) is int:
+        return status
+    try:
+        return int(status)
+    except ValueError:
+        return -1

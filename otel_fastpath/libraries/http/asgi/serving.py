@@ -1,0 +1,244 @@
+"""Upstream's middleware for ASGI, per request: what is kept for the middleware, and the way of a request.
+
+Compiled as `serving_c`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.instrumentation import asgi as _asgi
+from opentelemetry.instrumentation import propagators as _propagators
+from opentelemetry.metrics import _internal as _metrics_api
+from opentelemetry.trace import INVALID_SPAN, ProxyTracer
+from opentelemetry.util.http import detect_synthetic_user_agent
+
+from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, read, remote_context
+from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
+from otel_fastpath.libraries.http.asgi.shapes import Shape
+from otel_fastpath.libraries.http.bounded import keep
+from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
+from otel_fastpath.libraries.http.series import Series
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import attach_context, current, detach, span_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+asgi: Any = _asgi
+propagators: Any = _propagators
+# The memory of one middleware is bounded: so many kinds of requests and user agents, with texts no longer than this.
+_MOST: Final = 128
+_LONGEST: Final = 256
+_NAME: Final = "_otel_fastpath"
+# The attributes of metrics that follow from the kind of a request, unless an own `default_span_details` sets them.
+_OF_METRICS: Final = frozenset(asgi._server_duration_attrs_old + asgi._server_duration_attrs_new) - {"http.route"}
+# What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
+_UPSTREAM: Final = object()
+_NOTHING: Final = object()
+_trace_globals = vars(trace)
+_metrics_globals = vars(_metrics_api)
+_OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
+
+
+class Served:
+    """What is kept for one middleware.
+
+    Args:
+        middleware: Upstream's middleware.
+
+    Attributes:
+        is_stock: Whether its methods are upstream's.
+    """
+
+    __slots__ = ("_middleware", "_series", "_shapes", "_synthetic", "is_stock")
+
+    def __init__(self, middleware: Any) -> None:
+        self._middleware = middleware
+        self._series = Series(
+            middleware.active_requests_counter,
+            middleware.duration_histogram_old,
+            middleware.duration_histogram_new,
+            middleware._sem_conv_opt_in_mode,
+        )
+        self._shapes: dict[Any, Shape] = {}
+        self._synthetic: dict[str, str | None] = {}
+        kind = type(middleware)
+        self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
+
+    def shape(self, scope: Any, found: dict[str, list[str]], user_agent: str | None) -> Shape | None:
+        """The kind of a request; None if upstream's own code is to serve it."""
+        server = scope.get("server")
+        address, port = scope.get("client") or (None, None)
+        if (address is not None and type(address) is not str) or (port is not None and type(port) is not int):
+            return None
+        host = ",".join(found[HOST]) if HOST in found else None
+        key = (
+            scope.get("method"),
+            scope.get("scheme"),
+            scope.get("http_version"),
+            tuple(server) if server else None,
+            host,
+            not scope.get("path"),
+            not scope.get("query_string"),
+            not address,
+            not port,
+            self._synthetic_type(user_agent) if user_agent else False,
+        )
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = Shape(self._middleware, self._series, _decodable(scope, found), user_agent)
+            if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
+                keep(self._shapes, key, shape, _MOST)
+        return shape if shape.is_usable else None
+
+    def kept(self) -> int:
+        """How many kinds of requests and user agents are kept."""
+        return len(self._shapes) + len(self._synthetic)
+
+    def _synthetic_type(self, user_agent: str) -> str | None:
+        try:
+            return self._synthetic[user_agent]
+        except KeyError:
+            found = detect_synthetic_user_agent(user_agent)
+            if len(user_agent) <= _LONGEST:
+                keep(self._synthetic, user_agent, found, _MOST)
+            return found
+
+
+def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:
+    """The request with headers and a query that upstream's functions can decode."""
+    decodable = [(name.encode(), value.encode("utf-8", "replace")) for name in found for value in found[name]]
+    query = (scope.get("query_string") or b"").decode("utf-8", "replace").encode()
+    return {**scope, "headers": decodable, "query_string": query}
+
+
+_stock = {name: vars(asgi.OpenTelemetryMiddleware)[name] for name in _OVERRIDABLE}
+
+
+def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method that serves a request, in place of upstream's `OpenTelemetryMiddleware.__call__`."""
+
+    @functools.wraps(original)
+    async def __call__(self: Any, scope: Any, receive: Any, send: Any) -> Any:  # noqa: N807  # the name is in stack traces
+        request = _begin(self, scope)
+        if request is _UPSTREAM:
+            return await original(self, scope, receive, send)
+        if request is _NOTHING:
+            return await self.app(scope, receive, send)
+        if type(request) is Context:
+            token = attach_context(request)
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                if token is not None:
+                    detach(token)
+            return None
+        try:
+            with trace.use_span(request.span, end_on_exit=False):
+                try:
+                    await self.app(scope, *request.announce(receive, send))
+                finally:
+                    request.measure()
+        finally:
+            request.end()
+        return None
+
+    return __call__
+
+
+def _begin(middleware: Any, scope: Any) -> Any:
+    """Begin to serve a request; return what `_chosen` does, with the span started."""
+    try:
+        chosen = _chosen(middleware, scope)
+    except Exception as error:
+        faults.report(PLACE, error)
+        return _UPSTREAM
+    if type(chosen) is Request:
+        chosen.start()
+    return chosen
+
+
+def _chosen(middleware: Any, scope: Any) -> Any:
+    """How to serve a request: a `Request`, the context to serve it in without a span, `_NOTHING` or `_UPSTREAM`."""
+    if type(scope) is not dict:
+        return _UPSTREAM
+    if is_suppressed() or scope["type"] not in {"http", "websocket"}:
+        return _NOTHING
+    found = read(scope.get("headers") or ())
+    excluded = middleware.excluded_urls
+    if excluded and excluded.url_disabled(_url(scope, found)):
+        return _NOTHING
+    if _is_idle(middleware):
+        return _without_sdk(scope, found)
+    return _request(middleware, scope, found)
+
+
+def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
+    """The request, not started yet; `_UPSTREAM` if upstream's own code is to serve it."""
+    served = vars(middleware).get(_NAME)
+    if served is None:
+        served = vars(middleware)[_NAME] = Served(middleware)
+    agents = found.get(USER_AGENT)
+    user_agent = agents[0] if agents else None
+    shape = served.shape(scope, found, user_agent) if served.is_stock else None
+    if shape is None:
+        return _UPSTREAM
+    name, further = _details(middleware, scope)
+    attributes = shape.attributes(scope, user_agent)
+    if further:
+        if not _OF_METRICS.isdisjoint(further):
+            return _UPSTREAM
+        attributes.update(further)
+    return Request(middleware, scope, found, name, attributes, shape)
+
+
+def _is_idle(middleware: Any) -> bool:
+    """Whether there is neither an SDK nor a hook, so that only the remote parent is handed on."""
+    tracer = middleware.tracer
+    return (
+        _trace_globals["_TRACER_PROVIDER"] is None
+        and _metrics_globals["_METER_PROVIDER"] is None
+        and type(tracer) is ProxyTracer
+        and tracer._real_tracer is None
+        and getattr(middleware.active_requests_counter, "_real_instrument", middleware) is None
+        and middleware.server_request_hook is None
+        and middleware.client_request_hook is None
+        and middleware.client_response_hook is None
+        and not propagators.get_global_response_propagator()
+    )
+
+
+def _without_sdk(scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
+    """The context to serve a request in, without an SDK; `_NOTHING` for the current one."""
+    parent = span_in(None)
+    if parent is not None and parent is not INVALID_SPAN:
+        return _NOTHING
+    remote = remote_context(scope, found)
+    if remote is None:
+        return Context() if current() else _NOTHING
+    return remote
+
+
+def _details(middleware: Any, scope: Any) -> tuple[str, dict[str, Any]]:
+    """The name and further attributes of the span."""
+    details = middleware.default_span_details
+    if details is asgi.get_default_span_details:
+        method = scope.get("method")
+        path = scope.get("path", "").strip()
+        if method in METHODS and path:
+            return f"{method} {path}", {}
+    found: tuple[str, dict[str, Any]] = details(scope)
+    return found
+
+
+def _url(scope: Any, found: dict[str, list[str]]) -> str:
+    """The URL that upstream compares with the excluded ones."""
+    host = found.get(HOST)
+    if not host:
+        url: str = asgi.get_host_port_url_tuple({**scope, "headers": []})[2]
+        return url
+    return f"{scope.get('scheme', 'http')}://{host[0]}{scope.get('path', '')}"

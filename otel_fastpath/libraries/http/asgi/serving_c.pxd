@@ -1,0 +1,50 @@
+# C types for the compiled twin of serving.py.
+import cython
+
+from otel_fastpath.libraries.http.asgi.requests_c cimport Request
+from otel_fastpath.libraries.http.asgi.shapes_c cimport Shape
+from otel_fastpath.libraries.http.series_c cimport Series
+
+cdef object functools
+cdef object trace
+cdef object Context
+cdef object propagators
+cdef object ProxyTracer
+cdef object INVALID_SPAN
+cdef dict _trace_globals
+cdef dict _metrics_globals
+cdef object asgi
+cdef object detect_synthetic_user_agent
+cdef object METHODS
+cdef object faults
+cdef object keep
+cdef int _MOST
+cdef int _LONGEST
+cdef object _NAME
+cdef object _OF_METRICS
+cdef object _UPSTREAM
+cdef object _NOTHING
+cdef tuple _OVERRIDABLE
+cdef dict _stock
+
+cdef class Served:
+    cdef object _middleware
+    cdef Series _series
+    cdef dict _shapes
+    cdef dict _synthetic
+    cdef readonly bint is_stock
+    @cython.locals(shape=Shape)
+    cpdef Shape shape(self, dict scope, dict found, object user_agent)
+    cdef _synthetic_type(self, object user_agent)
+
+cdef _decodable(dict scope, dict found)
+
+cdef _begin(object middleware, object scope)
+@cython.locals(found=dict)
+cdef _chosen(object middleware, object scope)
+@cython.locals(served=Served, shape=Shape, attributes=dict)
+cdef _request(object middleware, dict scope, dict found)
+cdef bint _is_idle(object middleware) except -1
+cdef _without_sdk(dict scope, dict found)
+cdef _details(object middleware, dict scope)
+cdef _url(dict scope, dict found)

@@ -1,0 +1,148 @@
+"""What requests of one kind have in common: made once by upstream's own functions, then only filled in.
+
+A kind is what follows from the method, scheme, protocol version, server and Host header of a request, and which further
+values it has. What is left for each request is its path, query, user agent and client. Compiled as `shapes_c`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from opentelemetry.instrumentation import _semconv
+from opentelemetry.instrumentation import asgi as _asgi
+from opentelemetry.util.http import redact_query_parameters, redact_url
+
+from otel_fastpath.libraries.http.bounded import keep
+from otel_fastpath.libraries.http.conventions import needs_redaction
+from otel_fastpath.libraries.http.series import new_attributes, old_attributes
+from otel_fastpath.metrics.bind import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otel_fastpath.libraries.http.series import Labels, Series
+
+asgi: Any = _asgi
+# The path, the user agent, and the client's address and port, in the old conventions and the new ones.
+_OLD: Final = ("http.target", "http.user_agent", "net.peer.ip", "net.peer.port")
+_NEW: Final = ("url.path", "user_agent.original", "client.address", "client.port")
+_OF_A_REQUEST: Final = ("http.url", "url.query", *_OLD, *_NEW)
+# For each shape; the values of most keys are chosen by the application, but a status is any number.
+_MOST_OUTCOMES: Final = 64
+
+
+class Outcome:
+    """The metrics of requests of one shape with the same status, target and route.
+
+    Attributes:
+        duration_old: Records the duration in milliseconds; None: it is not reported.
+        duration_new: Records the duration in seconds; None: it is not reported.
+        response_sizes: What records the size of the response, in bytes.
+        request_sizes: What records the size of the request, in bytes.
+    """
+
+    __slots__ = ("duration_new", "duration_old", "request_sizes", "response_sizes")
+
+    def __init__(
+        self, middleware: Any, labels: Labels, code: int | None, error: str | None, target: str | None, route: Any
+    ) -> None:
+        old = old_attributes(labels, code, target)
+        new = new_attributes(labels, code, error, route)
+        self.duration_old = next(_bound(old, middleware.duration_histogram_old), None)
+        self.duration_new = next(_bound(new, middleware.duration_histogram_new), None)
+        self.response_sizes = (
+            *_bound(old, middleware.server_response_size_histogram),
+            *_bound(new, middleware.server_response_body_size_histogram),
+        )
+        self.request_sizes = (
+            *_bound(old, middleware.server_request_size_histogram),
+            *_bound(new, middleware.server_request_body_size_histogram),
+        )
+
+
+def _bound(attributes: Mapping[str, Any], instrument: Any) -> Any:
+    if instrument:
+        yield bind(instrument, attributes)
+
+
+class Shape:
+    """One kind of request.
+
+    Attributes:
+        labels: The attributes of its metrics, and the counter of its requests in progress.
+        has_old: Whether old conventions are reported.
+        has_new: Whether new conventions are reported.
+        is_usable: Whether `attributes` returns what upstream's `collect_request_attributes` does.
+    """
+
+    __slots__ = ("_middleware", "_outcomes", "_prefix", "_template", "has_new", "has_old", "is_usable", "labels")
+
+    def __init__(self, middleware: Any, series: Series, scope: Mapping[str, Any], user_agent: str | None) -> None:
+        mode = middleware._sem_conv_opt_in_mode
+        self._middleware = middleware
+        self.has_old = _semconv._report_old(mode)
+        self.has_new = _semconv._report_new(mode)
+        self._outcomes: dict[Any, Outcome] = {}
+        self._template: dict[str, Any] = asgi.collect_request_attributes(scope, mode)
+        _, _, self._prefix = asgi.get_host_port_url_tuple({**scope, "path": ""})
+        self.labels = series.labels(self._template)
+        expected = list(self._template.items())
+        filled = self.attributes(scope, user_agent, redacts=False)
+        self.is_usable = list(filled.items()) == expected
+        # What each request has of its own only has its place in the order here: a stranger may have sent a megabyte.
+        self._template.update({name: "" for name in _OF_A_REQUEST if name in self._template})
+
+    def attributes(self, scope: Mapping[str, Any], user_agent: str | None, *, redacts: bool = True) -> dict[str, Any]:
+        """The attributes of a request of this kind, in upstream's order.
+
+        Args:
+            scope: The request.
+            user_agent: The value of its header.
+            redacts: Whether to redact `url.query`, which upstream does not.
+        """
+        made = self._template.copy()
+        path: str = scope.get("path", "")
+        raw: bytes = scope.get("query_string", b"")
+        query = raw.decode("utf8", "replace") if raw else ""
+        address, port = scope.get("client") or (None, None)
+        if self.has_old:
+            url = self._prefix + path
+            if query:
+                url += "?" + unquote(query)
+            made["http.url"] = redact_url(url) if needs_redaction(url) else url
+            fill(made, _OLD, (path, user_agent, address, port))
+        if self.has_new:
+            if query:
+                made["url.query"] = redacted_query(query) if redacts else query
+            fill(made, _NEW, (path, user_agent, address, port))
+        return made
+
+    def outcome(self, code: int | None, error: str | None, target: str | None, route: Any) -> Outcome:
+        """The metrics for requests with this outcome.
+
+        Args:
+            code: The status of the response, or None: there was none.
+            error: The attribute `error.type`, or None.
+            target: The path with the names of its parameters, or None.
+            route: The attribute `http.route`, or None.
+        """
+        key = (code, error, target, route)
+        found = self._outcomes.get(key)
+        if found is None:
+            found = Outcome(self._middleware, self.labels, code, error, target, route)
+            keep(self._outcomes, key, found, _MOST_OUTCOMES)
+        return found
+
+
+def fill(attributes: dict[str, Any], keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
+    """Set these values of a request, but for those that are missing or empty."""
+    for key, value in zip(keys, values, strict=True):
+        if value:
+            attributes[key] = value  # noqa: PERF403  # beside others
+
+
+def redacted_query(query: str) -> str:
+    """The query with the values of the parameters redacted that upstream redacts in `http.url`."""
+    url = f"/?{query}"
+    return redact_query_parameters(url)[2:] if needs_redaction(url) else query

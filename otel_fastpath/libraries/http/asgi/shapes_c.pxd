@@ -1,0 +1,40 @@
+# C types for the compiled twin of shapes.py.
+import cython
+
+from otel_fastpath.libraries.http.series_c cimport Labels
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+
+cdef object unquote
+cdef object _semconv
+cdef object asgi
+cdef object redact_query_parameters
+cdef object redact_url
+cdef object needs_redaction
+cdef object bind
+cdef object keep
+cdef tuple _OLD
+cdef tuple _NEW
+cdef tuple _OF_A_REQUEST
+cdef int _MOST_OUTCOMES
+
+cdef class Outcome:
+    cdef readonly BoundHistogram duration_new
+    cdef readonly BoundHistogram duration_old
+    cdef readonly tuple request_sizes
+    cdef readonly tuple response_sizes
+
+cdef class Shape:
+    cdef object _middleware
+    cdef dict _outcomes
+    cdef str _prefix
+    cdef dict _template
+    cdef readonly bint has_new
+    cdef readonly bint has_old
+    cdef readonly bint is_usable
+    cdef readonly Labels labels
+    @cython.locals(made=dict)
+    cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
+    cpdef Outcome outcome(self, object code, object error, object target, object route)
+
+cpdef fill(dict attributes, tuple keys, tuple values)
+cpdef redacted_query(object query)

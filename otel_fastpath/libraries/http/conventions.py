@@ -1,0 +1,44 @@
+"""What the HTTP hooks share: suppression, methods and URLs, as upstream's helpers decide, without their cost.
+
+Compiled as `conventions_c`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
+from opentelemetry.trace.propagation import _SPAN_KEY
+
+from otel_fastpath.trace.current_context import current
+
+_SUPPRESS_PLAIN: Final = "suppress_instrumentation"
+# These upper-case names are the method label of themselves, whatever the environment says (`sanitize_method`).
+METHODS: Final = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"},
+)
+# `redact_url` changes a query only if one of its four parameters is there, perhaps encoded, perhaps around a character
+# that `urlparse` removes.
+_PERHAPS_SECRET: Final = re.compile(r"sig|Signature|AWSAccessKeyId|[%\t\r\n]")
+
+
+def is_suppressed() -> bool:
+    """Whether HTTP instrumentation is suppressed in the current context (`is_http_instrumentation_enabled`)."""
+    context = current()
+    # Usually, there is nothing but a span.
+    if not context or (len(context) == 1 and _SPAN_KEY in context):
+        return False
+    return bool(
+        context.get(_SUPPRESS_INSTRUMENTATION_KEY)
+        or context.get(_SUPPRESS_PLAIN)
+        or context.get(_SUPPRESS_HTTP_INSTRUMENTATION_KEY)
+    )
+
+
+def needs_redaction(url: str) -> bool:
+    """Whether upstream's `redact_url` has to look at this URL; if not, it would return it unchanged."""
+    if "@" in url:
+        return True
+    start = url.find("?")
+    return start >= 0 and _PERHAPS_SECRET.search(url, start) is not None

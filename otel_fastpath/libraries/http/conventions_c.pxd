@@ -1,0 +1,10 @@
+# C types for the compiled twin of conventions.py.
+cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
+cdef object _SUPPRESS_INSTRUMENTATION_KEY
+cdef object _SPAN_KEY
+cdef object _SUPPRESS_PLAIN
+cdef object METHODS
+cdef object _PERHAPS_SECRET
+
+cpdef bint is_suppressed() except -1
+cpdef bint needs_redaction(str url) except -1

@@ -1,0 +1,215 @@
+"""What `_DjangoMiddleware` does for each request in WSGI's form. Plain Python; compiled as `middleware_c`."""
+
+from __future__ import annotations
+
+from time import perf_counter, time
+from typing import Any
+
+from opentelemetry.instrumentation import propagators
+from opentelemetry.instrumentation.django.middleware import otel_middleware
+from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TARGET
+from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.libraries.http.activations import Activation
+from otel_fastpath.libraries.http.django.routes import is_wsgi, key_of_url, name_of
+from otel_fastpath.libraries.http.environs import Shapes
+from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
+from otel_fastpath.libraries.http.parents import start
+from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import detach
+
+_PLACE = "the Django middleware"
+upstream: Any = otel_middleware
+_SERVER = SpanKind.SERVER
+_Middleware = upstream._DjangoMiddleware
+_get_span_name = _Middleware._get_span_name
+_START_TIME = "opentelemetry-instrumentor-django.starttime_key"
+_ACTIVATION = _Middleware._environ_activation_key
+_SPAN = _Middleware._environ_span_key
+# The name of a request's attribute with our state.
+_OURS = "_otel_fastpath"
+
+
+class Request(Answer):
+    """A request that the middleware has begun.
+
+    Attributes:
+        activation: The span as the current one.
+        exception: What the view raised, or None.
+        labels: The attributes of the metrics.
+        route: The route, once it is known.
+        series: The metrics.
+        span: The span.
+        started: When it began.
+        target: The target, as it is in the attributes.
+    """
+
+    __slots__ = ("activation", "exception", "labels", "route", "series", "span", "started", "target")
+
+    activation: Activation
+    exception: BaseException | None
+    labels: Labels
+    route: str | None
+    series: Series
+    span: Any
+    started: float
+    target: str | None
+
+
+class Middleware:
+    """What the instrumentation has set up, and what follows from that."""
+
+    __slots__ = ("_exclusions", "_shapes")
+
+    def __init__(self) -> None:
+        self._exclusions = Exclusions(None)
+        self._shapes: Shapes | None = None
+
+    def process_request(self, original: Any, middleware: Any, request: Any) -> Any:
+        """Begin a request as upstream's method does.
+
+        Args:
+            original: Upstream's method, which handles unusual requests.
+            middleware: The middleware.
+            request: Django's request.
+        """
+        if not is_wsgi(request):
+            return original(middleware, request)
+        if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
+            setattr(request, _OURS, False)
+            return None
+        begun = None
+        try:
+            begun = self._begun(middleware, request)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+        if begun is None:
+            return original(middleware, request)
+        if _Middleware._otel_request_hook:
+            try:
+                _Middleware._otel_request_hook(begun.span, request)
+            except Exception:
+                upstream._logger.exception("Exception raised by request_hook")
+        return None
+
+    def _is_excluded(self, urls: Any, request: Any) -> bool:
+        if self._exclusions.urls is not urls:
+            self._exclusions = Exclusions(urls)
+        return self._exclusions.is_excluded(key_of_url(request), lambda: request.build_absolute_uri("?"))
+
+    def _shapes_of(self, middleware: Any) -> Shapes:
+        active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
+        old, new = middleware._duration_histogram_old, middleware._duration_histogram_new
+        shapes = self._shapes
+        if shapes is None or not shapes.series.is_of(active, old, new, mode):
+            series = Series(active, old, new, mode)
+            shapes = self._shapes = Shapes(upstream.wsgi_collect_request_attributes, series, mode)
+        return shapes
+
+    def _begun(self, middleware: Any, request: Any) -> Request:
+        request._otel_start_time = time()
+        environ = request.META
+        shapes = self._shapes_of(middleware)
+        shape, attributes = shapes.look(environ)
+        if shape.method and type(middleware)._get_span_name is _get_span_name:
+            name = name_of(request, shape.method)
+        else:
+            name = middleware._get_span_name(request)
+        span, _, token = start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
+        try:
+            begun = Request(shapes.has_old, shapes.has_new)
+            begun.span, begun.labels, begun.series = span, shape.labels, shapes.series
+            begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
+            begun.labels.active.add(1)
+            if span.is_recording():
+                _put_more(middleware, request, span, attributes)
+            begun.activation = Activation(span, token)
+        except BaseException:
+            span.end()
+            if token is not None:
+                detach(token)
+            raise
+        begun.started = perf_counter()
+        environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
+        setattr(request, _OURS, begun)
+        return begun
+
+    def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
+        """Take the route of the request."""
+        begun = getattr(request, _OURS, None)
+        if begun is None:
+            return original(middleware, request, *args, **kwargs)
+        match = getattr(request, "resolver_match", None) if begun else None
+        if match:
+            route = getattr(match, "route", None)
+            if route:
+                if begun.span.is_recording():
+                    begun.span.set_attribute(HTTP_ROUTE, route)
+                begun.route = route
+        return None
+
+    def process_exception(self, original: Any, middleware: Any, request: Any, exception: Any) -> Any:
+        """Keep what the view raised."""
+        begun = getattr(request, _OURS, None)
+        if begun is None:
+            return original(middleware, request, exception)
+        if begun:
+            begun.exception = exception
+        return None
+
+    def process_response(self, original: Any, middleware: Any, request: Any, response: Any) -> Any:
+        """End a request as upstream's method does; the arguments are those of `process_request`."""
+        begun = getattr(request, _OURS, None)
+        if begun is None:
+            return original(middleware, request, response)
+        delattr(request, _OURS)
+        if begun:
+            request.META.pop(_ACTIVATION, None)
+            request.META.pop(_SPAN, None)
+            try:
+                _answer(begun, request, response)
+            finally:
+                begun.activation.leave(begun.exception)
+        return response
+
+
+def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, Any]) -> None:
+    """Put captured headers and the attributes of the request that the user asked for on the span."""
+    if VARIABLES.get(REQUEST_HEADERS) and span.kind == _SERVER:
+        captured = upstream.wsgi_collect_custom_request_headers_attributes(request.META)
+        if captured:
+            span.set_attributes(captured)
+            # They come before the others, as with upstream.
+            for name, value in attributes.items():
+                span.set_attribute(name, value)
+    if middleware._traced_request_attrs:
+        traced = upstream.extract_attributes_from_object(request, middleware._traced_request_attrs)
+        for name, value in traced.items():
+            span.set_attribute(name, value)
+
+
+def _answer(begun: Request, request: Any, response: Any) -> None:
+    """Put the response on the span, and record the metrics."""
+    span = begun.span
+    try:
+        begun.put_status(span, str(response.status_code))
+        if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
+            captured = upstream.wsgi_collect_custom_response_headers_attributes(response.items())
+            if captured:
+                span.set_attributes(captured)
+        if propagators._RESPONSE_PROPAGATOR:
+            propagators._RESPONSE_PROPAGATOR.inject(response)
+        if _Middleware._otel_response_hook:
+            try:
+                _Middleware._otel_response_hook(span, request, response)
+            except Exception:
+                upstream._logger.exception("Exception raised by response_hook")
+        seconds = perf_counter() - begun.started
+        target = (begun.route if begun.has_old else None) or begun.target or None
+        begun.series.record(begun.labels, seconds, None, begun.code, begun.error, target, begun.route)
+    finally:
+        begun.labels.active.add(-1)

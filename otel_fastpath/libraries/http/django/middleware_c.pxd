@@ -1,0 +1,57 @@
+# C types for the compiled twin of middleware.py.
+import cython
+
+from otel_fastpath.libraries.http.activations_c cimport Activation
+from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
+from otel_fastpath.libraries.http.responses_c cimport Answer
+from otel_fastpath.libraries.http.series_c cimport Labels, Series
+
+cdef object perf_counter
+cdef object time
+cdef object propagators
+cdef object upstream
+cdef object otel_middleware
+cdef object HTTP_TARGET
+cdef object HTTP_ROUTE
+cdef object is_wsgi
+cdef object key_of_url
+cdef object name_of
+cdef object Exclusions
+cdef object excludes
+cdef object REQUEST_HEADERS
+cdef object RESPONSE_HEADERS
+cdef object VARIABLES
+cdef object faults
+cdef object _PLACE
+cdef object _SERVER
+cdef object _Middleware
+cdef object _get_span_name
+cdef object _START_TIME
+cdef object _ACTIVATION
+cdef object _SPAN
+cdef object _OURS
+
+cdef class Request(Answer):
+    cdef public Activation activation
+    cdef public object exception
+    cdef public Labels labels
+    cdef public object route
+    cdef public Series series
+    cdef public object span
+    cdef public object started
+    cdef public object target
+
+cdef class Middleware:
+    cdef object _exclusions
+    cdef Shapes _shapes
+    @cython.locals(begun=Request)
+    cpdef process_request(self, object original, object middleware, object request)
+    @cython.locals(series=Series, shapes=Shapes)
+    cdef Shapes _shapes_of(self, object middleware)
+    @cython.locals(begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
+    cdef Request _begun(self, object middleware, object request)
+    cpdef process_response(self, object original, object middleware, object request, object response)
+
+cdef _put_more(object middleware, object request, object span, dict attributes)
+
+cdef _answer(Request begun, object request, object response)

@@ -1,0 +1,54 @@
+# C types for the compiled twin of environs.py.
+import cython
+
+from otel_fastpath.libraries.http.series_c cimport Labels, Series
+
+cdef object _is_plain
+cdef object request_uri
+cdef object redact_url
+cdef object _parse_url_query
+cdef object needs_redaction
+cdef object _report_new
+cdef object _report_old
+cdef object HTTP_TARGET
+cdef object HTTP_URL
+cdef object NET_PEER_IP
+cdef object NET_PEER_PORT
+cdef object CLIENT_ADDRESS
+cdef object CLIENT_PORT
+cdef object URL_PATH
+cdef object URL_QUERY
+cdef object LONGEST
+cdef object keep
+cdef object METHODS
+
+cdef class Shape:
+    cdef public bint has_target
+    cdef public Labels labels
+    cdef public str method
+    cdef public str prefix
+    cdef public dict template
+
+cdef class Shapes:
+    cdef object _collect
+    cdef dict _kept
+    cdef object _mode
+    cdef object _split
+    cdef public bint has_new
+    cdef public bint has_old
+    cdef public Series series
+    @cython.locals(key=tuple)
+    cpdef Shape find(self, dict environ)
+    @cython.locals(shape=Shape)
+    cpdef Labels labels(self, dict environ)
+    @cython.locals(shape=Shape, attributes=dict)
+    cpdef tuple look(self, dict environ)
+    cdef bint _put_port(self, dict attributes, object port) except -1
+    cdef _put_target(self, dict attributes, dict environ)
+    cdef Labels _labels_of(self, dict attributes)
+    cdef tuple _uncommon(self, dict environ)
+    cdef Shape _new_shape(self, tuple key, dict environ)
+
+cdef _put(dict attributes, object name, object value)
+
+cdef str _url(Shape shape, dict environ)

@@ -1,0 +1,1 @@
+"""The functions that `opentelemetry-instrumentation-flask` adds to an application."""

@@ -1,0 +1,300 @@
+"""What runs for each request of an instrumented Flask application. Plain Python; compiled as `hooks_c`."""
+
+from __future__ import annotations
+
+from time import perf_counter, time_ns
+from typing import TYPE_CHECKING, Any
+
+import flask
+from opentelemetry import trace as trace_api
+from opentelemetry.instrumentation import flask as upstream
+from opentelemetry.instrumentation import propagators
+from opentelemetry.instrumentation import wsgi as otel_wsgi
+from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.libraries.http.activations import Activation
+from otel_fastpath.libraries.http.environs import Shapes
+from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
+from otel_fastpath.libraries.http.parents import start
+from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import detach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PLACE = "the Flask instrumentation"
+_SERVER = SpanKind.SERVER
+_START_TIME = upstream._ENVIRON_STARTTIME_KEY
+_SPAN = upstream._ENVIRON_SPAN_KEY
+_ACTIVATION = upstream._ENVIRON_ACTIVATION_KEY
+_CONTEXT = upstream._ENVIRON_REQCTX_REF_KEY
+_TOKEN = upstream._ENVIRON_TOKEN
+_COMMENTS = "SQLCOMMENTER_ORM_TAGS_AND_VALUES"
+# What the URL of a request follows from, if no proxy is trusted.
+_OF_URL = ("wsgi.url_scheme", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING")
+
+
+def _current_request() -> Any:
+    """The current request; None outside of one."""
+    try:
+        return flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
+    except RuntimeError:
+        return None
+
+
+def _is_excluded(exclusions: Exclusions, request: Any) -> bool:
+    key = None
+    if type(request) is flask.Request and not request.trusted_hosts:
+        key = tuple([request.environ.get(name) for name in _OF_URL])
+    return exclusions.is_excluded(key, lambda: request.url)
+
+
+class App:
+    """In the place of the function `_wrapped_app` of an application; its arguments are the variables of that function.
+
+    Args:
+        twin: Upstream's function, for unusual requests.
+    """
+
+    __slots__ = ("_shapes", "_twin", "exclusions", "response_hook", "series", "wsgi_app")
+
+    def __init__(
+        self,
+        twin: Callable[..., Any],
+        *,
+        wsgi_app: Any,
+        active_requests_counter: Any,
+        duration_histogram_old: Any,
+        duration_histogram_new: Any,
+        excluded_urls: Any,
+        response_hook: Any,
+        sem_conv_opt_in_mode: Any,
+        **_others: Any,
+    ) -> None:
+        self._twin = twin
+        self.wsgi_app = wsgi_app
+        self.series = Series(
+            active_requests_counter, duration_histogram_old, duration_histogram_new, sem_conv_opt_in_mode
+        )
+        self._shapes = Shapes(otel_wsgi.collect_request_attributes, self.series, sem_conv_opt_in_mode)
+        self.exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
+        self.response_hook = response_hook
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        """Serve a request."""
+        request = None
+        try:
+            if type(environ) is dict:
+                request = Request(self._shapes.has_old, self._shapes.has_new)
+                request.app, request.environ, request.start_response = self, environ, start_response
+                request.labels = self._shapes.labels(environ)
+                request.is_traced, request.route = True, None
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+            request = None
+        return self._twin(environ, start_response) if request is None else request.serve()
+
+
+class Request(Answer):
+    """A request to an instrumented application.
+
+    Attributes:
+        app: The application.
+        environ: The environ.
+        is_traced: Whether the duration is recorded.
+        labels: The attributes of the metrics.
+        route: The route, once the response begins.
+        start_response: The server's function.
+    """
+
+    __slots__ = ("app", "environ", "is_traced", "labels", "route", "start_response")
+
+    app: App
+    environ: dict[str, Any]
+    is_traced: bool
+    labels: Labels
+    route: str | None
+    start_response: Callable[..., Any]
+
+    def serve(self) -> Any:
+        """Call the application."""
+        self.environ[_START_TIME] = time_ns()
+        started = perf_counter()
+        self.labels.active.add(1)
+        try:
+            result = self.app.wsgi_app(self.environ, self.respond)
+            if self.is_traced:
+                self.record(perf_counter() - started)
+            return result
+        finally:
+            self.labels.active.add(-1)
+
+    def record(self, seconds: float) -> None:
+        """Record the duration."""
+        try:
+            context = trace_api.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
+            self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+
+    def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
+        """The application's `start_response`."""
+        request = _current_request()
+        exclusions = self.app.exclusions
+        self.is_traced = request is not None and (exclusions is None or not _is_excluded(exclusions, request))
+        if self.is_traced:
+            self._tell(request, status, response_headers)
+        return self.start_response(status, response_headers, *args, **kwargs)
+
+    def _tell(self, request: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
+        rule = request.url_rule
+        self.route = rule.rule if rule else None
+        span = request.environ.get(_SPAN)
+        propagator = propagators._RESPONSE_PROPAGATOR
+        if propagator:
+            propagator.inject(response_headers, setter=otel_wsgi.default_response_propagation_setter)
+        if span:
+            try:
+                self.put_status(span, status)
+            except Exception as fault:
+                faults.absorb(_PLACE, fault)
+            if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
+                captured = otel_wsgi.collect_custom_response_headers_attributes(response_headers)
+                if captured:
+                    span.set_attributes(captured)
+        else:
+            upstream._logger.warning("Flask environ's OpenTelemetry span missing at _start_response(%s)", status)
+        if self.app.response_hook is not None:
+            self.app.response_hook(span, status, response_headers)
+
+
+class Before:
+    """In the place of the function `_before_request` of an application; see `App`."""
+
+    __slots__ = ("_comments", "_exclusions", "_hook", "_options", "_shapes", "_tracer", "_twin")
+
+    def __init__(
+        self,
+        twin: Callable[..., Any],
+        *,
+        tracer: Any,
+        request_hook: Any,
+        excluded_urls: Any,
+        enable_commenter: Any,
+        commenter_options: Any,
+        sem_conv_opt_in_mode: Any,
+    ) -> None:
+        self._twin = twin
+        self._tracer = tracer
+        self._hook = request_hook
+        self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
+        self._comments = enable_commenter
+        self._options = commenter_options
+        self._shapes = Shapes(otel_wsgi.collect_request_attributes, None, sem_conv_opt_in_mode)
+
+    def __call__(self) -> Any:
+        """Begin the span, once the route of the request is known."""
+        request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
+        if self._exclusions is not None and _is_excluded(self._exclusions, request):
+            return None
+        environ = request.environ
+        if type(environ) is not dict:
+            return self._twin()
+        try:
+            attributes, started = self._started(request, environ)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+            return self._twin()
+        span, _, token = started
+        try:
+            self._tell(span, environ, attributes)
+            if self._comments:
+                environ[_ACTIVATION] = Activation(span, token, _COMMENTS, self._commented(request))
+            else:
+                environ[_ACTIVATION] = Activation(span, token)
+        except BaseException:
+            span.end()
+            if token is not None:
+                detach(token)
+            raise
+        environ[_CONTEXT] = upstream._request_ctx_ref()
+        environ[_SPAN] = span
+        environ[_TOKEN] = None
+        return None
+
+    def _tell(self, span: Any, environ: dict[str, Any], attributes: dict[str, Any]) -> None:
+        """Call the user's hook, and put captured headers on the span."""
+        if self._hook:
+            self._hook(span, environ)
+            # The hook may have set others.
+            if span.is_recording():
+                for name, value in attributes.items():
+                    span.set_attribute(name, value)
+        if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
+            captured = otel_wsgi.collect_custom_request_headers_attributes(environ)
+            if captured:
+                span.set_attributes(captured)
+
+    def _started(self, request: Any, environ: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
+        shape, attributes = self._shapes.look(environ)
+        rule = request.url_rule
+        route = rule.rule if rule else None
+        if not shape.method:
+            name = upstream.get_default_span_name()  # type: ignore[no-untyped-call]
+        elif rule is not None:
+            name = f"{shape.method} {rule.rule}"
+        else:
+            path = environ.get("PATH_INFO", "").strip()
+            name = f"{shape.method} {path}" if path else shape.method
+        if rule:
+            attributes[HTTP_ROUTE] = route
+        return attributes, start(self._tracer, name, environ, attributes, environ.get(_START_TIME))
+
+    def _commented(self, request: Any) -> dict[str, Any]:
+        """What is written into the comments of SQL queries."""
+        options = self._options
+        found = {}
+        if options.get("framework", True):
+            found["framework"] = f"flask:{upstream.flask_version}"
+        if options.get("controller", True) and request.endpoint:
+            found["controller"] = request.endpoint
+        rule = request.url_rule
+        if options.get("route", True) and rule and rule.rule:
+            found["route"] = rule.rule
+        return found
+
+
+class Teardown:
+    """In the place of the function `_teardown_request` of an application; see `App`."""
+
+    __slots__ = ("_exclusions", "_twin")
+
+    def __init__(self, twin: Callable[..., Any], *, excluded_urls: Any) -> None:
+        self._twin = twin
+        self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
+
+    def __call__(self, exc: BaseException | None) -> None:
+        """End the span."""
+        request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
+        if self._exclusions is not None and _is_excluded(self._exclusions, request):
+            return
+        environ = request.environ
+        activation = environ.get(_ACTIVATION)
+        if activation is not None and type(activation) is not Activation:
+            # The request began before this patch was applied.
+            self._twin(exc)
+            return
+        # A context that was copied from that of the request leaves the span alone.
+        if not activation or environ.get(_CONTEXT) != upstream._request_ctx_ref():
+            return
+        is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
+        try:
+            activation.leave(None if is_streaming else exc)
+        except Exception as error:
+            upstream._logger.debug("Error during request teardown: %s", error, exc_info=True)
+        environ.pop(_ACTIVATION, None)
+        environ.pop(_TOKEN, None)

@@ -1,0 +1,69 @@
+# C types for the compiled twin of hooks.py.
+import cython
+
+from otel_fastpath.libraries.http.activations_c cimport Activation
+from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
+from otel_fastpath.libraries.http.responses_c cimport Answer
+from otel_fastpath.libraries.http.series_c cimport Labels, Series
+
+cdef object perf_counter
+cdef object time_ns
+cdef object flask
+cdef object upstream
+cdef object trace_api
+cdef object propagators
+cdef object otel_wsgi
+cdef object HTTP_ROUTE
+cdef object Exclusions
+cdef object excludes
+cdef object REQUEST_HEADERS
+cdef object RESPONSE_HEADERS
+cdef object VARIABLES
+cdef object faults
+cdef object _PLACE
+cdef object _SERVER
+cdef object _START_TIME
+cdef object _SPAN
+cdef object _ACTIVATION
+cdef object _CONTEXT
+cdef object _TOKEN
+cdef object _COMMENTS
+cdef object _OF_URL
+
+cdef _current_request()
+
+cdef class App:
+    cdef Shapes _shapes
+    cdef object _twin
+    cdef public object exclusions
+    cdef public object response_hook
+    cdef public Series series
+    cdef public object wsgi_app
+
+cdef class Request(Answer):
+    cdef public App app
+    cdef public dict environ
+    cdef public bint is_traced
+    cdef public Labels labels
+    cdef public object route
+    cdef public object start_response
+    cpdef serve(self)
+    cpdef record(self, object seconds)
+    cpdef _tell(self, object request, object status, object response_headers)
+
+cdef class Before:
+    cdef object _comments
+    cdef object _exclusions
+    cdef object _hook
+    cdef object _options
+    cdef Shapes _shapes
+    cdef object _tracer
+    cdef object _twin
+    @cython.locals(shape=Shape, attributes=dict)
+    cdef tuple _started(self, object request, dict environ)
+    cdef _tell(self, object span, dict environ, dict attributes)
+    cdef dict _commented(self, object request)
+
+cdef class Teardown:
+    cdef object _exclusions
+    cdef object _twin

@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-httpx`, which instruments httpx and httpx2."""

@@ -1,0 +1,161 @@
+"""One call of httpx or httpx2: before the request, and after the response. Compiled as `calls_c`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.propagate import inject
+
+from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes
+
+BEGINNING = "the beginning of a call of httpx"
+_END = "the end of a call of httpx"
+
+
+class Begun:
+    """A prepared call.
+
+    Attributes:
+        request: The request.
+        headers: Its headers before those of the propagators.
+        shape: The `Shape`; None if only the headers are needed: there is no SDK.
+        name: The name of the span.
+        attributes: The attributes of the span at its start.
+        info: What upstream's hooks get; None if there are none.
+    """
+
+    __slots__ = ("attributes", "headers", "info", "name", "request", "shape")
+    attributes: dict[str, Any]
+    headers: Any
+    info: Any
+    name: str
+    request: Any
+    shape: Shape
+
+
+class Calls:
+    """The calls of one set-up of upstream's.
+
+    Args:
+        tracer: Starts the spans.
+        shapes: The `Shapes`.
+        excluded: Searches a URL for what is excluded; None: nothing is.
+        kinds: The classes Request, Response and Headers of the library.
+        is_known: Whether the fields of URLs and headers are as they are read here.
+        cold: Functions for what is rare: `new_answer(shape, response)`, `request_info(request, url)` or None if there
+            are no hooks, `captured_request(headers)` and `captured_response(headers)` or None if none is captured.
+    """
+
+    __slots__ = (
+        *("_captured_request", "_captured_response", "_excluded", "_headers_class", "_is_known", "_new_answer"),
+        *("_request_class", "_request_info", "_response_class", "_shapes", "_tracer"),
+    )
+
+    def __init__(
+        self,
+        tracer: Any,
+        shapes: Shapes,
+        excluded: Any,
+        kinds: tuple[Any, Any, Any],
+        is_known: bool,
+        cold: tuple[Any, Any, Any, Any],
+    ) -> None:
+        self._tracer = tracer
+        self._shapes = shapes
+        self._excluded = excluded
+        self._request_class, self._response_class, self._headers_class = kinds
+        self._is_known = is_known
+        self._new_answer, self._request_info, self._captured_request, self._captured_response = cold
+
+    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Prepare a call.
+
+        Returns:
+            A `Begun`; None if the URL is excluded; `NotImplemented` if upstream's own code has to run the call.
+        """
+        try:
+            if len(args) != 1 or kwargs or not isinstance(args[0], self._request_class):
+                return NotImplemented
+            return self._begin(args[0])
+        except Exception as error:
+            faults.absorb(BEGINNING, error)
+            return NotImplemented
+
+    def _begin(self, request: Any) -> Any:
+        begun = Begun.__new__(Begun)
+        begun.request = request
+        begun.headers = request.headers
+        begun.shape = begun.info = None  # type: ignore[assignment]  # set below, if there is an SDK
+        is_silent = self._request_info is None and has_no_sdk(self._tracer)
+        if is_silent and self._excluded is None:
+            return begun
+        url = server = None
+        if self._is_known:
+            scheme, userinfo, host, port, path, query, fragment = request.url._uri_reference
+            if host and ":" not in host and not userinfo and fragment is None:
+                server = f"{scheme}://{host}" if port is None else f"{scheme}://{host}:{port}"
+                url = server + path if query is None else f"{server}{path}?{query}"
+        if url is None:
+            url = str(request.url)
+        if self._excluded is not None and self._excluded(url):
+            return None
+        if is_silent:
+            return begun
+        shape = self._shapes.find(request.method, url, server)
+        if shape is None:
+            return NotImplemented
+        captured = None if self._captured_request is None else self._captured_request(begun.headers)
+        begun.shape = shape
+        begun.name = shape.name
+        begun.attributes = self._shapes.attributes(shape, redacted(url), captured)
+        if self._request_info is not None:
+            begun.info = self._request_info(request, url)
+        return begun
+
+    def propagate(self, begun: Begun) -> None:
+        """Give the request new headers, with those of the propagators."""
+        headers = self._headers_class(begun.headers)
+        fields = propagated() if self._is_known else None
+        if fields is None:
+            inject(headers)
+        elif fields:
+            items = headers._list
+            for name, value in fields.items():
+                key = name.encode()
+                for item in items:
+                    if item[1] == key:
+                        headers[name] = value
+                        break
+                else:
+                    items.append((key, key, value.encode()))
+        begun.request.headers = headers
+
+    def answered(self, begun: Begun, span: Any, response: Any) -> Answer | None:
+        """Set what the response says on the span; return the `Answer` that records the duration."""
+        try:
+            shape = begun.shape
+            if type(response) is not self._response_class:
+                answer: Answer = self._new_answer(shape, response)
+            else:
+                # A server can send any version, but it is short. What a transport sets may not be hashable.
+                key = (response.status_code, response.extensions.get("http_version"))
+                answer = shape.answers.get(key) if type(key[0]) is int else None  # type: ignore[assignment]  # made below
+                if answer is None:
+                    answer = self._new_answer(shape, response)
+                    if type(key[0]) is int:
+                        shape.keep(key, answer)
+            if answer.attributes and span.is_recording():
+                attributes = answer.attributes
+                if self._captured_response is not None:
+                    attributes = {**self._captured_response(response.headers), **attributes}
+                span.set_attributes(attributes)
+                if answer.error is not None:
+                    span.set_status(answer.error)
+        except Exception as error:
+            faults.absorb(_END, error)
+            return None
+        return answer

@@ -1,0 +1,36 @@
+# C types for the compiled twin of calls.py.
+import cython
+
+from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
+
+cdef object inject
+cdef object faults
+cdef object _END
+
+cdef class Begun:
+    cdef public dict attributes
+    cdef public object headers
+    cdef public object info
+    cdef public object name
+    cdef public object request
+    cdef public Shape shape
+
+cdef class Calls:
+    cdef object _captured_request
+    cdef object _captured_response
+    cdef object _excluded
+    cdef object _headers_class
+    cdef bint _is_known
+    cdef object _new_answer
+    cdef object _request_class
+    cdef object _request_info
+    cdef object _response_class
+    cdef Shapes _shapes
+    cdef object _tracer
+    cpdef begin(self, tuple args, dict kwargs)
+    @cython.locals(begun=Begun, shape=Shape, is_silent=bint, url=str, server=str)
+    cdef _begin(self, object request)
+    @cython.locals(fields=dict, items=list)
+    cpdef propagate(self, Begun begun)
+    @cython.locals(shape=Shape, answer=Answer, key=tuple)
+    cpdef answered(self, Begun begun, object span, object response)

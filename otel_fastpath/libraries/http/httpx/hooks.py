@@ -1,0 +1,240 @@
+"""The functions that run for each call, in the place of upstream's."""
+
+from __future__ import annotations
+
+from functools import partial
+from timeit import default_timer
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.instrumentation import httpx as upstream
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.libraries.http.httpx.calls import BEGINNING
+from otel_fastpath.libraries.http.httpx.set_up import TAKES_MODULE, SetUp
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.patching.diverting import Diversions
+
+_CLIENT: Final = SpanKind.CLIENT
+# Where a transport of upstream's keeps its `SetUp`.
+_KEPT: Final = "_otel_fastpath"
+_NAMES: Final = (
+    *("tracer", "duration_histogram_old", "duration_histogram_new", "sem_conv_opt_in_mode", "request_hook"),
+    *("response_hook", "excluded_urls", "captured_request_headers", "captured_response_headers", "sensitive_headers"),
+)
+
+
+def _response_info(response: Any) -> Any:
+    return upstream.ResponseInfo(response.status_code, response.headers, response.stream, response.extensions)
+
+
+def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call as upstream does; returns `NotImplemented`, and does nothing, if only upstream's own code can."""
+    calls = set_up.calls
+    begun = calls.begin(args, kwargs)
+    if begun is None:
+        return wrapped(*args)
+    if begun is NotImplemented:
+        return NotImplemented
+    if begun.shape is None:
+        calls.propagate(begun)
+        return wrapped(*args)
+    hook = set_up.response_hook
+    with set_up.tracer.start_as_current_span(begun.name, kind=_CLIENT, attributes=begun.attributes) as span:
+        if set_up.request_hook is not None:
+            set_up.request_hook(span, begun.info)
+        calls.propagate(begun)
+        start = default_timer()
+        try:
+            response = wrapped(*args)
+        except Exception as error:
+            response = getattr(error, "response", None)
+            if isinstance(response, set_up.response_class):
+                calls.answered(begun, span, response)
+                if hook is not None:
+                    hook(span, begun.info, _response_info(response))
+            set_up.failed(span, error)
+            raise
+        seconds = max(default_timer() - start, 0)
+        answer = calls.answered(begun, span, response)
+        if hook is not None and isinstance(response, set_up.response_class):
+            hook(span, begun.info, _response_info(response))
+        if answer is not None:
+            answer.record(seconds)
+    return response
+
+
+async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `call`, for an asynchronous one."""
+    calls = set_up.calls
+    begun = calls.begin(args, kwargs)
+    if begun is None:
+        return await wrapped(*args)
+    if begun is NotImplemented:
+        return NotImplemented
+    if begun.shape is None:
+        calls.propagate(begun)
+        return await wrapped(*args)
+    hook = set_up.response_hook
+    with set_up.tracer.start_as_current_span(begun.name, kind=_CLIENT, attributes=begun.attributes) as span:
+        if set_up.request_hook is not None:
+            await set_up.request_hook(span, begun.info)
+        calls.propagate(begun)
+        start = default_timer()
+        try:
+            response = await wrapped(*args)
+        except Exception as error:
+            response = getattr(error, "response", None)
+            if isinstance(response, set_up.response_class):
+                calls.answered(begun, span, response)
+                if hook is not None:
+                    await hook(span, begun.info, _response_info(response))
+            set_up.failed(span, error)
+            raise
+        seconds = max(default_timer() - start, 0)
+        answer = calls.answered(begun, span, response)
+        if hook is not None and isinstance(response, set_up.response_class):
+            await hook(span, begun.info, _response_info(response))
+        if answer is not None:
+            answer.record(seconds)
+    return response
+
+
+def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: str) -> Callable[..., Any]:
+    """Make a replacement for `_handle_request_wrapper`, with which upstream's set-up wraps the methods of transports.
+
+    It is bound to the options of the set-up. The first call lets that partial object call a function for these options.
+    """
+
+    def _handle_request_wrapper(
+        wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any, **options: Any
+    ) -> Any:
+        set_up = _set_up(options)
+        if set_up is None:
+            return original(wrapped, instance, args, kwargs, **options)
+        run = _bound(set_up, original)
+        _rebind(instance, method, options, run, diversions)
+        return run(wrapped, instance, args, kwargs)
+
+    return _handle_request_wrapper
+
+
+def _bound(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+    is_suppressed = set_up.is_suppressed
+
+    def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        if is_suppressed():
+            return wrapped(*args, **kwargs)
+        result = call(set_up, wrapped, args, kwargs)
+        return original(wrapped, instance, args, kwargs, **set_up.options) if result is NotImplemented else result
+
+    return run
+
+
+def make_async_wrapper(original: Callable[..., Any], diversions: Diversions, method: str) -> Callable[..., Any]:
+    """As `make_wrapper`, for `_handle_async_request_wrapper`."""
+
+    async def _handle_async_request_wrapper(
+        wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any, **options: Any
+    ) -> Any:
+        set_up = _set_up(options)
+        if set_up is None:
+            return await original(wrapped, instance, args, kwargs, **options)
+        run = _bound_async(set_up, original)
+        _rebind(instance, method, options, run, diversions)
+        return await run(wrapped, instance, args, kwargs)
+
+    return _handle_async_request_wrapper
+
+
+def _bound_async(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+    is_suppressed = set_up.is_suppressed
+
+    async def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        if is_suppressed():
+            return await wrapped(*args, **kwargs)
+        result = await call_async(set_up, wrapped, args, kwargs)
+        if result is NotImplemented:
+            return await original(wrapped, instance, args, kwargs, **set_up.options)
+        return result
+
+    return run
+
+
+def _set_up(options: dict[str, Any]) -> SetUp | None:
+    """The `SetUp` for these options; None if upstream's own code has to run."""
+    try:
+        return SetUp(options)
+    except Exception as error:
+        faults.report(BEGINNING, error)
+        return None
+
+
+def _rebind(
+    instance: Any, method: str, options: dict[str, Any], run: Callable[..., Any], diversions: Diversions
+) -> None:
+    """Find the partial object with these options around the method of a transport, and let it call the function."""
+    try:
+        layers = [
+            vars(owner).get(method) for owner in (instance, *type(instance).__mro__) if hasattr(owner, "__dict__")
+        ]
+        while layers:
+            layer = layers.pop()
+            bound = getattr(layer, "_self_wrapper", None)
+            if type(bound) is partial and all(bound.keywords.get(key) is each for key, each in options.items()):
+                diversions.rebind(bound, run)
+            below = getattr(layer, "__wrapped__", None)
+            if below is not None and below is not layer:
+                layers.append(below)
+    except Exception as error:
+        faults.report(BEGINNING, error)
+
+
+def _of_transport(transport: Any) -> SetUp | None:
+    """The `SetUp` of one of upstream's transports."""
+    set_up: SetUp | None = vars(transport).get(_KEPT)
+    if (
+        set_up is None
+        or set_up.tracer is not transport._tracer
+        or set_up.options["request_hook"] is not transport._request_hook
+        or set_up.options["response_hook"] is not transport._response_hook
+    ):
+        options = {name: getattr(transport, f"_{name}") for name in _NAMES}
+        set_up = _set_up({**options, "module": transport._module} if TAKES_MODULE else options)
+        setattr(transport, _KEPT, set_up)
+    return set_up
+
+
+def make_transport(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a replacement for the method `handle_request` of upstream's transport."""
+
+    def handle_request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        set_up = _of_transport(self)
+        if set_up is None:
+            return original(self, *args, **kwargs)
+        wrapped = self._transport.handle_request
+        if set_up.is_suppressed():
+            return wrapped(*args, **kwargs)
+        result = call(set_up, wrapped, args, kwargs)
+        return original(self, *args, **kwargs) if result is NotImplemented else result
+
+    return handle_request
+
+
+def make_async_transport(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a replacement for the method `handle_async_request` of upstream's transport."""
+
+    async def handle_async_request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        set_up = _of_transport(self)
+        if set_up is None:
+            return await original(self, *args, **kwargs)
+        wrapped = self._transport.handle_async_request
+        if set_up.is_suppressed():
+            return await wrapped(*args, **kwargs)
+        result = await call_async(set_up, wrapped, args, kwargs)
+        return await original(self, *args, **kwargs) if result is NotImplemented else result
+
+    return handle_async_request

@@ -1,0 +1,54 @@
+# C types for the compiled twin of outgoing.py.
+import cython
+
+cdef dict _trace_globals
+cdef dict _metrics_globals
+cdef object redact_url
+cdef object get_global_textmap
+cdef object inject
+cdef object keep
+cdef object CompositePropagator
+cdef object Context
+cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
+cdef object _STATE_KEY
+cdef object NonRecordingSpan
+cdef object ProxyTracer
+cdef object _BAGGAGE_KEY
+cdef tuple _DEFAULT
+cdef tuple _SCHEMES
+
+cdef class Answer:
+    cdef public dict attributes
+    cdef public object error
+    cdef public dict metric
+    cdef public object new
+    cdef public object old
+    cpdef record(self, double seconds)
+
+cdef class Shape:
+    cdef public dict answers
+    cdef public dict attributes
+    cdef public Py_ssize_t before
+    cdef public dict metric
+    cdef public object name
+    cpdef keep(self, object key, Answer answer)
+
+cdef class Shapes:
+    cdef object _make
+    cdef dict _shapes
+    cdef tuple _url_keys
+    @cython.locals(shape=Shape, end=Py_ssize_t)
+    cpdef Shape find(self, str method, str url, str server=*)
+    @cython.locals(shape=Shape)
+    cdef Shape _new(self, tuple key, str url)
+    @cython.locals(made=dict)
+    cpdef dict attributes(self, Shape shape, str url, dict captured=*)
+
+cpdef str redacted(str url)
+@cython.locals(made=dict)
+cpdef dict propagated()
+@cython.locals(fields=dict)
+cpdef propagate(object headers)
+cpdef bint has_no_sdk(object tracer) except -1
+cpdef suppress(object span)
+cpdef bint is_connecting() except -1

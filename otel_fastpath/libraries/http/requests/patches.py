@@ -1,0 +1,47 @@
+"""The per-call function of `opentelemetry-instrumentation-requests`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http.instrumenting import diverting
+from otel_fastpath.patching.diverting import Diversions
+from otel_fastpath.patching.patch import Patch
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
+
+_MODULE: Final = "opentelemetry.instrumentation.requests"
+_diversions: Final = Diversions()
+
+
+def _make(original: Any, _settings: Config) -> Any:
+    from otel_fastpath.libraries.http.requests import hooks  # noqa: PLC0415  # only where it is patched
+
+    def find() -> Any:
+        return inspect.getattr_static(sys.modules[_MODULE].Session, "send", None)
+
+    return diverting(original, _diversions, find, hooks.make_send)
+
+
+PATCHES: Final = (
+    Patch(
+        name="requests.send",
+        target=f"{_MODULE}:_instrument",
+        why="A call parses its URL three times and enters four generators; here the attributes are made once for each "
+        "method and server.",
+        make=_make,
+        requires=upstream.requires("requests"),
+        sources=upstream.sources(
+            f"{_MODULE}:_instrument",
+            *upstream.SHARED,
+            *upstream.SOCKETS,
+        ),
+        decorators=frozenset({"contextlib"}),
+        undo=_diversions.undo,
+        budgets=("requests",),
+    ),
+)

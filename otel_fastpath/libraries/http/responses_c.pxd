@@ -1,0 +1,23 @@
+# C types for the compiled twin of responses.py.
+
+cdef object http_status_to_status_code
+cdef object HTTP_STATUS_CODE
+cdef object ERROR_TYPE
+cdef object HTTP_RESPONSE_STATUS_CODE
+cdef object Status
+cdef object StatusCode
+cdef int _LOWEST
+cdef int _HIGHEST
+cdef object _UNSET
+cdef object _ERROR
+
+cdef class Answer:
+    cdef public object code
+    cdef public object error
+    cdef public bint has_new
+    cdef public bint has_old
+    cpdef put(self, object span, object code, object text)
+    cpdef bint show(self, object span, object code, object text) except -1
+    cpdef put_status(self, object span, object status)
+
+cpdef failed(object span, object error)

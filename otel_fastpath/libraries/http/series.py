@@ -1,0 +1,154 @@
+"""The metrics of HTTP servers, with bound instruments: active requests, and the duration in old and new conventions.
+
+Plain Python; compiled as `series_c`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry.instrumentation._semconv import (
+    _filter_semconv_active_request_count_attr,
+    _filter_semconv_duration_attrs,
+    _server_active_requests_count_attrs_new,
+    _server_active_requests_count_attrs_old,
+    _server_duration_attrs_new,
+    _server_duration_attrs_old,
+    _StabilityMode,
+)
+from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE, HTTP_STATUS_CODE, HTTP_TARGET
+from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
+from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
+
+from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.metrics.bind import bind
+
+_OLD = _server_duration_attrs_old
+_NEW = _server_duration_attrs_new
+_ALL = frozenset((*_OLD, *_NEW))
+
+
+class Labels:
+    """The attributes of a request from which those of its metrics follow.
+
+    Attributes:
+        active: The bound counter of active requests.
+        attributes: The attributes of the durations, without those of the response.
+        length: The number of characters in them.
+    """
+
+    __slots__ = ("active", "attributes", "length")
+
+    def __init__(self, active: Any, attributes: dict[str, Any], length: int) -> None:
+        self.active = active
+        self.attributes = attributes
+        self.length = length
+
+
+class Durations:
+    """The bound histograms of old and of new conventions for one kind of request and response; None: not reported."""
+
+    __slots__ = ("new", "old")
+
+    def __init__(self, old: Any, new: Any) -> None:
+        self.old = old
+        self.new = new
+
+
+class Series:
+    """The instruments of an instrumented application.
+
+    Args:
+        active: The counter of active requests.
+        old: The histogram of old conventions, or None.
+        new: The histogram of new conventions, or None.
+        mode: The conventions that are reported.
+    """
+
+    __slots__ = ("_active", "_durations", "_labels", "_mode", "_new", "_old")
+
+    def __init__(self, active: Any, old: Any, new: Any, mode: _StabilityMode) -> None:
+        self._active = active
+        self._old = old
+        self._new = new
+        self._mode = mode
+        self._labels: dict[Any, Labels] = {}
+        self._durations: dict[Any, Durations] = {}
+
+    def is_of(self, active: Any, old: Any, new: Any, mode: Any) -> bool:
+        """Whether these are the instruments and the mode."""
+        return self._active is active and self._old is old and self._new is new and self._mode is mode
+
+    def labels(self, attributes: Any) -> Labels:
+        """The labels of a request with these attributes."""
+        counted = _filter_semconv_active_request_count_attr(
+            attributes,
+            _server_active_requests_count_attrs_old,
+            _server_active_requests_count_attrs_new,
+            self._mode,
+        )
+        timed = {name: value for name, value in attributes.items() if name in _ALL}
+        # A value that is equal to one of another type is another attribute.
+        key = frozenset([(name, value, type(value)) for name, value in {**counted, **timed}.items()])
+        found = self._labels.get(key)
+        if found is None:
+            length = sum([len(str(value)) for value in timed.values()])
+            found = Labels(bind(self._active, counted), timed, length)
+            if length <= LONGEST:
+                keep(self._labels, key, found)
+        return found
+
+    def record(
+        self, labels: Labels, seconds: float, context: Any, code: Any, error: Any, target: Any, route: Any
+    ) -> None:
+        """Record the duration of a request.
+
+        Args:
+            labels: Those of the request.
+            seconds: Its duration.
+            context: The context with the span, for exemplars; None: the current one.
+            code: The status of the response; None: there was none.
+            error: The value of `error.type`, or None.
+            target: The value of `http.target` in old conventions, or None.
+            route: The value of `http.route` in new conventions, or None.
+        """
+        key = (labels, code, error, target, route)
+        found = self._durations.get(key)
+        if found is None:
+            found = self._bound(key)
+        if found.old is not None:
+            found.old.record(max(round(seconds * 1000), 0), context)
+        if found.new is not None:
+            found.new.record(max(seconds, 0), context)
+
+    def _bound(self, key: tuple[Any, Any, Any, Any, Any]) -> Durations:
+        labels, code, error, target, route = key
+        found = Durations(
+            bind(self._old, old_attributes(labels, code, target)) if self._old else None,
+            bind(self._new, new_attributes(labels, code, error, route)) if self._new else None,
+        )
+        if labels.length + len(error or "") + len(target or "") + len(route or "") <= LONGEST:
+            keep(self._durations, key, found)
+        return found
+
+
+def old_attributes(labels: Labels, code: int | None, target: str | None) -> dict[str, Any]:
+    """The attributes of the metrics in old conventions."""
+    found = _filter_semconv_duration_attrs(labels.attributes, _OLD, _NEW, _StabilityMode.DEFAULT)
+    if code is not None:
+        found[HTTP_STATUS_CODE] = code
+    if target is not None:
+        found[HTTP_TARGET] = target
+    return found
+
+
+def new_attributes(labels: Labels, code: int | None, error: str | None, route: str | None) -> dict[str, Any]:
+    """The attributes of the metrics in new conventions."""
+    found = _filter_semconv_duration_attrs(labels.attributes, _OLD, _NEW, _StabilityMode.HTTP)
+    if code is not None:
+        found[HTTP_RESPONSE_STATUS_CODE] = code
+    if error is not None:
+        found[ERROR_TYPE] = error
+    if route is not None:
+        found[HTTP_ROUTE] = route
+    return found

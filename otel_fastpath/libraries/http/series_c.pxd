@@ -1,0 +1,43 @@
+# C types for the compiled twin of series.py.
+from otel_fastpath.metrics.bound_c cimport BoundCounter, BoundHistogram
+
+cdef object bind
+cdef object _StabilityMode
+cdef object _filter_semconv_active_request_count_attr
+cdef object _filter_semconv_duration_attrs
+cdef object _server_active_requests_count_attrs_new
+cdef object _server_active_requests_count_attrs_old
+cdef object _OLD
+cdef object _NEW
+cdef object _ALL
+cdef object HTTP_ROUTE
+cdef object HTTP_STATUS_CODE
+cdef object HTTP_TARGET
+cdef object ERROR_TYPE
+cdef object HTTP_RESPONSE_STATUS_CODE
+cdef object LONGEST
+cdef object keep
+
+cdef class Labels:
+    cdef public BoundCounter active
+    cdef public dict attributes
+    cdef public Py_ssize_t length
+
+cdef class Durations:
+    cdef public BoundHistogram old
+    cdef public BoundHistogram new
+
+cdef class Series:
+    cdef object _active
+    cdef dict _durations
+    cdef dict _labels
+    cdef object _mode
+    cdef object _new
+    cdef object _old
+    cpdef bint is_of(self, object active, object old, object new, object mode) except -1
+    cpdef Labels labels(self, object attributes)
+    cpdef record(self, Labels labels, object seconds, object context, object code, object error, object target, object route)
+    cdef Durations _bound(self, tuple key)
+
+cpdef dict old_attributes(Labels labels, object code, object target)
+cpdef dict new_attributes(Labels labels, object code, object error, object route)

@@ -1,0 +1,37 @@
+"""The releases and the sources of the official HTTP instrumentations that the patches were written against."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Final
+
+_UTIL: Final = "opentelemetry.util.http"
+# What the hooks of all clients depend on, beside the functions that run for each call.
+SHARED: Final = (
+    *("opentelemetry.instrumentation.utils:is_http_instrumentation_enabled", f"{_UTIL}:redact_url"),
+    *(f"{_UTIL}:redact_query_parameters", f"{_UTIL}:remove_url_credentials", f"{_UTIL}:sanitize_method"),
+    *(f"{_UTIL}:ExcludeList.__init__", f"{_UTIL}:ExcludeList.url_disabled"),
+)
+# And those of the clients that use `http.client`.
+SOCKETS: Final = (
+    *(f"{_UTIL}.httplib:set_ip_on_next_http_connection", f"{_UTIL}.httplib:_getstate"),
+    *("opentelemetry.instrumentation.utils:suppress_http_instrumentation",),
+)
+
+
+@functools.cache
+def _known() -> dict[str, list[str]]:
+    known: dict[str, list[str]] = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
+    return known
+
+
+def sources(*places: str) -> dict[str, frozenset[str]]:
+    """The fingerprints of each "module:qualified.name" in the releases that `make fingerprints` has read."""
+    return {place: frozenset(_known()[place]) for place in places}
+
+
+def requires(name: str) -> tuple[str, ...]:
+    """The supported releases of `opentelemetry-instrumentation-<name>`."""
+    return (f"opentelemetry-instrumentation-{name}>=0.61b0",)

@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-urllib3`."""

@@ -1,0 +1,235 @@
+"""The function that runs for each call, in the place of upstream's."""
+
+from __future__ import annotations
+
+from inspect import getclosurevars
+from timeit import default_timer
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.instrumentation import _semconv as semconv
+from opentelemetry.instrumentation import urllib3 as upstream
+from opentelemetry.trace import SpanKind
+from opentelemetry.util.http import (
+    ExcludeList,
+    get_custom_header_attributes,
+    normalise_request_header_name,
+    normalise_response_header_name,
+)
+from opentelemetry.util.http.httplib import set_ip_on_next_http_connection
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.http import kinds
+from otel_fastpath.libraries.http.bounded import keep
+from otel_fastpath.libraries.http.conventions import METHODS
+from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BEGINNING: Final = "the beginning of a call of urllib3"
+_END: Final = "the end of a call of urllib3"
+_CLIENT: Final = SpanKind.CLIENT
+_HTTP_1_1: Final = 11
+# The first arguments of `urlopen`.
+_ARGUMENTS: Final = ("method", "url", "body", "headers")
+_HEADERS: Final = _ARGUMENTS.index("headers")
+
+
+class _Answer:
+    """What follows from an answer of one kind.
+
+    Args:
+        seen: What upstream sets on the span.
+        metric: The attributes of the metrics.
+        histograms: For the duration, the size of the request and that of the response: the old one and the new one.
+    """
+
+    __slots__ = ("attributes", "error", "histograms")
+
+    def __init__(self, seen: kinds.Seen, metric: dict[str, Any], histograms: tuple[tuple[Any, Any], ...]) -> None:
+        self.attributes = seen.attributes
+        self.error = seen.error
+        old, new = kinds.old_attributes(metric), kinds.new_attributes(metric)
+        self.histograms = tuple((one and bind(one, old), other and bind(other, new)) for one, other in histograms)
+
+    def record(self, seconds: float, request_size: int | None, response_size: int | None) -> None:
+        """Record a call; a size that is None is not known."""
+        (old, new), *sizes = self.histograms
+        if old is not None:
+            old.record(max(round(seconds * 1000), 0))
+        if new is not None:
+            new.record(seconds)
+        for pair, size in zip(sizes, (request_size, response_size), strict=True):
+            for histogram in pair:
+                if histogram is not None and size is not None:
+                    histogram.record(size)
+
+
+class SetUp:
+    """One call of upstream's `_instrument`.
+
+    Args:
+        original: The wrapper with its options, around `HTTPConnectionPool.urlopen`; its closure is read.
+    """
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        given = SimpleNamespace(**getclosurevars(original).nonlocals)
+        self.given = given
+        excluded = given.excluded_urls
+        if type(excluded) is not ExcludeList:
+            raise TypeError(f"excluded URLs are in a {type(excluded).__name__}")
+        self._excluded = excluded._regex.search if excluded._excluded_urls else None
+        hooks = given.request_hook, given.response_hook
+        self.request_hook, self.response_hook = (hook if callable(hook) else None for hook in hooks)
+        self.has_hooks = any(callable(hook) for hook in hooks)
+        self._histograms = (
+            (given.duration_histogram_old, given.duration_histogram_new),
+            (given.request_size_histogram_old, given.request_size_histogram_new),
+            (given.response_size_histogram_old, given.response_size_histogram_new),
+        )
+        self._mode = given.sem_conv_opt_in_mode
+        self._answers: dict[Any, _Answer] = {}
+        self._keys = kinds.url_keys(self._mode)
+        self.outgoing = compiled.hot("libraries.http.outgoing")
+
+    def begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Prepare a call.
+
+        Returns:
+            Method, URL, headers, body and the attributes of the span at its start; None if the URL is excluded;
+            `NotImplemented` if upstream's own code has to run the call.
+        """
+        try:
+            return self._begin(pool, args, kwargs)
+        except Exception as error:
+            faults.absorb(_BEGINNING, error)
+            return NotImplemented
+
+    def _begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not all(name in kwargs for name in _ARGUMENTS[len(args) : 2]):
+            return NotImplemented
+        if any(name in kwargs for name in _ARGUMENTS[: len(args)]):
+            return NotImplemented
+        more = len(args)
+        method, url, body, headers = args[:4] + tuple(kwargs.get(name) for name in _ARGUMENTS[more:])
+        method = method.upper()
+        if method not in METHODS or type(url) is not str:
+            return NotImplemented
+        url = self._url(pool, url)
+        if self._excluded is not None and self._excluded(url):
+            return None
+        headers = {} if headers is None else headers.copy()
+        attributes: dict[str, Any] = {}
+        semconv._set_http_method(attributes, method, method, self._mode)
+        for key in self._keys:
+            attributes[key] = url
+        names = self.given.captured_request_headers
+        if names:
+            attributes.update(self._captured(headers, names, normalise_request_header_name))
+        return method, url, headers, body, attributes
+
+    def _url(self, pool: Any, url: str) -> str:
+        if url.startswith("/"):
+            port = pool.port
+            is_shown = upstream._should_append_port(pool.scheme, port)
+            url = f"{pool.scheme}://{pool.host}:{port}{url}" if is_shown else f"{pool.scheme}://{pool.host}{url}"
+        return self.given.url_filter(url) if self.given.url_filter else url
+
+    def answered(self, method: str, pool: Any, span: Any, response: Any) -> _Answer | None:
+        """Set what the response says on the span; return its answer."""
+        try:
+            key = (method, pool.scheme, pool.host, pool.port, response.status, response.version)
+            is_plain = type(key[4]) is int
+            answer = self._answers.get(key) if is_plain else None
+            if answer is None:
+                answer = self._new_answer(key)
+                if is_plain:
+                    keep(self._answers, key, answer)
+            if span.is_recording():
+                span.set_attributes(answer.attributes)
+                if answer.error is not None:
+                    span.set_status(answer.error)
+        except Exception as error:
+            faults.absorb(_END, error)
+            return None
+        return answer
+
+    def captured_response(self, span: Any, response: Any) -> None:
+        """Set the captured headers of the response on the span."""
+        names = self.given.captured_response_headers
+        if names and span.is_recording():
+            span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
+
+    def _new_answer(self, key: tuple[Any, ...]) -> _Answer:
+        method, scheme, host, port, status, version = key
+        seen, mode = kinds.Seen(), self._mode
+        metric: dict[str, Any] = {}
+        set_status: Any = upstream._set_status_code_attribute
+        set_status(seen, status, metric, mode)
+        # In upstream's order.
+        semconv._set_http_host_client(metric, host, mode)
+        semconv._set_http_scheme(metric, scheme, mode)
+        semconv._set_http_method(metric, method, method, mode)
+        semconv._set_http_net_peer_name_client(metric, host, mode)
+        semconv._set_http_peer_port_client(metric, port, mode)
+        if version:
+            text = "1.1" if version == _HTTP_1_1 else "1.0"
+            semconv._set_http_network_protocol_version(metric, text, mode)
+        return _Answer(seen, metric, self._histograms)
+
+    def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
+        return get_custom_header_attributes(headers, names, self.given.sensitive_headers, normalise)
+
+
+def make_urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the replacement for upstream's wrapper of `HTTPConnectionPool.urlopen`."""
+    set_up = SetUp(original)
+    tracer, outgoing = set_up.given.tracer, set_up.outgoing
+    is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
+
+    def instrumented_urlopen(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        if is_suppressed():
+            return wrapped(*args, **kwargs)
+        begun = set_up.begin(instance, args, kwargs)
+        if begun is None:
+            return wrapped(*args, **kwargs)
+        if begun is NotImplemented:
+            return original(wrapped, instance, args, kwargs)
+        with tracer.start_as_current_span(begun[0], kind=_CLIENT, attributes=begun[4]) as span:
+            if set_up.has_hooks or outgoing.is_connecting():
+                with set_ip_on_next_http_connection(span):
+                    return _open(set_up, begun, span, None, (wrapped, instance, args, kwargs))
+            return _open(set_up, begun, span, span, (wrapped, instance, args, kwargs))
+
+    return instrumented_urlopen
+
+
+def _open(set_up: SetUp, begun: Any, span: Any, connecting: Any, call: tuple[Any, Any, Any, Any]) -> Any:
+    """Run the call inside its span; `connecting` is the span that the next connection tells its address, or None."""
+    method, url, headers, body, _ = begun
+    wrapped, pool, args, kwargs = call
+    if set_up.request_hook is not None:
+        set_up.request_hook(span, pool, upstream.RequestInfo(method=method, url=url, headers=headers, body=body))
+    set_up.outgoing.propagate(headers)
+    if len(args) > _HEADERS:
+        args = (*args[:_HEADERS], headers, *args[_HEADERS + 1 :])
+    else:
+        kwargs = {**kwargs, "headers": headers}
+    token = set_up.outgoing.suppress(connecting)
+    start = default_timer()
+    try:
+        response = wrapped(*args, **kwargs)
+        seconds = default_timer() - start
+    finally:
+        if token is not None:
+            compiled.hot("trace.current_context").restore(token)
+    answer = set_up.answered(method, pool, span, response)
+    if set_up.response_hook is not None:
+        set_up.response_hook(span, pool, response)
+    if answer is not None:
+        size: Any = upstream._get_body_size
+        answer.record(seconds, size(body), int(response.headers.get("Content-Length", 0)))
+    set_up.captured_response(span, response)
+    return response

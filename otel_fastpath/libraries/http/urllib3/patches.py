@@ -1,0 +1,50 @@
+"""The per-call function of `opentelemetry-instrumentation-urllib3`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http.instrumenting import diverting
+from otel_fastpath.patching.diverting import Diversions
+from otel_fastpath.patching.patch import Patch
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
+
+_MODULE: Final = "opentelemetry.instrumentation.urllib3"
+_diversions: Final = Diversions()
+
+
+def _make(original: Any, _settings: Config) -> Any:
+    from otel_fastpath.libraries.http.urllib3 import hooks  # noqa: PLC0415  # only where it is patched
+
+    def find() -> Any:
+        pool = sys.modules[_MODULE].urllib3.connectionpool.HTTPConnectionPool
+        return getattr(inspect.getattr_static(pool, "urlopen", None), "_self_wrapper", None)
+
+    return diverting(original, _diversions, find, hooks.make_urlopen)
+
+
+PATCHES: Final = (
+    Patch(
+        name="urllib3.urlopen",
+        target=f"{_MODULE}:_instrument",
+        why="A call binds its arguments to a signature, which takes 298,000 instructions; here the four that are "
+        "needed are read.",
+        make=_make,
+        requires=upstream.requires("urllib3"),
+        sources=upstream.sources(
+            *(f"{_MODULE}:{name}" for name in ("_instrument", "_get_url", "_get_body_size", "_should_append_port")),
+            *(f"{_MODULE}:{name}" for name in ("_set_metric_attributes", "_record_metrics")),
+            f"{_MODULE}:_set_status_code_attribute",
+            *upstream.SHARED,
+            *upstream.SOCKETS,
+        ),
+        decorators=frozenset({"contextlib"}),
+        undo=_diversions.undo,
+        budgets=("urllib3",),
+    ),
+)

@@ -1,0 +1,1 @@
+"""The middleware of `opentelemetry-instrumentation-wsgi`."""

@@ -1,0 +1,55 @@
+# C types for the compiled twin of middleware.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
+from otel_fastpath.libraries.http.responses_c cimport Answer
+from otel_fastpath.libraries.http.series_c cimport Labels, Series
+
+cdef object perf_counter
+cdef object upstream
+cdef object utils
+cdef object ERROR_TYPE
+cdef object Status
+cdef object StatusCode
+cdef object REQUEST_HEADERS
+cdef object RESPONSE_HEADERS
+cdef object VARIABLES
+cdef object faults
+cdef object as_defined
+cdef object _PLACE
+cdef object _SERVER
+cdef object _Middleware
+cdef Facts _usual
+
+@cython.locals(request=Request)
+cpdef serve(object original, object middleware, object environ, object start_response)
+
+cdef Shapes _shapes_of(object middleware)
+
+@cython.locals(shapes=Shapes, shape=Shape, request=Request)
+cdef Request _begun(object middleware, dict environ, object start_response)
+
+cdef class Request(Answer):
+    cdef public object context
+    cdef public dict environ
+    cdef public object hook
+    cdef public Labels labels
+    cdef public Series series
+    cdef public object span
+    cdef public object start_response
+    cdef public object token
+    cpdef serve(self, object middleware)
+    cpdef record(self, object seconds)
+    cpdef fail(self, object error)
+    cpdef enter(self)
+    cpdef leave(self)
+    cpdef end(self)
+
+cdef class Body:
+    cdef object __weakref__
+    cdef object _chunks
+    cdef bint _is_ended
+    cdef object _iterator
+    cdef Request _request
+    cpdef _end(self)

@@ -1,0 +1,26 @@
+# C types for the compiled twin of ending.py.
+import cython
+
+from otel_fastpath.trace.plan_c cimport Batch, Plan
+from otel_fastpath.trace.recorded_c cimport Recorded, SpanState
+
+cdef object _sdk_trace
+cdef dict _sdk_globals
+cdef object BATCH
+cdef object BatchProcessor
+cdef object faults
+cdef int _BEGUN
+cdef int _ENDED
+cdef int _MEASURED
+cdef int _ANNOUNCED
+
+@cython.locals(done=cython.int, sent=cython.int, plan=Plan, ended=Recorded, is_planned=cython.bint)
+cdef bint _is_ended(SpanState span, object end_time) except -1
+
+cdef bint _is_now_ended(SpanState span, object now) except -1
+
+@cython.locals(batch=Batch)
+cdef bint _is_queued(object processor, Recorded span) except -1
+
+@cython.locals(fields=dict, made=Batch)
+cpdef Batch batch_of(object processor)

@@ -1,0 +1,123 @@
+"""The methods of a span: `opentelemetry.sdk.trace.Span`, and the batch processor that gets it at its end.
+
+Each method has a patch of its own. If other code has replaced one of them, its replacement is called, and the others
+stay fast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.patching.guard import is_known
+from otel_fastpath.patching.origin import origin
+from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
+from otel_fastpath.trace.upstream import SDK, sources
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
+
+_MODULE: Final = "opentelemetry.sdk.trace"
+
+
+def _checked(original: Any, target: str) -> None:
+    """Check the source of a method that upstream's decorator hides from the guard.
+
+    Raises:
+        ReplacedError: The method is not upstream's own.
+        SkipError: It is not one that this package knows.
+    """
+    from opentelemetry.sdk import trace  # noqa: PLC0415  # only where it is being patched
+
+    if getattr(original, "__globals__", None) is not vars(trace):
+        raise ReplacedError(f"{target} is replaced already, by {origin(original)}")
+    (method,) = [cell.cell_contents for cell in original.__closure__]
+    if not is_known(method, sources(target)[target]):
+        raise SkipError(f"the source of {target} is not one this patch was written for")
+
+
+def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) -> Patch:
+    owner, _, name = method.rpartition(".")
+    target = f"{_MODULE}{owner}.{name}"
+    is_hidden = f"{_MODULE}:_check_span_ended" in rests_on
+
+    def make(original: Any, _settings: Config) -> Any:
+        if is_hidden:
+            _checked(original, target)
+        return getattr(compiled.hot(hot_module), f"bind_{name}")(original)
+
+    return Patch(
+        name=f"{'batch_processor' if owner.startswith('.') else 'span'}.{name}",
+        target=target,
+        why=why,
+        make=make,
+        requires=SDK,
+        sources=sources(*rests_on) if is_hidden else sources(target, *rests_on),
+        budgets=(budget,),
+    )
+
+
+PATCHES: Final = (
+    _patch(
+        ":Span.set_attribute",
+        "trace.span",
+        "A lock, a container and a cleaning function for each attribute: 4,400 instructions; here one dict.",
+        "set_attribute",
+        "opentelemetry.attributes:BoundedAttributes.__setitem__",
+    ),
+    _patch(
+        ":Span.set_attributes",
+        "trace.span",
+        "Each attribute is set and cleaned on its own; here a dict of plain values is copied.",
+        "set_attributes, 7",
+        "opentelemetry.attributes:BoundedAttributes.__setitem__",
+    ),
+    _patch(
+        ":Span.set_status",
+        "trace.span",
+        "Takes a lock that the fast path's spans have only once other code asks for it.",
+        "set_status",
+        f"{_MODULE}:_check_span_ended",
+    ),
+    _patch(
+        ":Span.update_name",
+        "trace.span",
+        "Takes a lock that the fast path's spans have only once other code asks for it.",
+        "update_name",
+        f"{_MODULE}:_check_span_ended",
+    ),
+    _patch(
+        ":Span.get_span_context",
+        "trace.span",
+        "Reads a span context that the fast path's spans create on first use.",
+        "get_span_context",
+    ),
+    _patch(
+        ":Span.add_event",
+        "trace.events",
+        "Three containers and a lock for each event; here a dict and a list.",
+        "add_event, 3 attributes",
+    ),
+    _patch(
+        ":Span.record_exception",
+        "trace.events",
+        "Formatting a stack trace takes 500 microseconds and more; here it is done when the text is read.",
+        "record_exception, 5 frames",
+        f"{_MODULE}:Span.add_event",
+    ),
+    _patch(
+        ":Span.end",
+        "trace.ending",
+        "Copies the span for its processors; here batch processors queue the span itself, the others get a flat copy.",
+        "start_span",
+        f"{_MODULE}:Span._readable_span",
+        f"{_MODULE}:ReadableSpan.__init__",
+    ),
+    _patch(
+        ".export:BatchSpanProcessor.on_end",
+        "trace.ending",
+        "Reads the span context twice through three properties, and queues with five checks; here one function.",
+        "a batch processor that filters",
+        "opentelemetry.sdk._shared_internal:BatchProcessor.emit",
+    ),
+)

@@ -1,0 +1,211 @@
+"""The ways of spans through the processors of a tracer provider: which of their methods are called, and which not.
+
+A method that does nothing is not called, and what upstream's batch processor does is done by `plan.enqueue`. This rests
+on facts (see `compiled.facts`): if other code replaces such a method, the route is worked out anew.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, SynchronousMultiSpanProcessor, _Span
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+
+from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching.guard import SkipError, check_sources
+from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.trace.upstream import as_defined, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    # An item of `Facts`.
+    _Fact = tuple[object, str, object]
+
+# Where a processor keeps the routes of spans through it.
+_ROUTES: Final = "_otel_fastpath_routes"
+_ON_START, _ON_ENDING, _ON_END = _HOOKS = ("on_start", "_on_ending", "on_end")
+_AT_THE_END: Final = (_ON_ENDING, _ON_END)
+# The methods of upstream's that do nothing.
+_IDLE: Final[dict[type, frozenset[str]]] = {
+    SpanProcessor: frozenset(_HOOKS),
+    SimpleSpanProcessor: frozenset({_ON_START, _ON_ENDING}),
+    BatchSpanProcessor: frozenset({_ON_START, _ON_ENDING}),
+}
+# What upstream calls when it starts and ends a span, and this package does not.
+_STARTING: Final = ((_Span, "__init__"), (_Span, "start"), (_Span, "_new_links"), (ReadableSpan, "__init__"))
+_ENDING: Final = ((_Span, "_readable_span"), (ReadableSpan, "__init__"))
+
+
+def is_upstream(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
+    """Whether the object is exactly of this type and has these methods as upstream wrote them.
+
+    Methods that the installed release does not have do not count.
+    """
+    return type(value) is kind and all(
+        name not in vars(value) and (not hasattr(kind, name) or _is_as_written(kind, name)) for name in methods
+    )
+
+
+def _is_as_written(kind: type, name: str) -> bool:
+    """Whether the method of an upstream class is one that this package knows, and that no other code has replaced."""
+    return _is_known(kind, name, getattr(kind, name))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_known(kind: type, name: str, _method: Any) -> bool:
+    definer = _definer(kind, name)
+    try:
+        place = f"{definer.__module__}:{definer.__qualname__}.{name}"
+        check_sources(sources(place), frozenset())
+    except SkipError:
+        return False
+    return True
+
+
+def _definer(kind: type, name: str) -> Any:
+    """The class that a method of this class comes from; None if it has no such method, as the class of a mock."""
+    return next((each for each in kind.__mro__ if name in vars(each)), None)
+
+
+def _kept(processor: Any, names: Sequence[str]) -> list[_Fact]:
+    """That these methods of a processor are those of its class, and that nobody replaces them."""
+    kind = type(processor)
+    return [fact for name in names for fact in ((kind, name, getattr(kind, name)), (processor, name, ABSENT))]
+
+
+def _defined(kind: type, name: str) -> _Fact:
+    """The method as upstream defined it, which is not called as long as it is in place."""
+    return kind, name, as_defined(_definer(kind, name), name)
+
+
+def _is_ordinary(processor: Any, name: str) -> bool:
+    """Whether the processor is an object whose method of this name is that of its class."""
+    kind: Any = type(processor)
+    fields = getattr(processor, "__dict__", None)
+    return kind.__getattribute__ is object.__getattribute__ and fields is not None and name not in fields
+
+
+def _is_idle(processor: Any, name: str) -> bool:
+    """Whether this method of the processor is one of upstream's that do nothing."""
+    if not _is_ordinary(processor, name):
+        return False
+    definer = _definer(type(processor), name)
+    return name in _IDLE.get(definer, ()) and _is_as_written(definer, name)
+
+
+def _is_queueing(processor: Any) -> bool:
+    """Whether the processor's `on_end` is our replacement for `BatchSpanProcessor.on_end`."""
+    if not _is_ordinary(processor, _ON_END) or _definer(type(processor), _ON_END) is not BatchSpanProcessor:
+        return False
+    function = vars(BatchSpanProcessor)[_ON_END]
+    return seen_through(function) is not function
+
+
+def _is_for_servers(processor: Any) -> bool:
+    """Whether this is our processor that handles server and consumer spans only. A subclass may handle more."""
+    return "for_server_spans" in vars(type(processor)) and not vars(processor).keys() & set(_HOOKS)
+
+
+class Core(NamedTuple):
+    """What a plan needs of one core.
+
+    Attributes:
+        plan: The class of plans.
+        facts: The class `facts.Facts`.
+        batch: The class `plan.Batch`.
+        batch_of: The function `ending.batch_of`.
+        span_class: The class of recording spans.
+        read_only_class: The class of their read-only copies.
+        dropped_class: The class of spans that are not recorded.
+        event_class: The class of events.
+    """
+
+    plan: Any
+    facts: Any
+    batch: type
+    batch_of: Any
+    span_class: type
+    read_only_class: type
+    dropped_class: type
+    event_class: type
+
+
+class Route(NamedTuple):
+    """The way of spans through the processors: some fields of `Plan`."""
+
+    on_start: tuple[Any, ...]
+    on_ending: tuple[Any, ...]
+    on_end: tuple[Any, ...]
+    only_batches: bool
+    starting: Any
+    ending: Any
+
+
+class Router:
+    """Works out the routes of one core.
+
+    Args:
+        core: The core.
+
+    Attributes:
+        starting: That upstream's code which starts a span, and is not called, is as upstream wrote it.
+        ending: The same for the code that ends a span.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.starting = core.facts([_defined(*place) for place in _STARTING])
+        self.ending = core.facts([_defined(*place) for place in _ENDING])
+
+    @staticmethod
+    def forget(root: Any) -> None:
+        """Remove what `routes_of` kept on this processor."""
+        getattr(root, "__dict__", {}).pop(_ROUTES, None)
+
+    def routes_of(self, root: Any) -> list[Route]:
+        """The way of most spans through the processors; if there is another for server and consumer spans, that, too.
+
+        They are kept: some applications get a new tracer for each request.
+        """
+        kept: Any = getattr(root, "__dict__", {})
+        core, routes = kept.get(_ROUTES, (None, ()))
+        if core is self._core and all(is_true(each.starting) and is_true(each.ending) for each in routes):
+            return routes  # type: ignore[no-any-return]  # as it was kept
+        passes_on = is_upstream(root, SynchronousMultiSpanProcessor, _HOOKS)
+        # Any other passes the spans on in its own way.
+        processors = root._span_processors if passes_on else (root,)
+        facts = [(root, "_span_processors", processors), *_kept(root, _HOOKS)] if passes_on else []
+        others = tuple(each for each in processors if not _is_for_servers(each))
+        routes = [self._route(others, facts)]
+        if others != processors:
+            # These processors do nothing for all other spans.
+            routes.append(self._route(processors, facts))
+        kept[_ROUTES] = (self._core, routes)
+        return routes
+
+    def _route(self, processors: Any, facts: Sequence[_Fact]) -> Route:
+        """Which methods of the processors are called, and which are not because they do nothing.
+
+        Args:
+            processors: The processors.
+            facts: What the route rests on besides them.
+        """
+        facts = list(facts)
+        called: dict[str, list[Any]] = {name: [] for name in _HOOKS}
+        for processor in processors:
+            batch = self._core.batch_of(processor) if _is_queueing(processor) else None
+            idle = [name for name in _HOOKS if _is_idle(processor, name)]
+            for name in _HOOKS:
+                if name not in idle:
+                    called[name].append(batch if batch is not None and name == _ON_END else processor)
+            facts += _kept(processor, idle if batch is None else [*idle, _ON_END])
+        return Route(
+            on_start=tuple(called[_ON_START]),
+            on_ending=tuple(called[_ON_ENDING]),
+            on_end=tuple(called[_ON_END]),
+            only_batches=all(isinstance(each, self._core.batch) for each in called[_ON_END]),
+            starting=self._core.facts([*self.starting.items, *(each for each in facts if each[1] not in _AT_THE_END)]),
+            ending=self._core.facts([*self.ending.items, *(each for each in facts if each[1] != _ON_START)]),
+        )

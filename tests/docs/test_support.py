@@ -1,0 +1,82 @@
+"""The page of what is supported names what the package declares, and the project's files what there is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+pytestmark = pytest.mark.source
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+FILES = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs/support.md")
+
+
+def declared(requirements):
+    """Distribution -> the lowest release, of requirements without a condition."""
+    return dict(re.fullmatch(r"([\w-]+)>=([\w.]+)", each).groups() for each in requirements if ";" not in each)
+
+
+def row(beginning):
+    """The cells of the table row with this first cell."""
+    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| {beginning} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_interpreters_are_those_that_wheels_are_built_for():
+    """In the table and in cibuildwheel's configuration."""
+    built = [re.fullmatch(r"cp3(\d+)(t?)-\*", each).groups() for each in PROJECT["tool"]["cibuildwheel"]["build"]]
+    with_the_lock = ", ".join(f"3.{minor}" for minor, free in built if not free)
+    free_threaded = ", ".join(f"3.{minor}t" for minor, free in built if free)
+
+    assert f"| CPython {with_the_lock} | wheels | yes |" in PAGE.splitlines()
+    assert f"| CPython {free_threaded} (free-threaded) | wheels, experimental | experimental |" in PAGE.splitlines()
+
+
+def test_the_platforms_are_those_of_the_images():
+    """The oldest C libraries, and an operating system for each classifier."""
+    images = {name: value for name, value in PROJECT["tool"]["cibuildwheel"].items() if name.endswith("-image")}
+
+    assert set(images.values()) == set(re.findall(r"`((?:many|musl)linux_\d+_\d+)`", PAGE))
+    systems = {each.rpartition(" :: ")[2] for each in PROJECT["project"]["classifiers"] if "Operating System" in each}
+    table = PAGE.split("## Platforms", 1)[1].split("\n## ", 1)[0]
+    assert {name for name in ("Linux", "MacOS", "Windows") if f"| {name.lower()}" in table.lower()} == systems
+
+
+def test_the_releases_are_those_that_are_required():
+    """Of OpenTelemetry and of each library with an extra."""
+    lowest = declared(PROJECT["project"]["dependencies"])
+    extras = PROJECT["project"]["optional-dependencies"]
+
+    assert lowest["opentelemetry-api"] == lowest["opentelemetry-sdk"]
+    assert row("`opentelemetry-api`, `opentelemetry-sdk`")[1] == f"{lowest['opentelemetry-api']} and newer"
+    assert row("`opentelemetry-instrumentation`")[1] == f"{lowest['opentelemetry-instrumentation']} and newer"
+    for name in extras.keys() - {"budget"}:
+        (release,) = declared(extras[name]).values()
+        assert row(f"`{name}`")[1].startswith(f"{release} and newer")
+        assert row(f"`{name}`")[2] == f"`otel-fastpath[{name}]`"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_links_to_files_lead_somewhere(name):
+    """Relative ones; the others are not looked at."""
+    path = ROOT / name
+    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_urls_are_of_one_repository():
+    """Where the source, the issues and the changes are."""
+    urls = PROJECT["project"]["urls"]
+
+    assert {"Repository", "Documentation", "Changelog", "Issues"} <= urls.keys()
+    assert [url for url in urls.values() if not url.startswith(urls["Repository"])] == []

@@ -1,0 +1,392 @@
+"""Requests of ASGI applications: the same spans and metrics as with upstream's own code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry import context, trace
+from opentelemetry.instrumentation import propagators
+from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+from opentelemetry.instrumentation.utils import suppress_http_instrumentation
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+
+HOST = (b"host", b"localhost:8000")
+REMOTE = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+UNSAMPLED = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+START = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2"), (b"x-kind", b"a")]}
+BODY = {"type": "http.response.body", "body": b"ok"}
+
+
+def scope(**further):
+    """A request."""
+    return {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "http_version": "1.1",
+        "path": "/items/3",
+        "query_string": b"",
+        "server": ("127.0.0.1", 8000),
+        "client": ("127.0.0.1", 5000),
+        "headers": [HOST, (b"user-agent", b"curl/8")],
+        **further,
+    }
+
+
+def application(messages, raised=None):
+    """An application that receives one message, sends these and then raises this."""
+
+    async def run(_scope, receive, send):
+        await receive()
+        for message in messages:
+            await send(copy.deepcopy(message))
+        if raised is not None:
+            raise raised
+
+    return run
+
+
+async def _receive():
+    return {"type": "http.request", "body": b""}
+
+
+async def _send(_message):
+    pass
+
+
+def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None, sampler=None, app=None):
+    """Serve these requests with one middleware; return what was recorded and what the application's host saw."""
+    made = recorded(sampler)
+    middleware = OpenTelemetryMiddleware(app or application(messages, raised), **made.providers, **(keywords or {}))
+    seen = []
+
+    async def every():
+        for request in requests:
+            try:
+                await middleware(request, _receive, _send)
+                seen.append("served")
+            except BaseException as error:
+                seen.append(repr(error))
+            seen.append(dict(context.get_current()))
+
+    asyncio.run(every())
+    return made.spans(), made.metrics(), seen
+
+
+text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+header_names = st.sampled_from([b"host", b"Host", b"user-agent", b"content-length", b"x-a", b"traceparent", b"baggage"])
+header_values = st.sampled_from(
+    [b"localhost", b"example.org:80", b"curl/8", b"Googlebot/2.1", b"12", b"-", b"", b"\xc3\xa9", b"a=b", REMOTE[1]]
+)
+requests = st.builds(
+    scope,
+    type=st.sampled_from(["http", "http", "http", "websocket"]),
+    method=st.sampled_from(["GET", "POST", "get", "PURGE", "", "QUERY"]),
+    scheme=st.sampled_from(["http", "https", ""]),
+    http_version=st.sampled_from(["1.1", "2", ""]),
+    path=text.map("/".__add__) | st.just("") | st.just(" /x "),
+    query_string=st.sampled_from([b"", b"a=1", b"sig=x", b"a=%20&Signature=1", b"b=%C3%A9"]),
+    server=st.sampled_from([("127.0.0.1", 8000), ("127.0.0.1", 80), ["h", 1], None, ("/run/app.sock", None)]),
+    client=st.sampled_from([("127.0.0.1", 5000), ["::1", 1], None, ("", 0), ("host", None)]),
+    headers=st.lists(st.tuples(header_names, header_values), max_size=5),
+)
+answers = st.lists(
+    st.sampled_from(
+        [
+            START,
+            {**START, "status": 404},
+            {**START, "status": 503, "headers": []},
+            {**START, "status": "200"},
+            {**START, "status": 99},
+            {"type": "http.response.start", "status": 200, "headers": [], "trailers": True},
+            {**BODY, "more_body": True},
+            BODY,
+            {"type": "http.response.trailers", "headers": []},
+            {"type": "websocket.accept"},
+            {"type": "websocket.send", "text": "a"},
+        ]
+    ),
+    max_size=4,
+)
+
+
+@pytest.mark.proves("asgi.request")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sent=st.lists(requests, min_size=1, max_size=3),
+    messages=answers,
+    raised=st.sampled_from([None, ValueError("no"), KeyboardInterrupt()]),
+    excluded=st.sampled_from([None, "items", "localhost/.*"]),
+    kinds=st.sampled_from([None, ["send"], ["receive"], ["send", "receive"]]),
+)
+def test_random_requests(both_ways, recorded, conventions, sent, messages, raised, excluded, kinds):
+    """Methods, targets, headers, messages, exceptions, in each of the conventions."""
+    # Without a length in each answer, upstream records that of an earlier one.
+    messages = [message if message["type"] != "http.response.start" else {**START, **message} for message in messages]
+    keywords = {"excluded_urls": excluded, "exclude_spans": kinds}
+
+    stock, ours = both_ways(serve, recorded, [dict(each) for each in sent], messages, raised, keywords)
+
+    if "http" in conventions:
+        # Upstream shows the values of `url.query` that it redacts in `http.url`.
+        stock = redacted(stock)
+    assert ours[2] == stock[2]
+    assert ours[0] == stock[0]
+    if any(message["type"] == "http.response.start" and message["headers"] for message in messages):
+        assert ours[1] == stock[1]
+
+
+def redacted(found):
+    """What stock records, with the secret values of `url.query` redacted."""
+    spans = [
+        (
+            *span[:2],
+            [(key, _hidden(value) if key == "url.query" else value) for key, value in span[2]],
+            *span[3:],
+        )
+        for span in found[0]
+    ]
+    return spans, *found[1:]
+
+
+def _hidden(query):
+    return {"sig=x": "sig=REDACTED", "a=%20&Signature=1": "a=+&Signature=REDACTED"}.get(query, query)
+
+
+class Hooks:
+    """The three hooks; each sets an attribute, and raises if asked to."""
+
+    def __init__(self, raises):
+        self.calls = []
+        self.raises = raises
+
+    def __call__(self, span, *args):
+        """Be called by the instrumentation."""
+        self.calls.append(type(args[-1]).__name__)
+        span.set_attribute("hook", len(args))
+        span.set_attribute("current", trace.get_current_span() is span)
+        if self.raises:
+            raise ValueError("hook")
+
+
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("headers", [[HOST], [HOST, REMOTE], [HOST, UNSAMPLED]])
+def test_hooks_and_captured_headers(both_ways, recorded, conventions, raises, headers):
+    """Hooks are called as upstream calls them, also for unsampled requests; headers are captured and sanitized."""
+    del conventions
+
+    def run():
+        hooks = Hooks(raises)
+        keywords = {
+            "server_request_hook": hooks,
+            "client_request_hook": hooks,
+            "client_response_hook": hooks,
+            "http_capture_headers_server_request": ["x-.*", "host"],
+            "http_capture_headers_server_response": ["x-kind"],
+            "http_capture_headers_sanitize_fields": ["x-secret"],
+        }
+        request = scope(headers=[*headers, (b"x-secret", b"1"), (b"x-plain", b"2"), (b"x-plain", b"3")])
+        return serve(recorded, [request], keywords=keywords), hooks.calls
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert len(ours[1]) == 4
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_parents(both_ways, recorded, sampled):
+    """Under a current span, the request is internal and its headers are not read; the context is restored."""
+
+    def run():
+        made = recorded(None if sampled else ALWAYS_OFF)
+        middleware = OpenTelemetryMiddleware(application((START, BODY)), **made.providers)
+
+        async def inside():
+            with made.tracers.get_tracer("tests").start_as_current_span("outer") as outer:
+                await middleware(scope(headers=[HOST, REMOTE]), _receive, _send)
+                return trace.get_current_span() is outer
+
+        return asyncio.run(inside()), made.spans(), made.metrics()
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert ours[0]
+
+
+def test_suppressed(both_ways, recorded):
+    """Nothing is emitted while HTTP instrumentation is suppressed."""
+
+    def run():
+        with suppress_http_instrumentation():
+            return serve(recorded, [scope()])
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert not ours[0]
+
+
+def test_cancelled(both_ways, recorded):
+    """A cancelled request ends its spans and records its metrics."""
+
+    async def forever(_scope, _receive, send):
+        await send(dict(START))
+        await asyncio.sleep(60)
+
+    def run():
+        made = recorded()
+        middleware = OpenTelemetryMiddleware(forever, **made.providers)
+
+        async def cancel():
+            task = asyncio.ensure_future(middleware(scope(), _receive, _send))
+            await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cancel())
+        return made.spans(), made.metrics()
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert len(ours[0]) == 2
+
+
+def test_a_response_propagator(both_ways, recorded):
+    """Its header is in the message that is sent."""
+
+    def run():
+        sent = []
+
+        async def send(message):
+            sent.append([name for name, _ in message.get("headers", ())])
+
+        made = recorded()
+        middleware = OpenTelemetryMiddleware(application((START, BODY)), **made.providers)
+        propagators.set_global_response_propagator(propagators.TraceResponsePropagator())
+        try:
+            asyncio.run(middleware(scope(), _receive, send))
+        finally:
+            propagators.set_global_response_propagator(None)
+        return sent
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert b"traceresponse" in ours[0]
+
+
+@pytest.mark.parametrize("headers", [[], [HOST], [HOST, REMOTE]])
+def test_without_an_sdk(both_ways, headers):
+    """The remote parent is the current span inside of the application, and nothing else is."""
+
+    def run():
+        seen = []
+
+        async def app(_scope, _receive, _send):
+            seen.append(trace.get_current_span().get_span_context())
+
+        asyncio.run(OpenTelemetryMiddleware(app)(scope(headers=headers), _receive, _send))
+        return [*seen, trace.get_current_span()]
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+
+
+@pytest.mark.parametrize(
+    "header", [(b"user-agent", b"\xff\\x"), (b"host", b"\xff\\x"), (b"content-length", b"\xff\\x")]
+)
+def test_a_header_that_cannot_be_decoded(instrumented, recorded, header):
+    """The request is served and recorded; upstream raises an error, which servers answer with 500."""
+    del instrumented
+    spans, _, seen = serve(recorded, [scope(headers=[header])])
+
+    assert seen[0] == "served"
+    assert spans[-1][0] == "GET /items/3"
+
+
+def test_a_captured_header_that_cannot_be_decoded(instrumented, recorded):
+    """Likewise; nothing is captured of this request."""
+    del instrumented
+    keywords = {"http_capture_headers_server_request": ["x-.*"]}
+    spans, _, seen = serve(recorded, [scope(headers=[HOST, (b"x-a", b"\xff\\x")])], keywords=keywords)
+
+    assert seen[0] == "served"
+    assert spans[-1][0] == "GET /items/3"
+
+
+@pytest.mark.parametrize("further", [{}, {"own": 1}, {"http.route": "/r"}, {"http.scheme": "own", "http.method": "M"}])
+def test_own_details_of_spans(both_ways, recorded, conventions, further):
+    """Attributes that an own `default_span_details` sets are in the metrics, too, where they are theirs."""
+    del conventions
+    keywords = {"default_span_details": lambda given: (given["path"], further)}
+
+    stock, ours = both_ways(serve, recorded, [scope(), scope(path="/b")], (START, BODY), None, keywords)
+
+    assert ours == stock
+
+
+def test_a_query_that_is_not_utf_8(instrumented, recorded):
+    """Likewise."""
+    del instrumented
+    spans, _, seen = serve(recorded, [scope(query_string=b"q=\xff")])
+
+    assert seen[0] == "served"
+    assert dict(spans[-1][2])["http.url"] == "http://localhost:8000/items/3?q=\ufffd"
+
+
+def test_sizes_under_concurrency(instrumented, recorded):
+    """Each response has its own size; upstream records that of the last response with a length."""
+    del instrumented
+    answers = [(START, BODY), ({**START, "headers": []}, BODY)]
+    remaining = iter(answers)
+
+    async def app(given, receive, send):
+        await application(next(remaining))(given, receive, send)
+
+    _, metrics, _ = serve(recorded, [scope(), scope()], app=app)
+
+    (sizes,) = [point for point in metrics if point[1] == "http.server.response.size"]
+    assert sizes[5:7] == (1, 2)
+
+
+def test_strangers_fill_no_memory(instrumented, recorded):
+    """The kinds of requests that a middleware keeps are bounded, in number and in length."""
+    del instrumented
+    made = recorded(ALWAYS_OFF)
+    middleware = OpenTelemetryMiddleware(application((START, BODY)))
+    middleware.tracer = made.tracers.get_tracer("tests")
+
+    async def strangers():
+        for number in range(1000):
+            host = b"h%d" % number * (1 if number % 2 else 1000)
+            agent = b"agent %d" % number
+            await middleware(scope(headers=[(b"host", host), (b"user-agent", agent)]), _receive, _send)
+
+    asyncio.run(strangers())
+    served = vars(middleware)["_otel_fastpath"]
+
+    assert 0 < served.kept() <= 2 * 128
+
+
+def test_overridden_methods_are_called(instrumented, recorded):
+    """A subclass that has its own way of making spans keeps it."""
+    del instrumented
+
+    class Own(OpenTelemetryMiddleware):
+        def _get_otel_receive(self, server_span_name, scope, receive):  # noqa: ARG002  # upstream's signature
+            return receive
+
+    made = recorded()
+    asyncio.run(Own(application((START, BODY)), **made.providers)(scope(), _receive, _send))
+
+    assert [span[0] for span in made.spans()] == ["GET /items/3 http send", "GET /items/3 http send", "GET /items/3"]

@@ -1,0 +1,71 @@
+"""A lock that plain Python code holds since Python 3.14: measurements on its own thread do not wait for it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+from otel_fastpath.metrics import reentry
+
+
+@pytest.fixture
+def marked():
+    """A lock and what `with` is used with."""
+    lock = threading.Lock()
+    return lock, reentry.MarkedLock(lock)
+
+
+def test_a_measurement_in_the_block_is_recorded_after_it(instrumented, marked):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """As that of a signal handler, which would otherwise wait for its own thread."""
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], shutdown_on_exit=False)
+    counter = provider.get_meter("reentry").create_counter("counter")
+    counter.add(1, {"a": 1})
+    lock, guarded = marked
+
+    def total():
+        [of_resource] = reader.get_metrics_data().resource_metrics
+        return of_resource.scope_metrics[0].metrics[0].data.data_points[0].value
+
+    with guarded:
+        assert lock.locked()
+        counter.add(2, {"a": 1})
+        seen = []
+        other = threading.Thread(target=lambda: seen.append(total()))
+        other.start()
+        other.join()
+
+    assert seen == [1]
+    assert total() == 3
+    assert not lock.locked()
+    assert not reentry.inside
+
+
+def test_an_error_in_the_block_passes_and_leaves_nothing(marked):
+    """The lock is released, and the thread is no longer marked."""
+    lock, guarded = marked
+
+    with pytest.raises(ValueError, match="here"), guarded:
+        raise ValueError("here")
+
+    assert not lock.locked()
+    assert not reentry.inside
+
+
+def test_a_signal_handler_that_raises_leaves_no_mark():
+    """The thread measures on as before where the lock was not acquired."""
+
+    class Interrupted:
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+        def __exit__(self, *_exception):
+            raise AssertionError("not acquired")
+
+    with pytest.raises(KeyboardInterrupt), reentry.MarkedLock(Interrupted()):
+        pass
+
+    assert not reentry.inside

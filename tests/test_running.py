@@ -1,0 +1,164 @@
+"""`otel-fastpath status PID`: a running process is asked for its status through a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from otel_fastpath import running
+from otel_fastpath.__main__ import main
+
+SERVICE = """
+import os, sys
+from opentelemetry.sdk.trace import TracerProvider
+from otel_fastpath import FastpathInstrumentor
+
+FastpathInstrumentor().instrument(core=sys.argv[1])
+tracer = TracerProvider(shutdown_on_exit=False).get_tracer("checkout")
+tracer.start_span("span").end()
+child = os.fork() if "fork" in sys.argv else None
+print(os.getpid(), flush=True)
+# Until the test closes it.
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder(environ, tmp_path):
+    """The folder of requests, with nothing left in it after the test."""
+    environ.setenv("OTEL_FASTPATH_STATUS_FOLDER", str(tmp_path))
+    yield tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def serve(core, folder):  # noqa: ARG001  # it sets the variable
+    """Runs the service; gives as many ids of its processes as are asked for."""
+    made = []
+
+    def run(*arguments, number=1):
+        program = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(SERVICE), core, *arguments]
+        service = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        made.append(service)
+        return [int(service.stdout.readline()) for _ in range(number)]
+
+    yield run
+    for each in made:
+        each.stdin.close()
+        assert each.wait(30) == 0
+        each.stdout.close()
+
+
+def waiting():
+    """The threads that wait for requests."""
+    return [each for each in threading.enumerate() if each.name == "otel-fastpath-status"]
+
+
+def ended(threads):
+    """Whether these threads end soon."""
+    for each in threads:
+        each.join(10)
+    return not any(each.is_alive() for each in threads)
+
+
+def test_a_running_process_answers(serve, core, capsys):
+    """With its own status: its core, its patches and its tracers, as JSON and as text, as often as it is asked."""
+    (process,) = serve()
+
+    assert main(["status", "--json", str(process)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["core"] == core
+    assert [way["tracers"] for way in document["tracers"]] == [["checkout"]]
+    assert main(["status", str(process)]) == 0
+    assert "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_forked_child_answers(serve, capsys):
+    """Under its own process id, as its parent does."""
+    processes = serve("fork", number=2)
+
+    assert len(set(processes)) == 2
+    for process in processes:
+        assert main(["status", "--json", str(process)]) == 0
+        assert json.loads(capsys.readouterr().out)["schema"] == 1
+
+
+def test_a_process_that_does_not_answer_is_told(folder, monkeypatch, capsys):
+    """On stderr, with exit status 2; the request does not stay."""
+    monkeypatch.setattr(running, "_PATIENCE", 0.1)
+
+    assert main(["status", str(os.getpid())]) == 2
+    assert capsys.readouterr() == ("", f"otel-fastpath: process {os.getpid()} did not answer within 0.1 seconds\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_without_the_folder_nobody_can_be_asked(environ, capsys):
+    """The message names the variable."""
+    environ.delenv("OTEL_FASTPATH_STATUS_FOLDER", raising=False)
+
+    assert main(["status", "1"]) == 2
+    assert "OTEL_FASTPATH_STATUS_FOLDER" in capsys.readouterr().err
+
+
+def test_the_thread_ends_with_the_instrumentation(instrumentor, folder):
+    """There is one while the process is instrumented with a folder, and none otherwise."""
+    assert waiting() == []
+    instrumentor.instrument(status_folder=str(folder))
+    threads = waiting()
+    assert len(threads) == 1
+    instrumentor.uninstrument()
+
+    assert ended(threads)
+
+
+def test_a_status_that_fails_leaves_the_thread_alive(folder, no_faults, monkeypatch):
+    """The fault is counted, and the next request is answered."""
+    monkeypatch.setattr(running, "_INTERVAL", 0.01)
+    results = iter([[]])
+
+    def report():
+        if not no_faults.counts():
+            raise ValueError
+        return next(results)
+
+    running.answer(str(folder), report)
+    threads = waiting()
+    try:
+        (folder / f"{os.getpid()}.request").touch()
+        end = time.monotonic() + 10
+        while not no_faults.counts() and time.monotonic() < end:
+            time.sleep(0.01)
+        found = running.ask(str(folder), os.getpid())
+    finally:
+        running.stop()
+
+    assert no_faults.counts() == {"status": 1}
+    assert json.loads(found["json"])["patches"] == []
+    assert ended(threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links on this platform")
+def test_a_link_is_not_written_through(folder, monkeypatch, tmp_path_factory):
+    """A file of another user's cannot be made to be overwritten."""
+    monkeypatch.setattr(running, "_INTERVAL", 0.01)
+    target = tmp_path_factory.mktemp("other") / "file"
+    target.write_text("kept")
+    for ending in ("partial", "status"):
+        (folder / f"{os.getpid()}.{ending}").symlink_to(target)
+    running.answer(str(folder), list)
+    threads = waiting()
+    try:
+        running.ask(str(folder), os.getpid())
+    finally:
+        running.stop()
+
+    assert target.read_text() == "kept"
+    assert ended(threads)

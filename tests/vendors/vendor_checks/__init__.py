@@ -1,0 +1,1 @@
+"""Compares what vendors' packages send with otel-fastpath to what they send without it."""

@@ -1,0 +1,98 @@
+"""Measures what a root span costs with a vendor's set-up, stock and with otel-fastpath.
+
+Instructions, by valgrind's callgrind, where that is installed: they repeat. Otherwise the times of processes that take
+turns, of which the ratio is of use.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import statistics
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_fastpath.budget import native
+from vendor_checks.catalogue import FOLDER
+from vendor_checks.environment import CACHE
+from vendor_checks.receiver import Receiver
+from vendor_checks.ways import STOCK, RunError, certificate, execute, surroundings, work_folder
+
+if TYPE_CHECKING:
+    from vendor_checks.catalogue import Vendor
+    from vendor_checks.environment import Environment
+
+OURS = "second"
+NAME = "root span"
+PATIENCE_S = 900
+TURNS = 5
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The cost of start_as_current_span and end, in `unit`, stock and with otel-fastpath."""
+
+    stock: float
+    ours: float
+    unit: str
+
+    @property
+    def factor(self) -> float:
+        """How many times cheaper it is."""
+        return self.stock / self.ours
+
+
+def measure(vendor: Vendor, environment: Environment) -> Gain:
+    """Measure both.
+
+    Raises:
+        RunError: A process failed.
+    """
+    shim = _shim()
+    with (
+        tempfile.TemporaryDirectory(prefix="vendors-") as scratch,
+        Receiver(vendor.answers, certificate() if vendor.tls else None) as receiver,
+    ):
+        if shim:
+            found = [_instructions(vendor, environment, way, receiver.address, Path(scratch)) for way in (STOCK, OURS)]
+            return Gain(*found, "1,000 instructions")
+        times: dict[str, list[float]] = {STOCK: [], OURS: []}
+        for _ in range(TURNS):
+            for way, kept in times.items():
+                kept.append(_time(vendor, environment, way, receiver.address))
+    return Gain(statistics.median(times[STOCK]), statistics.median(times[OURS]), "us")
+
+
+@functools.cache
+def _shim() -> str:
+    """The library that starts and ends counting; empty if something that it needs is not installed."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    try:
+        return str(native.build(native.INSTRUCTIONS, CACHE))
+    except native.MissingToolError:
+        return ""
+
+
+def _command(environment: Environment) -> list[str]:
+    return [str(environment.bin / "python"), str(FOLDER / "program" / "measure.py")]
+
+
+def _instructions(vendor: Vendor, environment: Environment, way: str, receiver: str, scratch: Path) -> float:
+    profiles = scratch / way
+    profiles.mkdir()
+    variables = surroundings(vendor, environment, way, receiver)
+    variables |= {**native.surroundings(variables), "VENDORS_SHIM": _shim()}
+    command = native.under_valgrind(_command(environment), profiles)
+    execute(command, variables, work_folder(vendor), PATIENCE_S, preexec_fn=native.fixed_addresses)
+    found = native.read_instructions(profiles)
+    if NAME not in found:
+        raise RunError(f"callgrind left no profile of {way}")
+    return found[NAME][0] / 1000
+
+
+def _time(vendor: Vendor, environment: Environment, way: str, receiver: str) -> float:
+    work = work_folder(vendor)
+    execute(_command(environment), surroundings(vendor, environment, way, receiver), work, PATIENCE_S)
+    return json.loads((work / "result.json").read_text(encoding="utf-8"))["us"]
