@@ -5,6 +5,7 @@ Hot modules import them with ordinary imports, which the build replaces by cimpo
 
 from __future__ import annotations
 
+import bisect
 import operator
 import os
 from contextvars import ContextVar
@@ -22,6 +23,8 @@ new_instance = object.__new__
 process_id = os.getpid
 # An item of a tuple by index. The C form is also fast for subclasses of `tuple`, for which Cython has no fast path.
 item = operator.getitem
+# Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.
+bisect_left = bisect.bisect_left
 # Get, set and reset a context variable that has a default value.
 get_value = ContextVar.get
 set_value = ContextVar.set

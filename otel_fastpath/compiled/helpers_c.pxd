@@ -35,6 +35,19 @@ cdef extern from *:
     static PyObject *otel_fastpath_item(PyObject *value, Py_ssize_t index) {
         return Py_NewRef(PyTuple_GET_ITEM(value, index));
     }
+    static Py_ssize_t otel_fastpath_bisect_left(PyObject *sorted, PyObject *value) {
+        Py_ssize_t low = 0, high = PySequence_Size(sorted);
+        if (high < 0) return -1;
+        while (low < high) {
+            Py_ssize_t middle = low + (high - low) / 2;
+            PyObject *item = PySequence_GetItem(sorted, middle);
+            int is_less = item == NULL ? -1 : PyObject_RichCompareBool(item, value, Py_LT);
+            Py_XDECREF(item);
+            if (is_less < 0) return -1;
+            if (is_less) low = middle + 1; else high = middle;
+        }
+        return low;
+    }
     /* Python's own `time.time_ns` is read without a call. One that was replaced, as an object or inside it, is called. */
     static PyObject *otel_fastpath_read_clock(PyObject *module) {
         static PyObject *shared_name = NULL, *shared_standard = NULL;
@@ -147,6 +160,7 @@ cdef extern from *:
     int reset_value "PyContextVar_Reset"(object variable, object token) except -1
     int process_id "otel_fastpath_process_id"()
     object item "otel_fastpath_item"(object value, Py_ssize_t index)
+    Py_ssize_t bisect_left "otel_fastpath_bisect_left"(object ascending, object value) except -1
     object read_clock "otel_fastpath_read_clock"(dict module)
     object new_instance "otel_fastpath_new_instance"(object kind)
     object current_value "otel_fastpath_current_value"(object variable, object key)

@@ -7,13 +7,12 @@ numbers that upstream warns about) are left to upstream; `planner` learns the ne
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 
-from otel_fastpath.compiled.helpers import attribute_key, item, new_instance
+from otel_fastpath.compiled.helpers import attribute_key, bisect_left, item, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
@@ -221,9 +220,10 @@ def _record_to(
                 span = None
         if span is not None:
             sampled = (span.trace_flags & 1) != 0
-            own = Identity.span_context(span)
-            span_id = item(own, 1)
-            trace_id = item(own, 0)
+            if sampled or recorder.samples == _ALL:
+                own = Identity.span_context(span)
+                span_id = item(own, 1)
+                trace_id = item(own, 0)
         elif held is not None:
             found = _span_context(held, context)
             if found is not None:

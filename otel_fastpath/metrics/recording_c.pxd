@@ -4,7 +4,6 @@ import cython
 from otel_fastpath.trace.identity_c cimport Identity
 from otel_fastpath.metrics.series_c cimport Cell, Recorder, Series
 
-cdef object bisect_left
 cdef object get_current
 cdef object Measurement
 cdef object faults

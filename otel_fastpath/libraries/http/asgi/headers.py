@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 HOST = "host"
 USER_AGENT = "user-agent"
-# Most headers have names of other lengths, and need not be looked up.
-_SHORTEST, _LONGEST = 4, 11
 _LENGTH_OF_CONTENT_LENGTH = 14
 _WANTED = {name.encode(): name for name in (HOST, USER_AGENT, "traceparent", "tracestate", "baggage")}
 
@@ -26,10 +24,11 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     """The values of the wanted headers that are there, by lower-case name."""
     found: dict[str, list[str]] = {}
     for key, value in headers:
-        length = len(key)
-        if length > _LONGEST or length < _SHORTEST:
+        # The lengths of the names in `_WANTED`.
+        if len(key) not in {4, 7, 10, 11}:
             continue
-        name = _WANTED.get(key.lower())
+        # The specification of ASGI asks servers for lower-case names.
+        name = _WANTED.get(key) or _WANTED.get(key.lower())
         if name is not None:
             text = decoded(value)
             if name in found:
@@ -41,27 +40,29 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
 
 def decoded(value: bytes) -> str:
     """A header's value as upstream decodes it; as Latin-1 where upstream raises an error."""
+    raw = value if type(value) is bytes else bytes(memoryview(value))
     try:
-        return value.decode("utf-8")
+        return raw.decode("utf-8")
     except ValueError:
         try:
-            return value.decode("unicode_escape")
+            return raw.decode("unicode_escape")
         except ValueError:
-            return value.decode("latin-1")
+            return raw.decode("latin-1")
 
 
 def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     """The number in the first `content-length` header, if there is one."""
     for key, value in headers:
         if len(key) == _LENGTH_OF_CONTENT_LENGTH and key.lower() == b"content-length":
-            return number(decoded(value))
+            found = number(value)
+            return number(decoded(value)) if found is None else found
     return None
 
 
-def number(text: str) -> int | None:
+def number(value: str | bytes) -> int | None:
     """The number that a header states, or None if it is not one."""
     try:
-        return int(text)
+        return int(value)
     except ValueError:
         return None
 

@@ -6,13 +6,12 @@ cdef object asgi
 cdef object HOST
 cdef object USER_AGENT
 cdef dict _WANTED
-cdef int _SHORTEST
-cdef int _LONGEST
 cdef int _LENGTH_OF_CONTENT_LENGTH
 
-@cython.locals(found=dict, length=Py_ssize_t)
+@cython.locals(found=dict)
 cpdef dict read(object headers)
+@cython.locals(raw=bytes)
 cpdef decoded(object value)
 cpdef content_length(object headers)
-cpdef number(object text)
+cpdef number(object value)
 cpdef remote_context(object scope, dict found)

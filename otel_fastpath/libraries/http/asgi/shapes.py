@@ -111,11 +111,11 @@ class Shape:
             if query:
                 url += "?" + unquote(query)
             made["http.url"] = redact_url(url) if needs_redaction(url) else url
-            fill(made, _OLD, (path, user_agent, address, port))
+            fill(made, _OLD, path, user_agent, address, port)
         if self.has_new:
             if query:
                 made["url.query"] = redacted_query(query) if redacts else query
-            fill(made, _NEW, (path, user_agent, address, port))
+            fill(made, _NEW, path, user_agent, address, port)
         return made
 
     def outcome(self, code: int | None, error: str | None, target: str | None, route: Any) -> Outcome:
@@ -135,11 +135,18 @@ class Shape:
         return found
 
 
-def fill(attributes: dict[str, Any], keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
+def fill(
+    attributes: dict[str, Any], keys: tuple[str, ...], path: str, user_agent: str | None, address: Any, port: Any
+) -> None:
     """Set these values of a request, but for those that are missing or empty."""
-    for key, value in zip(keys, values, strict=True):
-        if value:
-            attributes[key] = value  # noqa: PERF403  # beside others
+    if path:
+        attributes[keys[0]] = path
+    if user_agent:
+        attributes[keys[1]] = user_agent
+    if address:
+        attributes[keys[2]] = address
+    if port:
+        attributes[keys[3]] = port
 
 
 def redacted_query(query: str) -> str:

@@ -36,5 +36,5 @@ cdef class Shape:
     cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
     cpdef Outcome outcome(self, object code, object error, object target, object route)
 
-cpdef fill(dict attributes, tuple keys, tuple values)
+cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
 cpdef redacted_query(object query)
