@@ -76,10 +76,10 @@ def _providers(sampled: bool) -> dict[str, Any]:
     return {"tracer_provider": provider, "meter_provider": MeterProvider([InMemoryMetricReader()])}
 
 
-def _fastapi(routes: int) -> Any:
+def _fastapi(routes: int, **keywords: Any) -> Any:
     from fastapi import FastAPI  # noqa: PLC0415  # only where it is measured
 
-    app = FastAPI()
+    app = FastAPI(**keywords)
     for number in range(routes):
         last = number == routes - 1
 
@@ -117,6 +117,8 @@ class Given:
         return _APPLICATIONS[name]()
 
     def _instrumented(self, name: str) -> Any:
+        if name in _OWN:
+            return _fastapi(_OWN[name], telemetry=self._providers)
         app = _APPLICATIONS[name]()
         if name.startswith("FastAPI"):
             from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor  # noqa: PLC0415  # where measured
@@ -142,6 +144,8 @@ _APPLICATIONS = {
     "FastAPI": lambda: _fastapi(3),
     "FastAPI, 200 routes": lambda: _fastapi(200),
 }
+# FastAPI's own telemetry, with this number of routes.
+_OWN = {"own": 3, "own, 200 routes": 200}
 
 
 def _fastpath(core: str, providers: dict[str, Any]) -> Given:
@@ -245,3 +249,13 @@ def fastapi_200_bare(given: Given) -> None:
 def fastapi_200(given: Given) -> None:
     """Instrumented."""
     _serve(given.instrumented("FastAPI, 200 routes"))
+
+
+def fastapi_own(given: Given) -> None:
+    """FastAPI with three routes and its own telemetry: four spans."""
+    _serve(given.instrumented("own"))
+
+
+def fastapi_own_200(given: Given) -> None:
+    """The same with 200 routes; the last one is requested."""
+    _serve(given.instrumented("own, 200 routes"))
