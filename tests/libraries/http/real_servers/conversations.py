@@ -1,0 +1,143 @@
+"""Starts a server of `served.py`, sends it requests of every kind, and asks it for its telemetry."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+from http import HTTPStatus
+from pathlib import Path
+
+HERE = Path(__file__).parent
+HOST = "127.0.0.1"
+PATIENCE = 90
+REMOTE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TELEMETRY = "/telemetry"
+HEADERS = {"Host": "example.com", "User-Agent": "curl/8"}
+
+
+def free_port():
+    """A port that nothing listens on."""
+    with closing(socket.socket()) as found:
+        found.bind((HOST, 0))
+        return found.getsockname()[1]
+
+
+@contextmanager
+def server(command, core, folder, **variables):
+    """Run a server; the value is its port.
+
+    Args:
+        command: Its command, with `{port}` in the place of the port.
+        core: "stock", or the core of this package.
+        folder: Where its output is kept.
+        variables: Further environment variables.
+    """
+    port = free_port()
+    filled = [sys.executable, "-m", *(part.format(port=port) for part in command)]
+    environment = {**os.environ, "PYTHONPATH": str(HERE), "SERVED_CORE": core, "NO_PROXY": "*", **variables}
+    environment.pop("OTEL_SEMCONV_STABILITY_OPT_IN", None)
+    output = folder / f"{core}.txt"
+    with output.open("wb") as file:
+        process = subprocess.Popen(filled, cwd=HERE, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(process, port, output)
+            yield port
+        finally:
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_for(process, port, output):
+    deadline = time.monotonic() + PATIENCE
+    while not _answers(port):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(output.read_text("utf-8", "replace")[-3000:])
+        time.sleep(0.05)
+
+
+def _answers(port):
+    try:
+        return telemetry(port)
+    except OSError:
+        return None
+
+
+def telemetry(port):
+    """The spans and metrics of the server so far."""
+    with closing(http.client.HTTPConnection(HOST, port, timeout=PATIENCE)) as connection:
+        connection.request("GET", TELEMETRY)
+        return json.loads(connection.getresponse().read())
+
+
+def _get(connection, method, path, **headers):
+    """Send a request on a connection that is kept; return what a client sees."""
+    body = b"four" if method == "POST" else None
+    connection.request(method, path, body, {**HEADERS, **headers})
+    answer = connection.getresponse()
+    try:
+        found = answer.read()
+    except (http.client.HTTPException, OSError):
+        # The server broke off an answer that it had begun.
+        found = "broken off"
+    if found == "broken off" or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # Some servers close the connection then, and do not say so.
+        connection.close()
+    return answer.status, found
+
+
+def _leave(port, path):
+    """Read the beginning of an answer, and go."""
+    with closing(socket.create_connection((HOST, port), timeout=PATIENCE)) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: example.com\r\n\r\n".encode())
+        return connection.recv(12)
+
+
+def conversation(port, paths=()):
+    """Send requests of every kind, one after the other; return what the client saw.
+
+    Args:
+        port: The server's.
+        paths: Further paths.
+    """
+    seen = []
+    with closing(http.client.HTTPConnection(HOST, port, timeout=PATIENCE)) as connection:
+        seen += [
+            _get(connection, "GET", "/ok"),
+            _get(connection, "GET", "/ok?sig=SECRET&a=1", traceparent=REMOTE),
+            _get(connection, "HEAD", "/ok"),
+            _get(connection, "POST", "/echo"),
+            _get(connection, "GET", "/nothing/here"),
+        ]
+        seen += [_get(connection, "GET", path) for path in ("/stream", "/boom", "/ok", "/late", "/ok", *paths)]
+    return [*seen, _leave(port, "/gone")]
+
+
+def settled(port, most):
+    """The telemetry once this many requests have ended, ordered, and without what differs between two runs."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found = telemetry(port)
+        ended = [span for span in found["spans"] if span["kind"] == "SERVER"]
+        active = [point["value"] for point in found["points"] if "active" in point["name"]]
+        if (len(ended) >= most and not any(active)) or time.monotonic() > deadline:
+            return _comparable(found["spans"], port), _comparable(found["points"], port)
+        time.sleep(0.05)
+
+
+def _comparable(found, port):
+    # Upstream's middleware of ASGI records the size of an earlier response where one has none.
+    kept = [each for each in found if not each["name"].startswith("http.server.response")]
+    for each in kept:
+        for name in ("net.peer.port", "client.port"):
+            each["attributes"].pop(name, None)
+    return sorted(json.dumps(each, sort_keys=True).replace(str(port), "PORT") for each in kept)
