@@ -55,7 +55,8 @@ def upstream():
             continue
         found[name] = list(vars(module).items())
         for key, value in vars(module).items():
-            if isinstance(value, type) and value.__module__ == name:
+            # Not `isinstance`: it makes lazy objects, such as Django's settings, load what they stand for.
+            if issubclass(type(value), type) and value.__module__ == name:
                 found[f"{name}:{key}"] = list(vars(value).items())
     return found
 
