@@ -47,6 +47,7 @@ EXTENSIONS = {
     "otel_fastpath.trace.scope_c": "otel_fastpath/trace/scope.py",
     "otel_fastpath.metrics.series_c": "otel_fastpath/metrics/series.py",
     "otel_fastpath.trace.span_c": "otel_fastpath/trace/span.py",
+    "otel_fastpath.libraries.db.outer_c": "otel_fastpath/libraries/db/outer.py",
     "otel_fastpath.libraries.db.sql_c": "otel_fastpath/libraries/db/sql.py",
     "otel_fastpath.trace.start_c": "otel_fastpath/trace/start.py",
     "otel_fastpath.libraries.db.summary_c": "otel_fastpath/libraries/db/summary.py",

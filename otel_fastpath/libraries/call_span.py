@@ -26,6 +26,8 @@ _END = "the end of a wrapped call"
 # The second is the older name of the first; upstream's instrumentations check both.
 _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
+# In the context in which a library calls its driver: the library's call. See `db.outer`.
+OUTER = _context_api.create_key("otel_fastpath_outer_call")
 _trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
 
@@ -268,6 +270,16 @@ def is_suppressed() -> bool:
     return bool(context.get(_SUPPRESS) or context.get(_SUPPRESS_PLAIN))
 
 
+def outer_call() -> Any:
+    """The call in progress of a library above the driver, which the driver's calls are part of, or None."""
+    context = current()
+    if not context or (len(context) == 1 and _SPAN_KEY in context):
+        return None
+    call = context.get(OUTER)
+    # A task that copied the context may outlive the call, and a span may have been started inside of it.
+    return None if call is None or call._telemetry is None or get_current_span() is not call.span else call
+
+
 def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_ns: Any = None) -> Any:
     """Start a span, make it the current one, start the clock; see `otel_fastpath.libraries.call`."""
     try:
@@ -350,7 +362,7 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
 
 
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
-    """Begin a query that is not suppressed; None if it is quiet, or part of another query of the connection.
+    """Begin a query that is not suppressed; None if it is quiet, or part of another of the connection or of `db.outer`.
 
     Args:
         link: The connection's `Link`.
@@ -359,7 +371,7 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
         start_ns: When it began, in nanoseconds since the epoch; None: now.
     """
     around = link.call
-    if plan.is_quiet or (around is not None and get_current_span() is around.span):
+    if plan.is_quiet or (around is not None and get_current_span() is around.span) or outer_call() is not None:
         return None
     series = _metered(link.has_meter, plan.series)
     span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)

@@ -17,6 +17,7 @@ cdef object described
 cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
+cdef object OUTER
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef int _BEFORE_ARGUMENTS
@@ -75,6 +76,8 @@ cdef class Queries:
     cpdef enter(self, tuple args, dict kwargs, int kind)
 
 cpdef bint is_suppressed() except -1
+
+cpdef outer_call()
 
 @cython.locals(call=Call)
 cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)

@@ -44,6 +44,8 @@ class Rival:
             and must emit nothing more than it.
         silent: Likewise, but they are applied and emit nothing: what the library executes inside of such a call is part
             of it, as with this instrumentation.
+        dependencies: The requirements that its instrumentor checks, as they are if our wrapper replaces it: it may
+            refuse a release of the library that ours supports. Empty: its own.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Rival:
     told: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
     beyond: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -281,6 +284,9 @@ class Wrapper:
         return f"{self.library.name}.{rival.name}.{method.strip('_')}"
 
     def _rival_patches(self, rival: Rival) -> tuple[Patch, ...]:
+        methods = [("_instrument", self._make_instrument), ("_uninstrument", self._make_uninstrument)]
+        if rival.dependencies:
+            methods.append(("instrumentation_dependencies", self._make_dependencies))
         return tuple(
             Patch(
                 name=self._patch_name(rival, method),
@@ -289,8 +295,15 @@ class Wrapper:
                 make=functools.partial(make, rival),
                 needs_gil=False,
             )
-            for method, make in (("_instrument", self._make_instrument), ("_uninstrument", self._make_uninstrument))
+            for method, make in methods
         )
+
+    def _make_dependencies(self, rival: Rival, original: Any, _settings: Config) -> Any:
+        @functools.wraps(original)
+        def instrumentation_dependencies(self_: Any) -> Any:
+            return rival.dependencies if self._takes_over(rival) else original(self_)
+
+        return instrumentation_dependencies
 
     def _make_instrument(self, rival: Rival, original: Any, _settings: Config) -> Any:
         @functools.wraps(original)

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
+# By their names: a library above a driver asks whether the driver's wrapper is on.
+_databases: dict[str, Database] = {}
+
+
+def is_active(name: str) -> bool:
+    """Whether the wrapper of this library is on."""
+    found = _databases.get(name)
+    return found is not None and found.active is not None
+
 
 class Database:
     """A wrapper's declaration of its database library. Its `configure`, `read` and `stop` are used by the `Library`.
@@ -71,6 +80,7 @@ class Database:
         self._link_name = name
         # The `Queries` of each core that was in use.
         self._queries: dict[Any, Any] = {}
+        _databases[self.name] = self
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""

@@ -139,17 +139,19 @@ class Plans:
         own: Anything else of the library that the plans depend on.
 
     Attributes:
+        convention: How their names and attributes are made: the set-up's convention, or one of the subclass.
         of_queries: Text -> plan, for queries to which no arguments were passed.
         of_queries_with_arguments: The same for queries with arguments, whose texts may be recorded unchanged.
     """
 
     __slots__ = (
-        *("__weakref__", "_others", "_queries", "_queries_with_arguments", "active", "of_queries"),
+        *("__weakref__", "_others", "_queries", "_queries_with_arguments", "active", "convention", "of_queries"),
         *("of_queries_with_arguments", "own", "server"),
     )
 
     def __init__(self, active: Active, server: Server, own: Any) -> None:
         self.active = active
+        self.convention: Convention = active.convention
         self.own = own
         self.server = server
         self._queries = Cache(_MOST_BYTES)
@@ -188,8 +190,8 @@ class Plans:
         if made is None and not self.is_silent(f"{name.partition(' ')[0]} "):
             query = conventions.Query(name, first=name.partition(" ")[0], summary=name)
             made = self.active.hot.Plan(
-                self.active.convention.name(query, self.server, ""),
-                {**self.active.convention.attributes(query, self.server, ""), **attributes},
+                self.convention.name(query, self.server, ""),
+                {**self.convention.attributes(query, self.server, ""), **attributes},
                 *self._measures(query, ""),
                 False,  # noqa: FBT003  # the hot module takes no keywords
             )
@@ -197,12 +199,11 @@ class Plans:
         return made
 
     def _make(self, text: Any, query: Query, prefix: str) -> Any:
-        active = self.active
         if self.is_silent(prefix):
             return None
-        return active.hot.Plan(
-            active.convention.name(query, self.server, prefix),
-            active.convention.attributes(query, self.server, prefix),
+        return self.active.hot.Plan(
+            self.convention.name(query, self.server, prefix),
+            self.convention.attributes(query, self.server, prefix),
             *self._measures(query, prefix),
             self.is_quiet(text, query.operation),
         )

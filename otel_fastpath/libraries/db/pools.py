@@ -14,7 +14,7 @@ from otel_fastpath.libraries import call as calls
 from otel_fastpath.metrics.bind import bind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 
     from otel_fastpath.libraries.db.plans import Active
 
@@ -39,7 +39,7 @@ class Watched:
     __slots__ = ("__weakref__", "_handles", "_of", "borrowed", "name")
 
     def __init__(self) -> None:
-        self.borrowed: dict[Any, float] = {}
+        self.borrowed: MutableMapping[Any, float] = {}
         self.name = ""
         self._of: Any = None
         self._handles: dict[str, Any] = {}
@@ -202,13 +202,15 @@ _GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]
 )
 
 
-def begin_acquire(active: Active, pool: Watched | None, system: str) -> Any:
+def begin_acquire(active: Active, pool: Watched | None, system: str, start_ns: int | None = None) -> Any:
     """Begin the span of waiting for a connection; None if it is not instrumented.
 
     Args:
         active: The set-up.
         pool: The pool; None: nothing is known of it.
         system: Its name until its server is known.
+        start_ns: When waiting began, in nanoseconds since the epoch; None: now.
     """
     telemetry = calls.Telemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
-    return calls.begin(telemetry, _SPAN, None if pool is None else {NAME_KEY: pool.named(system)})
+    attributes = None if pool is None else {NAME_KEY: pool.named(system)}
+    return calls.begin(telemetry, _SPAN, attributes, None, start_ns)

@@ -38,9 +38,11 @@ class _Attempt:
 
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
-        """Begin the span, once the server is known."""
+        """Begin the span, once the server is known; below a library that has one for it, there is none."""
         if not self.is_begun and plans.DATABASE.active is not None:
             self.is_begun = True
+            if plans.DATABASE.active.hot.outer_call() is not None:
+                return
             server = plans.server_of(address, params)
             plan = plans.DATABASE.active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
             self.call = call.begin(

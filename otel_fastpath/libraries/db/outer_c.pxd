@@ -1,0 +1,9 @@
+# C types for the compiled twin of outer.py.
+import cython
+
+from otel_fastpath.libraries.call_span_c cimport Link, Plan, Query
+
+cdef object Context
+
+@cython.locals(call=Query)
+cpdef open_outer(Link link, Plan plan, object start_ns)

@@ -1,0 +1,126 @@
+"""What is worked out once for SQLAlchemy: its set-up, and what is stored for an engine.
+
+An engine holds the `Link` for its connections: a `Connection` exists no longer than its checkout from the pool.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import conventions, plans
+from otel_fastpath.libraries.db.conventions import Query
+from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.servers import POSTGRESQL, Server, System
+from otel_fastpath.libraries.db.sqlalchemy.official import Official, Read
+from otel_fastpath.libraries.db.sqlalchemy.options import Options
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.library import Setup
+
+LINK: Final = "_otel_fastpath"
+# SQLAlchemy's names of databases that have another name in the conventions, or a default port.
+_SYSTEMS: Final = {
+    "postgresql": POSTGRESQL,
+    "mysql": System("mysql", 3306),
+    "mariadb": System("mariadb", 3306),
+    "mssql": System("microsoft.sql_server", 1433),
+    "oracle": System("oracle.db", 1521),
+    "redshift": System("aws.redshift", 5439),
+    "cockroachdb": System("cockroachdb", 26257),
+    "db2": System("ibm.db2", 50000),
+    "hana": System("sap.hana"),
+}
+# There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
+# for names.
+_OTHER_QUOTES: Final = frozenset({"mysql", "mariadb"})
+_AMBIGUOUS: Final = frozenset('"\\#`')
+
+
+class Plans(plans.Plans):
+    """The plans for one server and database; their `own` is what the official instrumentation reads of a connection.
+
+    Attributes:
+        quiet: A plan without telemetry.
+    """
+
+    __slots__ = ("quiet",)
+
+    def __init__(self, active: Any, server: Server, own: Read | None) -> None:
+        super().__init__(active, server, own)
+        self.quiet = active.hot.Plan("", None, None, None, True)  # noqa: FBT003  # the hot module takes no keywords
+        if own is not None:
+            self.convention = active.convention.of(own)
+
+    def read(self, text: Any, has_arguments: bool) -> Query:
+        """Read a text; of one whose values could be taken for names, only the first word."""
+        if (
+            self.server.system.name not in _OTHER_QUOTES
+            or not isinstance(text, str)
+            or _AMBIGUOUS.isdisjoint(text)
+            or text.lstrip()[:1] in _AMBIGUOUS
+        ):
+            return super().read(text, has_arguments)
+        first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
+        return Query(text, text if has_arguments else "", first, first, first.upper())
+
+
+def server_of(engine: Any) -> Server:
+    """The server of an engine, as its URL names it."""
+    url = engine.url
+    name = engine.dialect.name
+    system = _SYSTEMS.get(name) or System(name)
+    # A host or the folder of a socket can be a parameter: "postgresql:///name?host=/run/postgresql".
+    host = url.host or url.query.get("host") or url.query.get("unix_socket")
+    address: Any = host if isinstance(host, str) else None
+    if address and not address.startswith("/"):
+        port = url.port or url.query.get("port")
+        address = (address, int(port) if isinstance(port, (int, str)) else system.port)
+    return Server(system, address, url.database, url.username)
+
+
+def link_of(connection: Any) -> Any:
+    """The link of a connection's engine.
+
+    One that was made for a connect is made again: the official instrumentation reads of a connection what the URL does
+    not tell.
+    """
+    link = DATABASE.link(connection)
+    own = link.plans.own
+    return link if own is None or own.is_whole else DATABASE.new_link(connection)
+
+
+def _read(connection: Any) -> Read | None:
+    convention = DATABASE.active.convention
+    return convention.read(connection) if isinstance(convention, Official) else None
+
+
+def _status_code(error: BaseException) -> Any:
+    """The SQLSTATE, or the database's own code where the driver shows none."""
+    for name in ("sqlstate", "pgcode", "sqlite_errorname"):
+        code = getattr(error, name, None)
+        if code:
+            return code
+    # The drivers of MySQL: the number and the message.
+    number = error.args[0] if error.args else None
+    return str(number) if type(number) is int and "mysql" in type(error).__module__.lower() else None
+
+
+DATABASE: Final = Database(
+    "sqlalchemy",
+    lambda connection: server_of(connection.engine),
+    status_code=_status_code,
+    # An engine is its own `engine`.
+    link=f"engine.{LINK}",
+    options=Options,
+    convention=lambda setup: Official(setup) if setup.rival else None,
+    make_plans=Plans,
+    own=_read,
+)
+
+
+def configure(setup: Setup) -> None:
+    """Work with this set-up from now on."""
+    DATABASE.configure(setup)
+    convention = DATABASE.active.convention
+    if isinstance(convention, Official) and convention.comments:
+        DATABASE.is_curious = True

@@ -1,0 +1,172 @@
+"""Wrappers of the methods of SQLAlchemy's `Connection` that make the driver send something.
+
+They are one level above the driver's cursor: there, the text is ready, with its lists expanded, and rows that
+SQLAlchemy inserts with several statements (insertmanyvalues) are still one operation.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.db import calls, comments, database
+from otel_fastpath.libraries.db.conventions import BATCH
+from otel_fastpath.libraries.db.servers import Server, System
+from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK, link_of
+from otel_fastpath.libraries.db.sqlalchemy.official import Official
+from otel_fastpath.patching.outcome import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # The engine's link, the plan, the parameters, the number of parameter sets of a batch, and SQLAlchemy's execution
+    # context, in which the text can still be changed; without a link: the call is not instrumented.
+    Opening = tuple[Any, Any, Any, int | None, Any]
+
+# The positions of the execution context, the statement and its parameters among the arguments.
+_CONTEXT: Final = 2
+_STATEMENT: Final = 2
+_PARAMETERS: Final = 3
+_NOTHING: Final = (None, None, None, None, None)
+
+
+def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
+    """Wrap a method of a connection or of a dialect.
+
+    Args:
+        opener: Returns what the call is begun with, given the arguments of the method; it begins nothing.
+        original: The method.
+    """
+    open_outer = compiled.hot("libraries.db.outer").open_outer
+    is_suppressed = compiled.hot("libraries.call_span").is_suppressed
+
+    def begin(args: Any, kwargs: Any) -> Any:
+        active = DATABASE.active
+        if active is None or is_suppressed() or (active.options.drivers and is_told_by_driver(args[0])):
+            return None
+        link, plan, parameters, size, context = opener(args, kwargs)
+        call = None if link is None else open_outer(link, plan, None)
+        if call is not None and (size is not None or DATABASE.is_curious):
+            guarded(DATABASE.place, _tell, call, args[0], parameters, size, context)
+        return call
+
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = guarded(DATABASE.place, begin, args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            call.fail(guarded(DATABASE.place, cause, error) or error)
+            raise
+        if result is not None and (call.series is not None or call.link.active.options.rows):
+            guarded(DATABASE.place, _count, call, result)
+        call.end()
+        return result
+
+    return method
+
+
+def is_told_by_driver(held: Any) -> bool:
+    """Whether the driver of a connection or an engine has a wrapper of ours that is on."""
+    return database.is_active(held.dialect.driver)
+
+
+def cause(error: BaseException) -> BaseException:
+    """The driver's exception in SQLAlchemy's, whose message has the parameters of the query in it."""
+    original = getattr(error, "orig", None)
+    return original if isinstance(original, BaseException) else error
+
+
+def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
+    if call.recording:
+        calls.tell(call, call.link, parameters, size)
+    if context is None or call.plan.is_quiet:
+        return
+    convention = call.link.plans.convention
+    if isinstance(convention, Official):
+        if convention.comments and call.recording:
+            convention.comment(call.span, connection, context)
+    elif call.link.active.options.sqlcommenter:
+        context.statement = comments.with_comment(context.statement)
+
+
+def _count(call: Any, result: Any) -> None:
+    """Record the number of rows that were returned, if the driver knows it before they are fetched."""
+    if not result.returns_rows:
+        return
+    context = result.context
+    pages = getattr(context, "_insertmanyvalues_rows", None)
+    number = context.cursor.rowcount if pages is None else len(pages)
+    if isinstance(number, int) and number >= 0:
+        call.told(number)
+
+
+def single(args: Any, kwargs: Any) -> Opening:
+    """Open a statement that the driver executes once, or with many sets of parameters."""
+    context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
+    if context.executemany:
+        return many(args, kwargs)
+    link = link_of(args[0])
+    text, parameters = context.statement, context.parameters[0]
+    plan = (link.queries_with_arguments if parameters else link.queries).get(text)
+    if plan is None:
+        plan = link.plans.plan(text, "", bool(parameters))
+    return link, plan, parameters, None, context
+
+
+def many(args: Any, kwargs: Any) -> Opening:
+    """Open a statement with many sets of parameters, whether the driver or SQLAlchemy divides them."""
+    context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
+    link = link_of(args[0])
+    sets = context.parameters
+    size = len(sets)
+    plan = link.plans.plan(context.statement, "" if size == 1 else BATCH, bool(sets and sets[0]))
+    return link, plan, sets, size, context
+
+
+def default(args: Any, kwargs: Any) -> Opening:
+    """Open a statement that SQLAlchemy itself executes for a column's default, such as a sequence."""
+    text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
+    parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
+    link = link_of(args[0])
+    return link, link.plans.plan(text, "", bool(parameters)), parameters, None, None
+
+
+def commit(args: Any, _kwargs: Any) -> Opening:
+    """Open a commit."""
+    return _transaction(args[0], "COMMIT")
+
+
+def rollback(args: Any, _kwargs: Any) -> Opening:
+    """Open a rollback; of a connection that is lost, nothing is sent."""
+    return _transaction(args[0], "ROLLBACK") if args[0]._still_open_and_dbapi_connection_is_valid else _NOTHING
+
+
+def _transaction(connection: Any, name: str) -> Opening:
+    link = link_of(connection)
+    active = link.active
+    if active.is_same or not active.options.transactions or _is_autocommit(connection):
+        # No span, and none of the driver: this layer speaks for it.
+        return link, link.plans.quiet, None, None, None
+    return link, link.plans.special(name, {"db.operation.name": name}), None, None, None
+
+
+def _is_autocommit(connection: Any) -> bool:
+    """Whether the driver sends nothing for a commit or rollback."""
+    level = connection._execution_options.get("isolation_level")
+    return bool((connection.dialect._on_connect_isolation_level if level is None else level) == "AUTOCOMMIT")
+
+
+def ping(args: Any, _kwargs: Any) -> Opening:
+    """Open the check of a pool's connection (`pool_pre_ping`), for which the driver makes no span either."""
+    dialect, active = args[0], DATABASE.active
+    if not database.is_active(dialect.driver):
+        return _NOTHING
+    link = getattr(dialect, LINK, None)
+    if link is None or link.active is not active:
+        link = active.link(active.plans_of(Server(System(dialect.name))))
+        setattr(dialect, LINK, link)
+    return link, link.plans.quiet, None, None, None

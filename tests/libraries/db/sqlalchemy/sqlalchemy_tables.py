@@ -1,0 +1,26 @@
+"""The tables of the tests, as Core and as the ORM have them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+METADATA = sa.MetaData()
+T = sa.Table("t", METADATA, sa.Column("id", sa.Integer, primary_key=True), sa.Column("v", sa.String))
+
+
+class Base(orm.DeclarativeBase):
+    """The application's."""
+
+
+class Row(Base):
+    """A row of `t`."""
+
+    __tablename__ = "t"
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+    v: orm.Mapped[str]
+
+
+def select_one(connection):
+    """The row of a statement with a parameter."""
+    return connection.execute(sa.select(T).where(T.c.id == 1)).all()
