@@ -94,7 +94,7 @@ class Library:
         read: Reads the settings and reports invalid ones; called instead of `configure` if our wrapper defers.
         rivals: The other instrumentations of the library.
         entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: disabling one disables our wrapper.
-        stop: Called after the patches were removed.
+        stop: Called after the patches were removed, and if they are off.
     """
 
     name: str
@@ -128,6 +128,7 @@ class Wrapper:
             (patch for rival in library.rivals for patch in self._rival_patches(rival)), interpreter.installed
         )
         self._off: Callable[[str], str | None] = lambda _name: "not instrumented"
+        self._why_it_is_off: str | None = None
         self._mode = ""
         self._settings: Config | None = None
         self._setup = Setup()
@@ -151,7 +152,7 @@ class Wrapper:
             settings.options(self.library.name),
             settings.semconv,
         )
-        why_off = self._why_off(settings)
+        why_off = self._why_it_is_off = self._why_off(settings)
         self._off = off if why_off is None else lambda _name: why_off
         # First, so that our wrapper patches the library itself, not a rival's wrapper.
         self._rivals.install(self._off, settings)
@@ -199,7 +200,7 @@ class Wrapper:
         """Update the wrapper to the current state of its rivals."""
         taken = tuple(self._taken)
         self._limit = None
-        reason = ""
+        reason = self._why_it_is_off or ""
         if self._ahead:
             reason = f"it stands back for {', '.join(tuple(self._ahead))}"
         elif self._is_same() and not taken:
@@ -207,6 +208,8 @@ class Wrapper:
         if reason:
             self._guarded(self.library.read, self._setup)
             self._patcher.install(lambda name: self._off(name) or reason, self._settings)
+            if self.library.stop is not None:
+                self._guarded(self.library.stop)
             return
         setup = self._setup
         for each in taken:

@@ -30,4 +30,5 @@ LIBRARY: Final = Library(
         ),
     ),
     entry_points=frozenset({"asyncpg"}),
+    stop=DATABASE.stop,
 )

@@ -1,0 +1,200 @@
+"""Over a driver with a wrapper of ours, exactly one layer tells what is executed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy_tables import METADATA, Row, T, select_one
+
+
+def scopes(spans):
+    """Library and name of each."""
+    return [(span.instrumentation_scope.name.rpartition(".")[2], span.name) for span in spans]
+
+
+@pytest.fixture
+def run(url):
+    """Run a coroutine function with an async engine over asyncpg."""
+
+    def call(function, **settings):
+        async def main():
+            engine = create_async_engine(url("asyncpg"), **settings)
+            try:
+                return await function(engine)
+            finally:
+                await engine.dispose()
+
+        return asyncio.run(main())
+
+    return call
+
+
+async def program(engine):
+    """A connect, a statement, a transaction, and errors."""
+    async with engine.connect() as connection:
+        assert (await connection.execute(sa.text("SELECT 1"))).scalar() == 1
+    async with engine.begin() as connection:
+        await connection.execute(sa.text("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)"))
+        insert = T.insert().returning(T.c.id)
+        assert (await connection.execute(insert, {"id": 1, "v": "row 1"})).scalar() == 1
+        assert await connection.run_sync(select_one) == [(1, "row 1")]
+
+
+EXPECTED = ["CONNECT", "SELECT", "ROLLBACK", "CREATE TABLE t", "INSERT t", "SELECT t", "COMMIT"]
+
+
+def test_by_default_it_is_sqlalchemy(wrap, run):
+    """Nothing of asyncpg: no introspection at the first connect, no BEGIN, no PREPARE, no pings."""
+    seen = wrap()
+
+    run(program, pool_pre_ping=True)
+
+    spans = seen.spans()
+    assert scopes(spans) == [("sqlalchemy", name) for name in EXPECTED]
+    assert seen.started == len(spans)
+    durations = seen.metrics()["db.client.operation.duration"]
+    assert sum(point.count for point in durations) == len(EXPECTED)
+
+
+def test_by_option_it_is_the_driver(wrap, run):
+    """Nothing of SQLAlchemy, but its pool's metrics."""
+    seen = wrap("drivers")
+
+    run(program)
+
+    found = scopes(seen.spans())
+    assert {library for library, _ in found} == {"asyncpg"}
+    assert ("asyncpg", "SELECT t") in found
+    assert "db.client.connection.use_time" in seen.metrics()
+
+
+def test_the_option_does_not_silence_a_driver_without_a_wrapper(wrap):
+    """There, SQLAlchemy tells."""
+    seen = wrap("drivers")
+    engine = sa.create_engine("sqlite://")
+
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    engine.dispose()
+
+    assert seen.names() == ["CONNECT", "SELECT", "ROLLBACK"]
+
+
+def test_a_driver_that_is_off_is_told_by_sqlalchemy(wrap, run):
+    """Whatever the option says."""
+    seen = wrap("drivers", asyncpg="off")
+
+    run(program)
+
+    assert seen.names() == EXPECTED
+
+
+@pytest.mark.parametrize("options", ["", "no-transactions"])
+def test_what_is_executed_without_sqlalchemy_is_the_drivers(wrap, run, options):
+    """Of the same connection, before and after statements of SQLAlchemy."""
+    seen = wrap(options)
+
+    async def main(engine):
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+            raw = await connection.get_raw_connection()
+            await raw.driver_connection.fetch("SELECT 2")
+
+    run(main)
+
+    ends = [] if options else [("sqlalchemy", "ROLLBACK")]
+    found = scopes(seen.spans())
+    assert found == [("sqlalchemy", "CONNECT"), ("sqlalchemy", "SELECT"), ("asyncpg", "SELECT"), *ends]
+
+
+def test_a_task_that_outlives_a_statement_is_not_silenced(wrap, run, database_url):
+    """It copied the context in which the driver was called."""
+    import asyncpg
+
+    seen = wrap()
+    tasks = []
+
+    async def own():
+        await asyncio.sleep(0.05)
+        connection = await asyncpg.connect(database_url)
+        await connection.fetch("SELECT 3")
+        await connection.close()
+
+    async def main(engine):
+        @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
+        def begin(*_args):
+            tasks.append(asyncio.ensure_future(own()))
+
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+            await asyncio.gather(*tasks)
+
+    run(main)
+
+    assert [each for each in scopes(seen.spans()) if each[0] == "asyncpg"] == [
+        ("asyncpg", "CONNECT"),
+        ("asyncpg", "SELECT"),
+    ]
+
+
+def test_rows_batches_and_streams_over_a_real_driver(wrap, run):
+    """asyncpg knows the number of rows; a stream's later round trips are the driver's own."""
+    seen = wrap("rows,no-transactions")
+
+    async def main(engine):
+        async with engine.begin() as connection:
+            await connection.run_sync(METADATA.drop_all)
+            await connection.run_sync(METADATA.create_all)
+            seen.spans()
+            await connection.execute(T.insert(), [{"v": str(number)} for number in range(100)])
+            await connection.execute(sa.text("INSERT INTO t (v) VALUES (:v)"), [{"v": "a"}, {"v": "b"}])
+            assert len((await connection.execute(sa.select(T).limit(7))).all()) == 7
+            async with connection.stream(sa.select(T), execution_options={"yield_per": 50}) as result:
+                assert len([row async for row in result]) == 102
+        async with AsyncSession(engine) as session:
+            assert (await session.get(Row, 1)).id == 1
+        async with engine.begin() as connection:
+            await connection.run_sync(METADATA.drop_all)
+
+    run(main)
+
+    spans = [span for span in seen.spans() if span.instrumentation_scope.name == "otel_fastpath.sqlalchemy"]
+    assert [span.name for span in spans[:5]] == [
+        "BATCH INSERT t",
+        "BATCH INSERT t",
+        "SELECT t",
+        "SELECT t",
+        "SELECT t",
+    ]
+    assert [span.attributes.get("db.operation.batch.size") for span in spans[:3]] == [100, 2, None]
+    assert spans[2].attributes["db.response.returned_rows"] == 7
+    assert spans[2].attributes["db.query.text"].endswith("LIMIT $1::INTEGER")
+
+
+def test_the_attributes_name_the_server(wrap, run, url):
+    """As the URL does."""
+    seen = wrap("no-transactions")
+
+    async def main(engine):
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+
+    run(main)
+
+    target = url("asyncpg")
+    connect, select = seen.spans()
+    expected = {
+        "db.system.name": "postgresql",
+        "db.namespace": target.database,
+        "server.address": target.host,
+        **({} if target.port in {None, 5432} else {"server.port": target.port}),
+    }
+    assert dict(connect.attributes) == {
+        **expected,
+        "db.query.summary": "CONNECT",
+        "db.operation.name": "CONNECT",
+    }
+    assert dict(select.attributes) == {**expected, "db.query.summary": "SELECT", "db.query.text": "SELECT ?"}
