@@ -121,6 +121,10 @@ DATABASE: Final = Database(
 def configure(setup: Setup) -> None:
     """Work with this set-up from now on."""
     DATABASE.configure(setup)
-    convention = DATABASE.active.convention
-    if isinstance(convention, Official) and convention.comments:
+    active = DATABASE.active
+    if isinstance(active.convention, Official) and active.convention.comments:
         DATABASE.is_curious = True
+    if active.is_same:
+        # The official instrumentation has no event for an exception.
+        describe = active.telemetry.describe
+        active.telemetry.describe = lambda error: describe(error)._replace(recorded=False)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OFFICIAL: Final = "opentelemetry.instrumentation.sqlalchemy"
 CONNECT: Final = "CONNECT"
 # The variables of its wrapper of `create_engine`: its tracer, and its arguments.
-TRACER: Final = "tracer"
+_TRACER: Final = "tracer"
 _ARGUMENTS: Final = ("enable_commenter", "commenter_options", "enable_attribute_commenter")
 # One of the events that it listens to on each engine.
 _LISTENER: Final = "before_cursor_execute"
@@ -114,9 +114,6 @@ class Official(Stable):
         return Read(vendor, name, tuple(attributes.items()), is_whole=True)
 
     def tracer(self, tracer_provider: Any) -> Any:
-        found = self._keywords.get(TRACER)
-        if found is not None:
-            return found
         return trace.get_tracer(_OFFICIAL, self._package.__version__, tracer_provider, schema_url=self._schema)
 
     def meter(self, meter_provider: Any) -> Any:
@@ -174,12 +171,25 @@ def told(_instrumentor: Any) -> dict[str, Any]:
     held: dict[str, Any] = {}
     if wrapper is not None:
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=False))
-    kept: dict[str, Any] = {name: held[name].cell_contents for name in (TRACER, *_ARGUMENTS) if name in held}
+    kept: dict[str, Any] = {name: held[name].cell_contents for name in _ARGUMENTS if name in held}
+    if _TRACER in held:
+        kept["tracer_provider"] = _Provider(held[_TRACER].cell_contents)
     tracer: Any = sys.modules[f"{_OFFICIAL}.engine"].EngineTracer
     targets = [
         reference for reference, identifier, _ in tracer._remove_event_listener_params if identifier == _LISTENER
     ]
     return {**kept, "engines": _Engines(targets)}
+
+
+class _Provider:
+    """In the place of the provider that it was given, of which it only has the tracer."""
+
+    def __init__(self, tracer: Any) -> None:
+        self._tracer = tracer
+
+    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
+        """The tracer."""
+        return self._tracer
 
 
 class _Engines(Sequence[Any]):

@@ -141,7 +141,7 @@ def test_a_task_that_outlives_a_statement_is_not_silenced(wrap, run, database_ur
 
 
 def test_rows_batches_and_streams_over_a_real_driver(wrap, run):
-    """asyncpg knows the number of rows; a stream's later round trips are the driver's own."""
+    """The driver knows the number of rows; a stream's later round trips are the driver's own."""
     seen = wrap("rows,no-transactions")
 
     async def main(engine):

@@ -133,7 +133,8 @@ def test_dispose_ends_the_old_pool(wrap, engine_of):
         assert values(seen, "count") == {("mine", "idle"): 0, ("mine", "used"): 1}
 
 
-def test_nothing_is_kept_of_engines(wrap, unfrozen):
+@pytest.mark.usefixtures("unfrozen")
+def test_nothing_is_kept_of_engines(wrap):
     """Neither the engine nor its pool, nor a connection that was detached from it."""
     seen = wrap()
     engine = sa.create_engine("sqlite://", poolclass=pool.QueuePool)

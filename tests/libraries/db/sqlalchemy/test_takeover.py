@@ -1,0 +1,355 @@
+"""In the place of the official instrumentation: its spans, without its faults."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+
+import pytest
+import sqlalchemy as sa
+from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
+from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
+from sqlalchemy import exc
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy_tables import METADATA, T, select_one
+
+SCOPE = "opentelemetry.instrumentation.sqlalchemy"
+USAGE = "db.client.connections.usage"
+
+
+@pytest.fixture(params=["", "database", "database/dup", "http,database"])
+def opt_in(request, monkeypatch):
+    """Values of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
+    stability = _OpenTelemetrySemanticConventionStability
+    monkeypatch.setattr(stability, "_initialized", False)
+    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
+    yield request.param
+    stability._initialized = False
+
+
+def program(engine):
+    """What both see alike."""
+    with engine.connect() as connection:
+        METADATA.create_all(connection)
+        connection.execute(sa.text("INSERT INTO t (v) VALUES (:v)"), [{"v": "a"}, {"v": "b"}])
+        connection.execute(T.insert(), {"id": 7, "v": "seven"})
+        select_one(connection)
+        connection.exec_driver_sql("/* c */ select 'literal'")
+        with connection.begin_nested():
+            connection.exec_driver_sql("-- c\nSELECT 1")
+        with pytest.raises(exc.IntegrityError):
+            connection.execute(T.insert(), {"id": 7, "v": "seven"})
+
+
+def seen_of(span):
+    """What is compared of a span; the driver's message, which may have data of a row in it, is not ours."""
+    attributes = {key: value for key, value in span.attributes.items() if key not in DIFFERENT}
+    scope = span.instrumentation_scope
+    return (
+        *(span.name, span.kind, attributes, span.status.status_code, len(span.events)),
+        *(scope.name, scope.version, scope.schema_url),
+    )
+
+
+DIFFERENT = {"error.type", "db.response.status_code", "db.operation.batch.size"}
+
+
+def on_a_new_engine(seen, run=program, **settings):
+    """What the program emits; the first statement brings the pool's one connection."""
+    engine = sa.create_engine("sqlite:///", **settings)
+    run(engine)
+    engine.dispose()
+    return [seen_of(span) for span in seen.spans()]
+
+
+@pytest.mark.proves("sqlalchemy.execute", "sqlalchemy.connect")
+@pytest.mark.usefixtures("opt_in")
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_the_spans_are_equal(official, wrap, seen, ours_first):
+    """In names, kinds, attributes, status and scope, in each mode of its conventions, in either order."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    expected = on_a_new_engine(seen)
+    official.uninstrument()
+    if ours_first:
+        wrap(telemetry="same")
+        official.instrument(tracer_provider=seen.tracer_provider)
+    else:
+        official.instrument(tracer_provider=seen.tracer_provider)
+        wrap(telemetry="same")
+
+    assert on_a_new_engine(seen) == expected
+    assert len(expected) > 8
+
+
+def test_there_is_no_span_for_a_checkout(official, wrap, seen):
+    """Of a connection that the pool has; the official one has a `connect` for each."""
+
+    def twice(engine):
+        for _ in range(2):
+            with engine.connect() as connection:
+                select_one(connection)
+
+    engine = sa.create_engine("sqlite://")
+    with engine.begin() as connection:
+        METADATA.create_all(connection)
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    twice(engine)
+    assert [name.partition(" ")[0] for name in seen.names()] == ["connect", "SELECT"] * 2
+    wrap(telemetry="same")
+    twice(engine)
+    assert [name.partition(" ")[0] for name in seen.names()] == ["SELECT"] * 2
+    engine.dispose()
+
+
+def test_told_to_instrument_ours_does_and_told_to_uninstrument_ours_stops(official, wrap, seen, engine):
+    """With telemetry="same"; with "full", ours emits its own again."""
+    wrap(telemetry="same")
+    with engine.connect() as connection:
+        select_one(connection)
+        assert seen.spans() == ()
+        official.instrument(tracer_provider=seen.tracer_provider)
+        select_one(connection)
+        assert seen.one().instrumentation_scope.name == SCOPE
+        official.uninstrument()
+        select_one(connection)
+        assert seen.spans() == ()
+
+
+@pytest.mark.parametrize("telemetry", ["same", "full"])
+def test_sqlalchemy_2_1_is_not_refused(wrap, seen, engine, telemetry, monkeypatch, caplog):
+    """The official instrumentor checks its requirements, logs an error and does nothing: with ours, it is replaced."""
+    monkeypatch.setattr(SQLAlchemyInstrumentor, "_instance", None)
+    refuses = tuple(map(int, sa.__version__.split(".")[:2])) >= (2, 1)
+    official = SQLAlchemyInstrumentor()
+    official.instrument(tracer_provider=seen.tracer_provider)
+    assert official.is_instrumented_by_opentelemetry is not refuses
+    if not refuses:
+        official.uninstrument()
+    caplog.clear()
+    wrap(telemetry=telemetry)
+
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    with engine.connect() as connection:
+        select_one(connection)
+
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+    assert official.is_instrumented_by_opentelemetry
+    assert seen.spans()[0].instrumentation_scope.name == SCOPE
+    official.uninstrument()
+
+
+def test_told_to_stand_back_ours_does(official, wrap, seen, engine):
+    """Then it refuses, or not, as without us."""
+    wrap(sqlalchemy="defer")
+
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    with engine.connect() as connection:
+        select_one(connection)
+
+    assert "connect" in seen.names()
+    assert official.instrumentation_dependencies() != ("sqlalchemy >= 2.0, < 2.2",)
+
+
+ARGUMENTS = {
+    "comments": {"enable_commenter": True, "commenter_options": {"opentelemetry_values": False}},
+    "fewer": {
+        "enable_commenter": True,
+        "commenter_options": {"db_driver": False, "db_framework": False, "opentelemetry_values": False},
+    },
+    "attribute": {
+        "enable_commenter": True,
+        "commenter_options": {"opentelemetry_values": False},
+        "enable_attribute_commenter": True,
+    },
+}
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_its_comments_are_made(official, wrap, seen, arguments, ours_first):
+    """With its arguments, also if it was given them before ours was there."""
+    told = {**ARGUMENTS[arguments], "tracer_provider": seen.tracer_provider}
+
+    def found():
+        executed = []
+
+        def run(engine):
+            sa.event.listen(engine, "after_cursor_execute", lambda *args: executed.append(args[2]))
+            program(engine)
+
+        spans = on_a_new_engine(seen, run)
+        return executed, [span[:3] for span in spans]
+
+    official.instrument(**told)
+    expected = found()
+    official.uninstrument()
+    if ours_first:
+        wrap(telemetry="same")
+        official.instrument(**told)
+    else:
+        official.instrument(**told)
+        wrap(telemetry="same")
+
+    assert found() == expected
+
+
+def test_the_trace_context_is_in_its_comment(official, wrap, seen, engine):
+    """That of the statement's span."""
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
+    executed = []
+    sa.event.listen(engine, "after_cursor_execute", lambda *args: executed.append(args[2]))
+
+    with engine.connect() as connection:
+        select_one(connection)
+
+    context = seen.one().context
+    assert f"{context.trace_id:032x}-{context.span_id:016x}" in executed[0]
+
+
+def usage(seen):
+    """State -> number of connections, and the name of the pool."""
+    points = seen.metrics().get(USAGE, [])
+    return {(point.attributes["pool.name"], point.attributes["state"]): point.value for point in points}
+
+
+def test_its_metric_is_reported(official, wrap, seen, tmp_path):
+    """Under its name, with its values."""
+
+    def run():
+        engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db")
+        with engine.connect(), engine.connect() as second:
+            second.close()
+            found = usage(seen)
+        engine.dispose()
+        return found
+
+    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    expected = run()
+    official.uninstrument()
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+
+    assert run() == expected
+    assert set(expected.values()) == {1}
+    assert "db.client.operation.duration" not in seen.metrics()
+
+
+@pytest.fixture
+def imported_late():
+    """`sqlalchemy.ext.asyncio` is imported after the instrumentation, as with `opentelemetry-instrument`."""
+    names = [name for name in sys.modules if name.startswith("sqlalchemy.ext.asyncio")]
+    kept = {name: sys.modules.pop(name) for name in names}
+    package = sys.modules["sqlalchemy.ext"]
+    before = package.asyncio
+    yield lambda: importlib.import_module("sqlalchemy.ext.asyncio")
+    sys.modules.update(kept)
+    package.asyncio = before
+
+
+def test_an_async_engine_has_one_span_each(official, wrap, seen, imported_late, tmp_path):
+    """Imported late, the official one starts two for each statement, ends one, and counts connections twice."""
+
+    def run(create):
+        async def main():
+            engine = create(f"sqlite+aiosqlite:///{tmp_path}/file.db")
+            async with engine.connect() as connection:
+                await connection.execute(sa.text("SELECT 1"))
+                found = usage(seen)
+            await engine.dispose()
+            return found
+
+        return asyncio.run(main())
+
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+
+    used = [value for (_, state), value in run(imported_late().create_async_engine).items() if state == "used"]
+
+    assert used == [1]
+    assert seen.started == len(seen.spans()) == 2
+
+
+def test_an_engine_that_was_instrumented_twice_is_so_once(official, wrap, seen, tmp_path):
+    """Both of the official one's listeners are removed, whatever that raises, when ours takes its place."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/file.db")
+    wrap(telemetry="same")
+
+    async def main():
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        await engine.dispose()
+
+    asyncio.run(main())
+
+    assert [name.partition(" ")[0] for name in seen.names()] == ["connect", "SELECT"]
+
+
+def test_uninstrumented_ours_gives_back_what_it_took(official, wrap, seen, engine, instrumentor):
+    """Engines that the official one had, it has again, with its arguments."""
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine, enable_commenter=True)
+    wrap(telemetry="same")
+    with engine.connect() as connection:
+        select_one(connection)
+    assert len(seen.spans()) == 1
+
+    instrumentor.uninstrument()
+
+    executed = []
+    sa.event.listen(engine, "after_cursor_execute", lambda *args: executed.append(args[2]))
+    with engine.connect() as connection:
+        select_one(connection)
+    assert [name.partition(" ")[0] for name in seen.names()] == ["connect", "SELECT"]
+    assert "db_driver" in executed[0]
+
+
+def test_the_official_faults_of_errors_are_not_ours(official, wrap, seen, engine):
+    """Its status has the row in it; with `skip_user_error_events`, its span never ends."""
+    secret = {"id": 1, "v": "the secret"}
+
+    def run():
+        with engine.connect() as connection:
+            with pytest.raises(exc.IntegrityError):
+                connection.execute(T.insert(), secret)
+            with pytest.raises(exc.IntegrityError):
+                connection.execution_options(skip_user_error_events=True).execute(T.insert(), secret)
+        return [span for span in seen.spans() if span.name != "connect"]
+
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    theirs = run()
+    wrap(telemetry="same")
+    ours = run()
+
+    assert len(theirs) == 1
+    assert "UNIQUE constraint failed" in theirs[0].status.description
+    assert [span.status.description for span in ours] == ["IntegrityError"] * 2
+
+
+@pytest.mark.parametrize("text", ["-- nothing", "/* x */", "  "])
+def test_a_text_without_a_statement_is_no_exception(official, wrap, seen, engine, text):
+    """Whichever convention names the span."""
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider)
+
+    with engine.connect() as connection:
+        connection.exec_driver_sql(text)
+
+    assert seen.one().instrumentation_scope.name == SCOPE
+
+
+def test_a_large_insert_is_one_span(official, wrap, seen, engine):
+    """The official one has one for each page."""
+    rows = [{"v": str(number)} for number in range(2500)]
+    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    with engine.connect() as connection:
+        connection.execute(T.insert().returning(T.c.id), rows).all()
+    assert len([name for name in seen.names() if name.startswith("INSERT")]) > 1
+    wrap(telemetry="same")
+
+    with engine.connect() as connection:
+        connection.execute(T.insert().returning(T.c.id), rows).all()
+
+    assert seen.names() == ["INSERT"]
