@@ -141,6 +141,12 @@ upstream-contrib: setup
 asyncpg-suite: setup
 	$(PY) tests/asyncpg_suite/run.py $(ARGS)
 
+# Run psycopg's own tests with psycopg wrapped. They are not in its source distribution: they are taken from the tag of its
+# repository, or from a clone: make psycopg-suite ARGS="--source ../psycopg test_cursor.py"
+.PHONY: psycopg-suite
+psycopg-suite: setup
+	$(PY) tests/psycopg_suite/run.py $(ARGS)
+
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
 # takes a quarter of an hour; then it writes docs/collector.md. make collector-test ARGS="--seconds 10 --protocol grpc"
 .PHONY: collector-test

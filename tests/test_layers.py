@@ -60,7 +60,7 @@ THIRD_PARTIES = {
     "budget": {"opentelemetry", "pytest"},
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
-APPLICATIONS = {"openai", "asyncpg", "fastapi", "starlette", "httpx", "httpcore", "requests"}
+APPLICATIONS = {"openai", "asyncpg", "psycopg", "fastapi", "starlette", "httpx", "httpcore", "requests"}
 # What the HTTP hooks are for, which are imported once one of these is.
 SERVERS_AND_CLIENTS = {"aiohttp", "django", "flask", "requests"}
 # The last three are what Python 3.10 does not have in its standard library.

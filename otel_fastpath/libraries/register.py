@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db import asyncpg, sqlalchemy
+from otel_fastpath.libraries.db import asyncpg, psycopg, sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
 from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
@@ -56,6 +56,7 @@ ROOM: Final = _Libraries(
     ),
     wrappers=(
         asyncpg.LIBRARY,
+        psycopg.LIBRARY,
         sqlalchemy.LIBRARY,
         openai.LIBRARY,
     ),

@@ -231,6 +231,44 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
     return method
 
 
+def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
+    """Wrap a method, `async def` or not, in three functions, none of which may raise.
+
+    Args:
+        begin: Called with the method's arguments and keyword arguments; returns anything.
+        done: Called with that, the method's arguments, and its result.
+        failed: Called with that, the method's arguments, and what it raised.
+        original: The method.
+    """
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def method(*args: Any, **kwargs: Any) -> Any:
+            begun = begin(args, kwargs)
+            try:
+                result = await original(*args, **kwargs)
+            except BaseException as error:
+                failed(begun, args, error)
+                raise
+            done(begun, args, result)
+            return result
+
+    else:
+
+        @functools.wraps(original)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            begun = begin(args, kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                failed(begun, args, error)
+                raise
+            done(begun, args, result)
+            return result
+
+    return method
+
+
 def query(link: Any, text: Any, parameters: Any = None) -> Opening:
     """Open a call with one query.
 

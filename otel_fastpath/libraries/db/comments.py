@@ -31,14 +31,17 @@ def commented(
 
 def with_comment(text: Any) -> Any:
     """The query with the current trace context; a value that is not a string is returned unchanged."""
-    if not isinstance(text, str):
-        return text
+    return text + comment(text) if isinstance(text, str) else text
+
+
+def comment(text: str) -> str:
+    """What is appended to a query for the current trace context; empty if there is none."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     if not carrier:
-        return text
+        return ""
     # A newline ends a line comment, if the last line has one.
     between = "\n" if "--" in text.rpartition("\n")[2] else " "
     # URL encoding escapes quotes and the end of the comment.
     pairs = ",".join(f"{quote(key, safe='')}='{quote(value, safe='')}'" for key, value in sorted(carrier.items()))
-    return f"{text}{between}/*{pairs}*/"
+    return f"{between}/*{pairs}*/"

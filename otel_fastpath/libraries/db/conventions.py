@@ -74,9 +74,11 @@ class Convention(Protocol):
 
     Attributes:
         captures: Whether the parameters of queries become attributes, regardless of our options.
+        comments: Whether a comment is added to queries, likewise.
     """
 
     captures: bool
+    comments: bool
 
     def tracer(self, tracer_provider: Any) -> Any:
         """The tracer for the instrumentation scope."""
@@ -98,6 +100,7 @@ class Stable:
     """The stable database conventions, under a scope of our own."""
 
     captures = False
+    comments = False
 
     def __init__(self, scope: str) -> None:
         self._scope = scope

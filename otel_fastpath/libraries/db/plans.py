@@ -78,7 +78,7 @@ class Active:
         )
         self.hot = compiled.hot("libraries.call_span")
         # The options for which a call reads its arguments and its result.
-        self.is_curious = self.captures or self.options.sqlcommenter
+        self.is_curious = self.captures or self.convention.comments or self.options.sqlcommenter
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )

@@ -34,6 +34,8 @@ class Official:
         is_same: Whether spans have exactly its names.
     """
 
+    comments = False
+
     def __init__(self, instrumentor: Any, *, was_instrumented: bool, is_same: bool) -> None:
         self._instrumentor = instrumentor
         self._is_same = is_same

@@ -7,64 +7,10 @@ import asyncio
 import asyncpg
 import pytest
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath.libraries.db.asyncpg import LIBRARY
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.guard import Distributions, UnmetError
-
-
-class Seen:
-    """Where spans and metrics arrive.
-
-    Attributes:
-        tracer_provider: For an instrumentor.
-        meter_provider: Likewise.
-    """
-
-    def __init__(self):
-        self._exporter = InMemorySpanExporter()
-        self._reader = InMemoryMetricReader()
-        self.tracer_provider = TracerProvider()
-        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._exporter))
-        self.meter_provider = MeterProvider([self._reader])
-
-    def spans(self):
-        """Those that ended since the last call."""
-        found = self._exporter.get_finished_spans()
-        self._exporter.clear()
-        return found
-
-    def names(self):
-        """Those of the spans that ended since the last call."""
-        return [span.name for span in self.spans()]
-
-    def one(self):
-        """The only span that ended since the last call."""
-        (span,) = self.spans()
-        return span
-
-    def metrics(self):
-        """Name -> its data points."""
-        data = self._reader.get_metrics_data()
-        if data is None:
-            return {}
-        return {
-            metric.name: list(metric.data.data_points)
-            for resource in data.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-        }
-
-
-@pytest.fixture
-def seen():
-    """Where spans and metrics arrive."""
-    return Seen()
 
 
 @pytest.fixture

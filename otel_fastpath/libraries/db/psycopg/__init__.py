@@ -1,0 +1,37 @@
+"""Our own instrumentation of psycopg (3): its patches, and the instrumentation that it replaces."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from otel_fastpath.libraries.db.psycopg.official import told
+from otel_fastpath.libraries.db.psycopg.patches import PATCHES
+from otel_fastpath.libraries.db.psycopg.plans import DATABASE
+from otel_fastpath.libraries.library import Library, Rival
+
+LIBRARY: Final = Library(
+    name="psycopg",
+    why="Queries, connections and pools, for a twelfth of what the official instrumentation costs.",
+    patches=PATCHES,
+    configure=DATABASE.configure,
+    read=DATABASE.read,
+    rivals=(
+        Rival(
+            "official",
+            "opentelemetry.instrumentation.psycopg:PsycopgInstrumentor",
+            # Older releases do not support the stable conventions.
+            "opentelemetry-instrumentation-psycopg>=0.64b0,<0.67",
+            told=told,
+            beyond=(
+                "psycopg.connect*",
+                *(f"psycopg.{prefix}{name}" for prefix in ("", "async_") for name in ("commit", "rollback", "tpc_*")),
+                *(
+                    f"psycopg.{prefix}{name}"
+                    for prefix in ("", "async_")
+                    for name in ("transaction.*", "server_cursor.*", "pool.*", "cursor.stream", "cursor.copy")
+                ),
+            ),
+        ),
+    ),
+    entry_points=frozenset({"psycopg"}),
+)

@@ -1,0 +1,83 @@
+"""Connecting: one span for each `connect`, also for those of pools.
+
+The span is made once the server is known, with the time of the call as its start.
+"""
+
+from __future__ import annotations
+
+from time import time_ns
+from types import MethodType
+from typing import Any, Final
+
+from otel_fastpath.libraries import call
+from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.psycopg.plans import DATABASE, server_of
+from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
+from otel_fastpath.patching.outcome import never_raises
+
+_PLACE: Final = "psycopg's connect"
+NAME: Final = "CONNECT"
+# The parameters that say where a connection goes.
+_WHERE: Final = ("host", "hostaddr", "port", "dbname", "user")
+
+
+def make_connect(original: Any) -> Any:
+    """Wrap `connect` of a class.
+
+    The official instrumentation, uninstrumented, leaves a method there that is bound to the class: with it, a subclass
+    would connect as its base class.
+    """
+    return classmethod(_wrapped(original))
+
+
+def make_module_connect(original: Any) -> Any:
+    """Wrap `psycopg.connect`, which is the method of its class."""
+    return MethodType(_wrapped(original), original.__self__)
+
+
+def _wrapped(original: Any) -> Any:
+    return calls.around_steps(_start, _connected, _failed, original.__func__)
+
+
+def _start(args: Any, kwargs: Any) -> Any:
+    return time_ns(), args, kwargs
+
+
+def _begun(start_ns: int, server: Server) -> Any:
+    active = DATABASE.active
+    if active is None:
+        return None
+    plan = active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
+    return None if plan is None else call.begin(active.telemetry, plan.name, plan.attributes, plan.series, start_ns)
+
+
+@never_raises(_PLACE)
+def _connected(start: Any, _args: Any, connection: Any) -> None:
+    begun = _begun(start[0], server_of(connection))
+    if begun is not None:
+        begun.end()
+
+
+@never_raises(_PLACE)
+def _failed(start: Any, _args: Any, error: BaseException) -> None:
+    start_ns, args, kwargs = start
+    begun = _begun(start_ns, _meant(args, kwargs))
+    if begun is not None:
+        begun.fail(error)
+
+
+def _meant(args: Any, kwargs: Any) -> Server:
+    """The server that these arguments of `connect` mean; the first one, if there are several."""
+    from psycopg import Error, conninfo  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
+
+    text = args[1] if len(args) > 1 else kwargs.get("conninfo", "")
+    try:
+        where = conninfo.conninfo_to_dict(text, **{key: kwargs[key] for key in _WHERE if key in kwargs})
+    except Error:
+        # The arguments are wrong.
+        return Server(POSTGRESQL)
+    host, _, _ = str(where.get("host") or where.get("hostaddr") or "").partition(",")
+    port, _, _ = str(where.get("port") or "").partition(",")
+    address = (host, int(port) if port.isdigit() else POSTGRESQL.port) if host else None
+    user = where.get("user")
+    return Server(POSTGRESQL, address, str(where.get("dbname") or user or "") or None, str(user) if user else None)

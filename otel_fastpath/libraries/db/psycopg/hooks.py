@@ -1,0 +1,191 @@
+"""Wrappers of the methods of cursors that execute a query: the shortest path, taken by most calls.
+
+psycopg's own methods return once the result is there, except in a pipeline: there, `pipelines` ends the call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.psycopg import pipelines, texts
+from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
+from otel_fastpath.patching.outcome import guarded, never_raises
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.calls import Opening
+
+# self and the query
+_BEFORE_PARAMETERS: Final = 2
+
+
+def query_of(args: Any, kwargs: Any) -> Any:
+    """The query among the arguments of a cursor's method."""
+    return args[1] if len(args) > 1 else kwargs.get("query")
+
+
+def parameters_of(args: Any, kwargs: Any) -> Any:
+    """Its parameters; None: there are none."""
+    return args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get("params")
+
+
+def has_values(query: Any, parameters: Any) -> bool:
+    """Whether the values of a query are passed beside its text."""
+    return bool(parameters) or bool(getattr(query, "interpolations", False))
+
+
+def is_async(original: Any) -> bool:
+    """Whether a method is `async def`."""
+    return inspect.iscoroutinefunction(original)
+
+
+@never_raises(DATABASE.place)
+def _enter(args: Any, kwargs: Any) -> Any:
+    """Begin the query of a cursor's `execute`; None if it is not instrumented.
+
+    As `calls.begin` with an opener, but without its calls.
+    """
+    active = DATABASE.active
+    if active is None or active.hot.is_suppressed():
+        return None
+    connection = args[0]._conn
+    link = getattr(connection, LINK, None)
+    if link is None or link.active is not active:
+        link = DATABASE.new_link(connection)
+    query = args[1] if len(args) > 1 else kwargs.get("query")
+    parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("params")
+    if type(query) is str:
+        text, has_arguments = query, bool(parameters)
+    else:
+        text, has_arguments = text_of(query, link, connection), has_values(query, parameters)
+    plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+    if plan is None:
+        plan = link.plans.plan(text, "", has_arguments)
+    return active.hot.open_query(link, plan, 0, None)
+
+
+def around_execute(original: Any) -> Any:
+    """Wrap `execute` of a cursor."""
+    around = _around_async if is_async(original) else _around
+    return around(_enter, _looked, _rows, original)
+
+
+def around_executemany(original: Any) -> Any:
+    """Wrap `executemany` of a cursor."""
+    around = _around_async if is_async(original) else _around
+    return around(functools.partial(calls.begin, DATABASE, of_batch), _commented, _batch_rows, original)
+
+
+def _around(enter: Any, look: Any, rows: Any, original: Any) -> Any:
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = enter(args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        if DATABASE.is_curious:
+            args, kwargs = guarded(DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+        pipeline = args[0]._conn._pipeline
+        ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            ending.failed(error)
+            raise
+        if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
+            guarded(DATABASE.place, rows, call, args[0])
+        ending.done(result)
+        return result
+
+    return method
+
+
+def _around_async(enter: Any, look: Any, rows: Any, original: Any) -> Any:
+    @functools.wraps(original)
+    async def method(*args: Any, **kwargs: Any) -> Any:
+        call = enter(args, kwargs)
+        if call is None:
+            return await original(*args, **kwargs)
+        if DATABASE.is_curious:
+            args, kwargs = guarded(DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+        pipeline = args[0]._conn._pipeline
+        ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
+        try:
+            result = await original(*args, **kwargs)
+        except BaseException as error:
+            ending.failed(error)
+            raise
+        if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
+            guarded(DATABASE.place, rows, call, args[0])
+        ending.done(result)
+        return result
+
+    return method
+
+
+def of_batch(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `executemany`."""
+    connection = args[0]._conn
+    link = DATABASE.link(connection)
+    sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get("params_seq")
+    return calls.batch(link, text_of(query_of(args, kwargs), link, connection), sets, sets)
+
+
+def _rows(call: Any, cursor: Any) -> None:
+    """Record the rows of the cursor's results; those of the official instrumentation include rows that were changed."""
+    number = cursor.rowcount if call.link.active.is_same else pipelines.rows_of(cursor._results)
+    if number is not None and number >= 0:
+        call.told(number)
+
+
+def _batch_rows(call: Any, cursor: Any) -> None:
+    if cursor._results or call.link.active.is_same:
+        _rows(call, cursor)
+
+
+def _looked(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Apply the options to a query: set parameters as attributes, add a comment."""
+    parameters = parameters_of(args, kwargs)
+    if call.recording and parameters is not None:
+        guarded(DATABASE.place, calls.tell, call, call.link, parameters, None)
+    return _commented(call, args, kwargs)
+
+
+def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Add the comment that the options ask for, or that of the official instrumentation."""
+    active, query = call.link.active, query_of(args, kwargs)
+    if active.convention.comments:
+        made = active.convention.commented(call, query, args[0]) if call.recording else query
+    elif active.options.sqlcommenter:
+        has_parameters = "params_seq" in kwargs or parameters_of(args, kwargs) is not None
+        made = texts.commented(query, args[0], has_parameters=has_parameters)
+    else:
+        return args, kwargs
+    return ((args[0], made, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "query": made})
+
+
+def make_untraced(original: Any) -> Any:
+    """Wrap the official instrumentation's own wrapper of a cursor's methods, which calls ours."""
+
+    @functools.wraps(original)
+    def traced_execution(*args: Any, **kwargs: Any) -> Any:
+        if DATABASE.active is None:
+            return original(*args, **kwargs)
+        _, _, method, *rest = args
+        return method(*rest, **kwargs)
+
+    return traced_execution
+
+
+def make_untraced_async(original: Any) -> Any:
+    """Likewise, for cursors of asynchronous connections."""
+
+    @functools.wraps(original)
+    async def traced_execution_async(*args: Any, **kwargs: Any) -> Any:
+        if DATABASE.active is None:
+            return await original(*args, **kwargs)
+        _, _, method, *rest = args
+        return await method(*rest, **kwargs)
+
+    return traced_execution_async

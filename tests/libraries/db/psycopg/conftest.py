@@ -1,0 +1,152 @@
+"""A real PostgreSQL, and psycopg as an application has it: wrapped by us, with both cores in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+
+import pytest
+
+# It has no binary for some platforms.
+collect_ignore_glob = [] if importlib.util.find_spec("psycopg_binary") else ["test_*.py"]
+
+
+@pytest.fixture
+def wrap(instrumentor, core, seen, no_faults):
+    """Wrap psycopg, with these options; no fault of ours may come up during the test."""
+
+    def instrument(options="", telemetry="full", **settings):
+        instrumentor.instrument(
+            core=core,
+            telemetry=telemetry,
+            disabled="exceptions",
+            psycopg_options=options,
+            tracer_provider=seen.tracer_provider,
+            meter_provider=seen.meter_provider,
+            **settings,
+        )
+        return seen
+
+    yield instrument
+    assert no_faults.counts() == {}
+
+
+@pytest.fixture
+def run(database_url):
+    """Run a function with a connection."""
+    import psycopg
+
+    def call(function, *, autocommit=True, **settings):
+        with psycopg.connect(database_url, autocommit=autocommit, **settings) as connection:
+            return function(connection)
+
+    return call
+
+
+@pytest.fixture
+def run_async(database_url):
+    """Run a function with an asynchronous connection, and await what it returns."""
+    import psycopg
+
+    def call(function, *, autocommit=True, **settings):
+        async def main():
+            connection = await psycopg.AsyncConnection.connect(database_url, autocommit=autocommit, **settings)
+            async with connection:
+                result = function(connection)
+                return await result if inspect.isawaitable(result) else result
+
+        return asyncio.run(main())
+
+    return call
+
+
+@pytest.fixture(params=["sync", "async"])
+def run_both(request):
+    """Each of the two in turn: the function calls one method, and returns what that returns."""
+    return request.getfixturevalue("run" if request.param == "sync" else "run_async")
+
+
+ROWS = "INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 10) i"
+
+
+@pytest.fixture
+def table(database_url):
+    """A table `t` of ten rows."""
+    import psycopg
+
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("CREATE TABLE t (id int PRIMARY KEY, v text)")
+        connection.execute(ROWS)
+        yield
+        connection.execute("DROP TABLE t")
+
+
+@pytest.fixture
+def look(wrap, run, table):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Run a function with a connection, once wrapped; gives what was seen, without the connect."""
+
+    def call(function, options="", **settings):
+        seen = wrap(options)
+
+        def main(connection):
+            seen.spans()
+            function(connection)
+
+        run(main, **settings)
+        return seen
+
+    return call
+
+
+@pytest.fixture
+def look_both(wrap, run_both, table):  # noqa: ARG001  # likewise
+    """The same for both kinds of connections: the function calls one method, and returns what that returns."""
+
+    def call(function, options="", **settings):
+        seen = wrap(options)
+
+        def main(connection):
+            seen.spans()
+            return function(connection)
+
+        run_both(main, **settings)
+        return seen
+
+    return call
+
+
+@pytest.fixture
+def look_async(wrap, run_async, table):  # noqa: ARG001  # likewise
+    """The same for an asynchronous connection."""
+
+    def call(function, options="", **settings):
+        seen = wrap(options)
+
+        async def main(connection):
+            seen.spans()
+            await function(connection)
+
+        run_async(main, **settings)
+        return seen
+
+    return call
+
+
+@pytest.fixture
+def official():
+    """The official instrumentor, as in a new process; it does not put back what it found in the classes."""
+    import psycopg
+    from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
+
+    owners = (psycopg, psycopg.Connection, psycopg.AsyncConnection)
+    before = [vars(owner)["connect"] for owner in owners]
+    PsycopgInstrumentor._instance = None
+    made = PsycopgInstrumentor()
+    yield made
+    if made.is_instrumented_by_opentelemetry:
+        made.uninstrument()
+    PsycopgInstrumentor._instance = None
+    for owner, connect in zip(owners, before, strict=True):
+        owner.connect = connect

@@ -1,0 +1,286 @@
+"""Every operation is seen, once: its span, its attributes, its metrics."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind, StatusCode
+from psycopg import sql
+from psycopg.rows import dict_row
+
+DURATION = "db.client.operation.duration"
+ROWS = "db.client.response.returned_rows"
+
+
+def test_a_query_has_the_stable_conventions_attributes(look_both, database_url):
+    """At its creation; the port because it is not 5432; parameterised text as it is."""
+    url = urlsplit(database_url)
+    seen = look_both(lambda connection: connection.execute("SELECT id, v FROM t WHERE v <> 'x' AND id < %s", (4,)))
+
+    span = seen.one()
+    assert (span.name, span.kind, span.status.status_code) == ("SELECT t", SpanKind.CLIENT, StatusCode.UNSET)
+    expected = {
+        "db.system.name": "postgresql",
+        "db.namespace": url.path[1:],
+        "server.address": url.hostname,
+        "server.port": url.port,
+        "db.query.text": "SELECT id, v FROM t WHERE v <> 'x' AND id < %s",
+        "db.query.summary": "SELECT t",
+    }
+    if url.port in {None, 5432}:
+        del expected["server.port"]
+    assert dict(span.attributes) == expected
+    assert span.instrumentation_scope.name == "otel_fastpath.psycopg"
+
+
+def test_a_query_is_a_child_of_the_current_span(look, seen):
+    """And the current span itself while psycopg runs; then it is as before."""
+    current = []
+
+    class Dumper(psycopg.adapt.Dumper):
+        def dump(self, obj):
+            current.append(trace.get_current_span())
+            return str(obj).encode()
+
+    def main(connection):
+        connection.adapters.register_dumper(int, Dumper)
+        with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):
+            connection.execute("SELECT %s", (7,))
+            assert trace.get_current_span().name == "request"
+
+    query, request = look(main).spans()
+
+    assert query.parent.span_id == request.context.span_id
+    assert [span.get_span_context() for span in current] == [query.context]
+
+
+METHODS = {
+    "execute": (lambda c: c.execute("SELECT * FROM t"), "SELECT t"),
+    "execute with parameters": (lambda c: c.execute("DELETE FROM t WHERE id = %s", [1]), "DELETE t"),
+    "execute by keyword": (lambda c: c.cursor().execute(query="UPDATE t SET v = 'x'"), "UPDATE t"),
+    "execute with names": (
+        lambda c: c.execute("SELECT * FROM t WHERE v = %(select)s", {"select": "x"}),
+        "SELECT t",
+    ),
+    "execute bytes": (lambda c: c.execute(b"SELECT * FROM t"), "SELECT t"),
+    "execute composed": (
+        lambda c: c.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier("t"))),
+        'SELECT "t"',
+    ),
+    "execute prepared": (lambda c: c.execute("SELECT * FROM t", prepare=True), "SELECT t"),
+    "execute binary": (lambda c: c.execute("SELECT * FROM t", binary=True), "SELECT t"),
+    "execute several": (lambda c: c.execute("SELECT 1; DELETE FROM t"), "SELECT DELETE t"),
+    "client cursor": (
+        lambda c: _cursor(c, "ClientCursor").execute("SELECT * FROM t WHERE v = %s", ["x"]),
+        "SELECT t",
+    ),
+    "raw cursor": (lambda c: _cursor(c, "RawCursor").execute("SELECT * FROM t WHERE v = $1", ["x"]), "SELECT t"),
+    "executemany": (
+        lambda c: c.cursor().executemany("INSERT INTO t VALUES (%s)", [(11,), (12,)]),
+        "BATCH INSERT t",
+    ),
+    "executemany by keyword": (
+        lambda c: c.cursor().executemany(query="INSERT INTO t VALUES (%s)", params_seq=[(11,), (12,)]),
+        "BATCH INSERT t",
+    ),
+    "executemany of one": (lambda c: c.cursor().executemany("INSERT INTO t VALUES (%s)", [(11,)]), "INSERT t"),
+    "executemany of a generator": (
+        lambda c: c.cursor().executemany("INSERT INTO t VALUES (%s)", ((i,) for i in (11, 12))),
+        "BATCH INSERT t",
+    ),
+    "executemany returning": (
+        lambda c: c.cursor().executemany("SELECT * FROM t WHERE id < %s", [(2,), (4,)], returning=True),
+        "BATCH SELECT t",
+    ),
+    "listen": (lambda c: c.execute("LISTEN orders"), "LISTEN orders"),
+    "commit of nothing, execute": (lambda c: c.execute("SHOW search_path"), "SHOW search_path"),
+}
+
+
+def _cursor(connection, kind):
+    prefix = "Async" if isinstance(connection, psycopg.AsyncConnection) else ""
+    return getattr(psycopg, f"{prefix}{kind}")(connection)
+
+
+@pytest.mark.proves(
+    "psycopg.cursor.execute",
+    "psycopg.async_cursor.execute",
+    "psycopg.cursor.executemany",
+    "psycopg.async_cursor.executemany",
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_is_one_span(look_both, method):
+    """By position or keyword, of each kind of cursor; what psycopg does inside it is no span of its own."""
+    call, name = METHODS[method]
+
+    seen = look_both(call)
+
+    span = seen.one()
+    assert (span.name, span.status.status_code) == (name, StatusCode.UNSET)
+    assert span.attributes["db.query.summary"] == span.name
+    durations = {point.attributes["db.query.summary"]: point.count for point in seen.metrics()[DURATION]}
+    assert durations[span.name] == 1
+
+
+NUMBERS = {
+    "query": (lambda c: c.execute("SELECT * FROM t WHERE id < %s", [4]), 3),
+    "no rows": (lambda c: c.execute("SELECT * FROM t WHERE id < %s", [0]), 0),
+    "change": (lambda c: c.execute("UPDATE t SET v = 'x'"), None),
+    "returning": (lambda c: c.execute("UPDATE t SET v = 'x' RETURNING id"), 10),
+    "two": (lambda c: c.execute("SELECT * FROM t; SELECT 1"), 11),
+    "many": (
+        lambda c: c.cursor().executemany("SELECT * FROM t WHERE id < %s", [(2,), (4,)], returning=True),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_rows_are_counted_where_they_are_returned(look_both, kind):
+    """As a metric, and as an attribute for who asked."""
+    call, number = NUMBERS[kind]
+
+    seen = look_both(call, options="rows")
+
+    assert seen.one().attributes.get("db.response.returned_rows") == number
+    assert [point.sum for point in seen.metrics().get(ROWS, [])] == ([] if number is None else [number])
+
+
+def test_a_batch_has_its_size(look_both):
+    """If it can be known without consuming the parameters."""
+    call = METHODS["executemany"][0]
+
+    assert look_both(call).one().attributes["db.operation.batch.size"] == 2
+
+
+def test_notifications_make_no_spans(look):
+    """They are received; LISTEN and NOTIFY are queries."""
+    told = []
+
+    def main(connection):
+        connection.execute("LISTEN orders")
+        connection.execute("NOTIFY orders, 'hello'")
+        told.extend(notify.payload for notify in connection.notifies(timeout=5, stop_after=1))
+
+    assert look(main).names() == ["LISTEN orders", "NOTIFY orders"]
+    assert told == ["hello"]
+
+
+TEXTS = ["", "   ", "-- nothing", "/* nothing */", "/* a */ -- b\n"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_without_a_statement_is_no_error(look_both, text, database_url):
+    """With the official instrumentation, it is an IndexError in the application. The empty one is a pool's check."""
+    names = look_both(lambda c: c.execute(text)).names()
+
+    assert names == ([urlsplit(database_url).path[1:]] if text else [])
+
+
+def test_literals_do_not_leave(look):
+    """Neither in the text nor in the name, nor those that psycopg puts in the text itself."""
+
+    def main(connection):
+        connection.execute("SELECT 'secret', 4711 FROM t WHERE v IN ('a', 'b')")
+        connection.execute(sql.SQL("SELECT {}, {} FROM t").format(sql.Literal("secret"), sql.Literal(4711)))
+        connection.execute("SELECT 'secret' FROM t", ())
+
+    plain, composed, empty = look(main).spans()
+
+    assert plain.attributes["db.query.text"] == "SELECT ?, ? FROM t WHERE v IN (?)"
+    assert composed.attributes["db.query.text"] == "SELECT ?, ? FROM t"
+    assert empty.attributes["db.query.text"] == "SELECT ? FROM t"
+    assert "secret" not in plain.to_json() + composed.to_json() + empty.to_json()
+
+
+def test_rows_of_any_factory_are_the_applications(look):
+    """What a query returns is psycopg's own cursor."""
+
+    def main(connection):
+        cursor = connection.cursor(row_factory=dict_row)
+        assert cursor.execute("SELECT 1 AS a") is cursor
+        assert cursor.fetchone() == {"a": 1}
+        assert type(cursor) is psycopg.Cursor
+        assert not hasattr(cursor, "callproc")
+
+    look(main)
+
+
+@pytest.mark.proves("psycopg.connect", "psycopg.connect.class", "psycopg.connect.async")
+def test_connecting_is_a_span(wrap, run_async, database_url):
+    """With the server's attributes from its start, by whatever name psycopg's function is called."""
+    seen = wrap()
+
+    async def main(_connection):
+        for connect in (psycopg.connect, psycopg.Connection.connect):
+            connect(database_url).close()
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect("postgresql://nobody@127.0.0.1:1/nothing")
+        with pytest.raises(psycopg.OperationalError):
+            await psycopg.AsyncConnection.connect(host="127.0.0.1", port=1, dbname="nothing")
+        with pytest.raises(psycopg.ProgrammingError):
+            psycopg.connect("nonsense")
+
+    run_async(main)
+
+    first, second, third, refused, async_refused, wrong = seen.spans()
+    assert {span.name for span in (first, second, third, refused, wrong)} == {"CONNECT"}
+    assert first.attributes["server.address"] == urlsplit(database_url).hostname
+    for span in (refused, async_refused):
+        assert (span.attributes["server.port"], span.attributes["db.namespace"]) == (1, "nothing")
+        assert span.attributes["error.type"] == "psycopg.OperationalError"
+    assert wrong.status.status_code is StatusCode.ERROR
+
+
+def test_the_duration_has_the_stated_buckets(look):
+    """Of the convention."""
+    seen = look(lambda connection: connection.execute("SELECT 1"))
+
+    point = next(p for p in seen.metrics()[DURATION] if p.attributes["db.query.summary"] == "SELECT")
+    assert point.explicit_bounds == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+    assert 0 < point.sum < 60
+
+
+def test_a_connection_from_before_is_seen(wrap, run):
+    """One that was made when nothing was wrapped, with whatever cursor factory."""
+    sink = []
+
+    class Mine(psycopg.Cursor):
+        pass
+
+    def main(connection):
+        connection.execute("SELECT 1")
+        sink.append(wrap())
+        connection.execute("SELECT 2")
+        connection.cursor_factory = Mine
+        connection.execute("SELECT 3")
+
+    run(main)
+
+    assert sink[0].names() == ["SELECT", "SELECT"]
+
+
+def test_uninstrumented_nothing_is_seen(wrap, run, instrumentor):
+    """On a connection that was seen before; wrapped again, it is seen again, with the new options."""
+    counts = []
+
+    def main(connection):
+        seen = wrap()
+        connection.execute("SELECT 1")
+        instrumentor.uninstrument()
+        connection.execute("SELECT 2")
+        counts.append(len(seen.spans()))
+        wrap("parameters")
+        connection.execute("SELECT %s::text, %s", ("x" * 1000, 7))
+        span = seen.one()
+        assert span.attributes["db.query.parameter.0"] == "x" * 256
+        assert span.attributes["db.query.parameter.1"] == "7"
+        connection.execute("SELECT %(a)s::text", {"a": "x"})
+        assert seen.one().attributes["db.query.parameter.a"] == "x"
+
+    run(main)
+
+    assert counts == [1]
