@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 SPANS = 1000
@@ -64,7 +66,16 @@ def setup():
 }
 
 
-@pytest.mark.parametrize("setup", SETUPS.values(), ids=list(SETUPS))
+# Before 3.12 the collector can run inside `ContextVar.set`. A finalizer that sets a variable then frees what `set` is
+# still reading: the process ends with signal 11, with stock OpenTelemetry, too, and without any. SimpleSpanProcessor
+# sets a variable for each span that ends.
+CRASHES = pytest.mark.skipif(sys.version_info < (3, 12), reason="CPython's ContextVar.set crashes, also with stock")
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [pytest.param(each, id=name, marks=[CRASHES] if "Simple" in name else []) for name, each in SETUPS.items()],
+)
 def test_abandoned_generators(in_a_process, setup):
     """Generators abandoned with an open span, in cycles: each span ends once, whatever its thread is at then."""
     assert in_a_process(setup + PROGRAM, SPANS) == f"{SPANS}\n"
