@@ -134,7 +134,8 @@ print(json.dumps([kinds, found.wrong_settings, reasons, monitor.state.settings.c
     assert_told_once(lines_of(err))
     assert [f"otel-fastpath: {line}" for line in repeated] == lines_of(err)
     assert rows["tracer.start_span"] == "disabled by setting (tracer.start_span)"
-    assert code
+    # Older Pythons cannot count exceptions, so the settings of that are not taken.
+    assert code == (sys.version_info >= (3, 12))
 
 
 @pytest.mark.parametrize("variables", [{}, {"OTEL_PYTHON_LOG_LEVEL": "info"}])
