@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "settings": {"wrong_settings"},
     # Counts and states that any thread may change.
     "lazy": {"locks"},
-    "patching": {"locks"},
+    "patching": {"compiled", "locks"},
     "trace": BOTTOM,
     **{name: BOTTOM | {"trace"} for name in SIGNALS},
     "libraries": BELOW_3,

@@ -15,6 +15,7 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
@@ -36,10 +37,42 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 # The first of a method's arguments: the connection and the text.
 _BEFORE_ARGUMENTS = 2
 
-# See `watch_tracer`.
-_tracer_class: Any = None
-_our_start_span: Any = None
-_spans: Any = None
+
+class Watched:
+    """The SDK's tracers, as `watch_tracer` has set them."""
+
+    __slots__ = ("spans", "start_span", "tracer_class")
+
+    def __init__(self, tracer_class: Any, start_span: Any, spans: Any) -> None:
+        self.tracer_class = tracer_class
+        self.start_span = start_span
+        self.spans = spans
+
+
+class Watch:
+    """Keeps what is watched, which any thread may set.
+
+    Attributes:
+        tracers: The `Watched`.
+    """
+
+    __slots__ = ("tracers",)
+
+    def __init__(self) -> None:
+        self.tracers = Watched(None, None, None)
+
+
+_watch = Watch()
+
+
+@critical_section
+def _watched(watch: Any) -> Any:
+    return watch.tracers
+
+
+@critical_section
+def _watch_others(watch: Any, tracers: Any) -> None:
+    watch.tracers = tracers
 
 
 def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
@@ -50,10 +83,7 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
         start_span: Our replacement for its `start_span`; not called directly if other code has wrapped it.
         spans: A `trace.start.KeptSpans`; None if `tracer_class` is None.
     """
-    global _tracer_class, _our_start_span, _spans
-    _tracer_class = tracer_class
-    _our_start_span = start_span
-    _spans = spans
+    _watch_others(_watch, Watched(tracer_class, start_span, spans))
 
 
 class Call:
@@ -215,7 +245,7 @@ class Queries:
         new_link: Makes the `Link` of a connection and stores it.
 
     Attributes:
-        active: The set-up: links for another are made again; None: no query is instrumented.
+        active: The set-up: links for another are made again; None: no query is instrumented. Set by `use`.
     """
 
     __slots__ = ("_keeper", "_name", "_new_link", "active")
@@ -225,6 +255,10 @@ class Queries:
         self._keeper = keeper
         self._name = name
         self._new_link = new_link
+
+    def use(self, active: Any) -> None:
+        """Use this set-up from now on."""
+        _use(self, active)
 
     def enter(self, args: Any, kwargs: Any, kind: Any) -> Any:
         """Begin the query of a method of a connection.
@@ -238,7 +272,7 @@ class Queries:
             The `Query`; None if it is not instrumented.
         """
         try:
-            active = self.active
+            active = _active(self)
             if active is None or is_suppressed():
                 return None
             connection = args[0]
@@ -259,6 +293,16 @@ class Queries:
         except Exception as fault:
             faults.report(_BEGINNING, fault)
             return None
+
+
+@critical_section
+def _active(queries: Any) -> Any:
+    return queries.active
+
+
+@critical_section
+def _use(queries: Any, active: Any) -> None:
+    queries.active = active
 
 
 def is_suppressed() -> bool:
@@ -310,9 +354,10 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
     Without an SDK, or if the sampler would certainly drop the span, the current span stays current: the children of the
     dropped span would not be recorded either.
     """
-    if _is_ours(tracer):
+    watched = _watched(_watch)
+    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
         try:
-            span = _spans.start(tracer, name, kind, attributes, start_ns)
+            span = watched.spans.start(tracer, name, kind, attributes, start_ns)
         except Exception as error:
             faults.absorb("Tracer.start_span", error)
         else:
@@ -321,11 +366,6 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
     elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
         return None
     return tracer.start_span(name, None, kind, attributes, (), start_ns)
-
-
-def _is_ours(tracer: Any) -> Any:
-    """Whether the tracer's `start_span` is our function."""
-    return type(tracer) is _tracer_class and _tracer_class.start_span is _our_start_span
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:

@@ -21,9 +21,18 @@ cdef object OUTER
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef int _BEFORE_ARGUMENTS
-cdef object _tracer_class
-cdef object _our_start_span
-cdef Spans _spans
+cdef Watch _watch
+
+cdef class Watched:
+    cdef Spans spans
+    cdef object start_span
+    cdef object tracer_class
+
+cdef class Watch:
+    cdef Watched tracers
+
+cdef Watched _watched(Watch watch)
+cdef _watch_others(Watch watch, Watched tracers)
 
 cdef class Call:
     cdef bint _is_ours
@@ -72,8 +81,12 @@ cdef class Queries:
     cdef str _keeper
     cdef str _name
     cdef object _new_link
+    cpdef use(self, object active)
     @cython.locals(link=Link, has_arguments=bint)
     cpdef enter(self, tuple args, dict kwargs, int kind)
+
+cdef object _active(Queries queries)
+cdef _use(Queries queries, object active)
 
 cpdef bint is_suppressed() except -1
 
@@ -84,9 +97,8 @@ cpdef begin(object telemetry, object name, object attributes, object series=*, o
 
 cdef _metered(bint has_meter, object series)
 
+@cython.locals(watched=Watched)
 cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
-
-cdef bint _is_ours(object tracer) except -1
 
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 

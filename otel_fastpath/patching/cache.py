@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from otel_fastpath.compiled.sharing import critical_section
+
 
 class Cache:
     """Keeps results by key, up to a total size in bytes. A full cache is emptied.
 
-    Reading is a dict look-up: `cache.items.get(key)`. No lock is needed: two threads that add an entry at the same time
-    can make the total inexact by the size of that entry, until the cache is emptied.
+    Reading is a dict look-up: `cache.items.get(key)`. No lock is needed.
 
     Args:
         most: The maximum total size in bytes. Callers of `keep` pass the size of each entry.
@@ -27,6 +28,7 @@ class Cache:
         self._largest = most // 64 if largest is None else largest
         self._bytes = 0
 
+    @critical_section
     def keep(self, key: Any, value: Any, size: int) -> None:
         """Keep an entry.
 
@@ -42,6 +44,7 @@ class Cache:
         self._bytes += size
         self.items[key] = value
 
+    @critical_section
     def clear(self) -> None:
         """Remove all entries."""
         self.items.clear()

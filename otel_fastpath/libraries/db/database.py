@@ -93,7 +93,7 @@ class Database:
             make_plans=self._make_plans,
         )
         self.is_curious = self.active.is_curious
-        self.queries().active = self.active
+        self.queries().use(self.active)
 
     def read(self, setup: Setup) -> None:
         """Only read the options, to report invalid ones."""
@@ -103,7 +103,7 @@ class Database:
         """Instrument no further call, even if some of our patches are still in place."""
         self.active = None
         for each in self._queries.values():
-            each.active = None
+            each.use(None)
 
     def queries(self) -> Any:
         """The `call_span.Queries` of the core that is in use: `enter` begins a query."""

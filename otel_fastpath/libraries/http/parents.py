@@ -17,6 +17,7 @@ from opentelemetry.trace import INVALID_SPAN, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.current_context import attach, attach_context, attach_upstreams_way, current, span_in
@@ -34,27 +35,38 @@ _USUAL = (
 )
 
 
-class W3C:
-    """Whether the global propagator reads nothing but W3C's headers: a request without them has no remote parent.
+class Found:
+    """What the global propagator is, and what that rests on.
 
     Attributes:
         trace_context: The propagator of the headers `traceparent` and `tracestate`, or None if the global propagator is
             not one of the usual ones: trace context, then perhaps baggage.
+        facts: The facts that this follows from.
     """
 
-    __slots__ = ("_facts", "trace_context")
+    __slots__ = ("facts", "trace_context")
+
+    def __init__(self, facts: Facts, trace_context: TraceContextTextMapPropagator | None) -> None:
+        self.facts = facts
+        self.trace_context = trace_context
+
+
+class W3C:
+    """Whether the global propagator reads nothing but W3C's headers: a request without them has no remote parent."""
+
+    __slots__ = ("_found",)
 
     def __init__(self) -> None:
-        self.trace_context: TraceContextTextMapPropagator | None = None
-        self._facts: Facts | None = None
+        self._found: Found | None = None
 
     def propagator(self) -> TraceContextTextMapPropagator | None:
-        """The current `trace_context`."""
-        if self._facts is None or not self._facts.hold():
-            self._look_again()
-        return self.trace_context
+        """The current `Found.trace_context`."""
+        found = _kept(self)
+        if found is None or not found.facts.hold():
+            found = self._look_again()
+        return found.trace_context
 
-    def _look_again(self) -> None:
+    def _look_again(self) -> Found:
         used = propagate._HTTP_TEXT_FORMAT
         items: list[tuple[object, str, object]] = [
             (propagate, "_HTTP_TEXT_FORMAT", used),
@@ -64,12 +76,23 @@ class W3C:
             (W3CBaggagePropagator, "extract", W3CBaggagePropagator.extract),
         ]
         parts = getattr(used, "_propagators", None)
+        trace_context = None
         if type(used) is CompositePropagator and _are_usual(parts):
-            self.trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
+            trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
             items.append((used, "_propagators", parts))
-        else:
-            self.trace_context = None
-        self._facts = Facts(items)
+        found = Found(Facts(items), trace_context)
+        _keep(self, found)
+        return found
+
+
+@critical_section
+def _kept(w3c: W3C) -> Found | None:
+    return w3c._found
+
+
+@critical_section
+def _keep(w3c: W3C, found: Found) -> None:
+    w3c._found = found
 
 
 def _are_usual(parts: Any) -> bool:

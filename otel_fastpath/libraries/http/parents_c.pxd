@@ -1,4 +1,6 @@
 # C types for the compiled twin of parents.py.
+import cython
+
 from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef object context_api
@@ -19,11 +21,18 @@ cdef object _INTERNAL
 cdef object _USUAL
 cdef W3C _w3c
 
+cdef class Found:
+    cdef Facts facts
+    cdef object trace_context
+
 cdef class W3C:
-    cdef public object trace_context
-    cdef Facts _facts
+    cdef Found _found
+    @cython.locals(found=Found)
     cpdef propagator(self)
-    cpdef _look_again(self)
+    cdef Found _look_again(self)
+
+cdef Found _kept(W3C w3c)
+cdef _keep(W3C w3c, Found found)
 
 cpdef w3c_propagator()
 cpdef remote(dict environ)

@@ -27,9 +27,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     RESPONSE_MODEL,
     STREAM,
     TIME_TO_FIRST_CHUNK,
-    TOKEN_TYPE,
 )
-from otel_fastpath.metrics.bound import BoundHistogram
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.current_context import attach_context, current, restore, with_span
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.genai.openai.chunks import Chunks
     from otel_fastpath.libraries.genai.openai.content import Captured
     from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.metrics.bound import BoundHistogram
 
     _Token = Token[Context] | tuple[Token[Context]]
 
@@ -175,11 +174,8 @@ class Call:
             self.has_times = False
             return None
         found = self.target.series(attributes, _ERROR_AND_MODEL)
-        if found.next_chunk is None:
-            found.first_chunk = BoundHistogram(found.histograms[2], found.attributes)
-            found.next_chunk = BoundHistogram(found.histograms[3], found.attributes)
         bound = found.first_chunk if is_first else found.next_chunk
-        bound.record(seconds, self.context)  # type: ignore[union-attr]  # made above
+        bound.record(seconds, self.context)
         return found.next_chunk if RESPONSE_MODEL in attributes else None
 
     def fail(self, error: BaseException) -> None:
@@ -259,18 +255,13 @@ class Call:
     def _measure(self, seconds: float, which: tuple[str, ...]) -> None:
         attributes = self.attributes
         found = self.target.series(attributes, which)
-        if found.duration is None:
-            found.input = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "input"})
-            found.output = BoundHistogram(found.histograms[1], {**found.attributes, TOKEN_TYPE: "output"})
-            # Set last: if it is set, all are. Compiled code does not check the others.
-            found.duration = BoundHistogram(found.histograms[0], found.attributes)
         found.duration.record(seconds, self.context)
         count = attributes.get(INPUT_TOKENS)
         if is_count(count):
-            found.input.record(count, self.context)  # type: ignore[union-attr]  # made with `duration`
+            found.input.record(count, self.context)
         count = attributes.get(OUTPUT_TOKENS)
         if is_count(count):
-            found.output.record(count, self.context)  # type: ignore[union-attr]  # likewise
+            found.output.record(count, self.context)
 
 
 def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions) -> Call | None:

@@ -21,7 +21,6 @@ cdef object OUTPUT_TOKENS
 cdef object RESPONSE_MODEL
 cdef object STREAM
 cdef object TIME_TO_FIRST_CHUNK
-cdef object TOKEN_TYPE
 cdef tuple _ERROR_AND_MODEL
 cdef dict _NO_BODY
 cdef object OTHER_ERROR

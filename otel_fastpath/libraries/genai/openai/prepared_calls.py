@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.libraries.genai.rule_kinds import TOKEN_TYPE
+from otel_fastpath.metrics.bound import BoundHistogram
 from otel_fastpath.patching.cache import Cache
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
     from otel_fastpath.libraries.genai.openai.endpoints import Endpoint
-    from otel_fastpath.metrics import bound as bounds
 
 
 # The most bytes cached for the series of one target, the largest series, and the size of each besides its texts.
@@ -26,21 +27,17 @@ _EACH = 1024
 
 
 class Series:
-    """The histograms for calls with the same attributes, each bound when it is first used."""
+    """The histograms for calls with the same attributes, bound to these."""
 
-    __slots__ = ("attributes", "duration", "first_chunk", "histograms", "input", "next_chunk", "output")
-    attributes: dict[str, types.AttributeValue]
-    duration: bounds.BoundHistogram | None
-    first_chunk: bounds.BoundHistogram | None
-    histograms: tuple[Histogram, ...]
-    input: bounds.BoundHistogram | None
-    next_chunk: bounds.BoundHistogram | None
-    output: bounds.BoundHistogram | None
+    __slots__ = ("duration", "first_chunk", "input", "next_chunk", "output")
 
     def __init__(self, histograms: tuple[Histogram, ...], attributes: dict[str, types.AttributeValue]) -> None:
-        self.histograms = histograms
-        self.attributes = attributes
-        self.duration = self.first_chunk = self.next_chunk = self.input = self.output = None
+        durations, tokens, first_chunks, next_chunks = histograms
+        self.duration = BoundHistogram(durations, attributes)
+        self.input = BoundHistogram(tokens, {**attributes, TOKEN_TYPE: "input"})
+        self.output = BoundHistogram(tokens, {**attributes, TOKEN_TYPE: "output"})
+        self.first_chunk = BoundHistogram(first_chunks, attributes)
+        self.next_chunk = BoundHistogram(next_chunks, attributes)
 
 
 class Target:

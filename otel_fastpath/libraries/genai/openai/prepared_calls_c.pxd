@@ -4,18 +4,17 @@ from otel_fastpath.metrics.bound_c cimport BoundHistogram
 cdef object SpanKind
 cdef object Cache
 cdef object getsizeof
+cdef object TOKEN_TYPE
 cdef int _EACH
 cdef int _LARGEST_SERIES
 cdef int _MOST_SERIES
 
 cdef class Series:
-    cdef public dict attributes
-    cdef public BoundHistogram duration
-    cdef public BoundHistogram first_chunk
-    cdef public tuple histograms
-    cdef public BoundHistogram input
-    cdef public BoundHistogram next_chunk
-    cdef public BoundHistogram output
+    cdef readonly BoundHistogram duration
+    cdef readonly BoundHistogram first_chunk
+    cdef readonly BoundHistogram input
+    cdef readonly BoundHistogram next_chunk
+    cdef readonly BoundHistogram output
 
 cdef class Target:
     cdef public dict _by_values

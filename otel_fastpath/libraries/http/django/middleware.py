@@ -11,6 +11,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TA
 from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.http.activations import Activation
 from otel_fastpath.libraries.http.django.routes import is_wsgi, key_of_url, name_of
 from otel_fastpath.libraries.http.environs import Shapes
@@ -97,17 +98,20 @@ class Middleware:
         return None
 
     def _is_excluded(self, urls: Any, request: Any) -> bool:
-        if self._exclusions.urls is not urls:
-            self._exclusions = Exclusions(urls)
-        return self._exclusions.is_excluded(key_of_url(request), lambda: request.build_absolute_uri("?"))
+        exclusions = _exclusions(self)
+        if exclusions.urls is not urls:
+            exclusions = Exclusions(urls)
+            _keep_exclusions(self, exclusions)
+        return exclusions.is_excluded(key_of_url(request), lambda: request.build_absolute_uri("?"))
 
     def _shapes_of(self, middleware: Any) -> Shapes:
         active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
         old, new = middleware._duration_histogram_old, middleware._duration_histogram_new
-        shapes = self._shapes
+        shapes = _shapes(self)
         if shapes is None or not shapes.series.is_of(active, old, new, mode):
             series = Series(active, old, new, mode)
-            shapes = self._shapes = Shapes(upstream.wsgi_collect_request_attributes, series, mode)
+            shapes = Shapes(upstream.wsgi_collect_request_attributes, series, mode)
+            _keep_shapes(self, shapes)
         return shapes
 
     def _begun(self, middleware: Any, request: Any) -> Request:
@@ -175,6 +179,26 @@ class Middleware:
             finally:
                 begun.activation.leave(begun.exception)
         return response
+
+
+@critical_section
+def _exclusions(kept: Middleware) -> Exclusions:
+    return kept._exclusions
+
+
+@critical_section
+def _keep_exclusions(kept: Middleware, exclusions: Exclusions) -> None:
+    kept._exclusions = exclusions
+
+
+@critical_section
+def _shapes(kept: Middleware) -> Shapes | None:
+    return kept._shapes
+
+
+@critical_section
+def _keep_shapes(kept: Middleware, shapes: Shapes) -> None:
+    kept._shapes = shapes
 
 
 def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, Any]) -> None:

@@ -52,6 +52,14 @@ cdef class Middleware:
     cdef Request _begun(self, object middleware, object request)
     cpdef process_response(self, object original, object middleware, object request, object response)
 
+cdef object _exclusions(Middleware kept)
+
+cdef _keep_exclusions(Middleware kept, object exclusions)
+
+cdef Shapes _shapes(Middleware kept)
+
+cdef _keep_shapes(Middleware kept, Shapes shapes)
+
 cdef _put_more(object middleware, object request, object span, dict attributes)
 
 cdef _answer(Request begun, object request, object response)

@@ -1,0 +1,152 @@
+"""Threads that use what is kept for later calls: encoded spans, plans of wrapped calls, the global propagator."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+from opentelemetry import propagate
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from otel_fastpath import compiled
+from otel_fastpath.instrumentor import FastpathInstrumentor
+from otel_fastpath.libraries import call
+from otel_fastpath.patching.cache import Cache
+
+THREADS = 4
+
+
+def in_threads(work):
+    """Run `work(number)` in threads, switching as often as the interpreter lets them; returns what they return."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(pool.map(work, range(THREADS)))
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def fast(core, monkeypatch):
+    """The instrumentor, with each core in turn."""
+    monkeypatch.setenv("OTEL_FASTPATH_CORE", core)
+    instrumentor = FastpathInstrumentor()
+    instrumentor.instrument()
+    yield instrumentor
+    instrumentor.uninstrument()
+
+
+def test_a_cache_stays_within_its_bounds():
+    """Threads that add entries at the same time: what is kept and what is counted agree."""
+    cache = Cache(64 * 1024, 1024)
+
+    def work(number):
+        for index in range(5000):
+            cache.keep((number, index), index, 100)
+            assert len(cache.items) <= 64 * 1024 // 100
+
+    in_threads(work)
+
+    assert cache._bytes == 100 * len(cache.items)
+
+
+@pytest.mark.usefixtures("fast")
+def test_encoders_share_their_caches():
+    """Spans that several threads encode at the same time become the same bytes as in one thread."""
+    trace_exporter = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("test")
+    for number in range(200):
+        with tracer.start_as_current_span(
+            f"span {number % 20}", attributes={f"key {number}": number, "real": 0.5}
+        ) as span:
+            span.add_event("event", {"number": number})
+    spans = list(exporter.get_finished_spans())
+
+    encoded = in_threads(lambda _: [trace_exporter.encode_spans(spans).SerializePartialToString() for _ in range(5)])
+
+    assert len({each for of_thread in encoded for each in of_thread}) == 1
+
+
+@pytest.mark.usefixtures("fast")
+def test_wrapped_calls_while_patches_come_and_go(fast):
+    """Each call makes its span and its measurement, also while its tracer is patched and put back."""
+    exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    histogram = MeterProvider([reader], shutdown_on_exit=False).get_meter("test").create_histogram("seconds")
+    telemetry = call.Telemetry(provider.get_tracer("test"))
+    series = call.Series(histogram, {"kind": "test"})
+
+    def work(number):
+        for _ in range(3 if number == 0 else 500):
+            if number == 0:
+                fast.uninstrument()
+                fast.instrument()
+            else:
+                assert call.call(telemetry, "call", {"number": number}, series, None, max, (1, 2), {}) == 2
+
+    in_threads(work)
+
+    (scope,) = reader.get_metrics_data().resource_metrics[0].scope_metrics
+    assert len(exporter.get_finished_spans()) == scope.metrics[0].data.data_points[0].count == 500 * (THREADS - 1)
+
+
+@pytest.mark.usefixtures("fast")
+def test_series_of_openai_calls_are_made_once_for_all_threads(core):
+    """Threads that measure calls of the same new kinds lose no measurement."""
+    prepared = compiled.hot("libraries.genai.openai.prepared_calls", core)
+    reader = InMemoryMetricReader()
+    meter = MeterProvider([reader], shutdown_on_exit=False).get_meter("test")
+    histograms = tuple(meter.create_histogram(name) for name in ("durations", "tokens", "first", "next"))
+    names = ("content", "error", "fixed", "has_result", "is_fetched", "is_inference", "more", "nests", "options")
+    endpoint = SimpleNamespace(**dict.fromkeys((*names, "started")), request={}, result=(), series=("model",))
+    endpoint.has_result = endpoint.is_fetched = endpoint.is_inference = False
+    target = prepared.Target(endpoint, "chat", {"operation": "chat"}, histograms)
+
+    def work(_):
+        for index in range(2000):
+            found = target.series({"model": f"model {index % 100}"}, ("model",))
+            found.duration.record(1)
+            found.next_chunk.record(1)
+
+    in_threads(work)
+
+    (scope,) = reader.get_metrics_data().resource_metrics[0].scope_metrics
+    counted = {metric.name: sum(point.count for point in metric.data.data_points) for metric in scope.metrics}
+    assert counted == {"durations": 2000 * THREADS, "next": 2000 * THREADS}
+
+
+def test_the_global_propagator_changes(core):
+    """Threads read the remote parent of requests while another one sets another propagator: it is always read."""
+    parents = compiled.hot("libraries.http.parents", core)
+    before = propagate.get_global_textmap()
+    both = [
+        CompositePropagator([TraceContextTextMapPropagator()]),
+        CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()]),
+    ]
+    environ = {"HTTP_TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+
+    def work(number):
+        for index in range(2000):
+            if number == 0:
+                propagate.set_global_textmap(both[index % 2])
+            else:
+                assert len(parents.remote(environ)) == 1
+
+    try:
+        in_threads(work)
+    finally:
+        propagate.set_global_textmap(before)
