@@ -77,6 +77,18 @@ test-free-threaded: setup
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_EXTENSION=require $$python -m pytest $(WORKERS) -m "not slow" $(or $(ARGS),$(FREE_THREADED))
 
+# Eight threads use everything at the same time for ten minutes with each core: make stress SECONDS=60
+SECONDS := 600
+.PHONY: stress
+stress: setup
+	python=$$($(PY) tests/free_threaded/provide.py) && \
+	  OTEL_FASTPATH_STRESS_SECONDS=$(SECONDS) $$python -m pytest tests/free_threaded/test_stress.py $(ARGS)
+
+# What spans and measurements cost on the free-threaded build, beside the build with the lock, and in two threads.
+.PHONY: free-threaded-costs
+free-threaded-costs: setup
+	python=$$($(PY) tests/free_threaded/provide.py) && $(PY) tests/free_threaded/costs.py $$python $(ARGS)
+
 .PHONY: lint
 lint: setup
 	$(PY) -m ruff check
@@ -212,7 +224,7 @@ budget-calibrate: setup
 # Record the exact counts for every version of Python.
 .PHONY: budget-calibrate-all
 budget-calibrate-all:
-	for version in 3.10 3.11 3.12 3.13; do \
+	for version in 3.10 3.11 3.12 3.13 3.14; do \
 	  $(MAKE) budget-calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
 
 # Run the timed gates: compare this tree with another version and with the frozen reference. make bench-check BASE=v0.1.0

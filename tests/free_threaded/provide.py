@@ -134,7 +134,7 @@ def built(*, tsan: bool) -> str:
     work = folder / "build" / ("tsan" if tsan else "t")
     work.mkdir(parents=True, exist_ok=True)
     sys.stderr.write(f"Building {python} from {unpacked.name}\n")
-    options = ["--disable-gil", f"--prefix={place}", "--with-ensurepip=install"]
+    options = ["--disable-gil", f"--prefix={place}", "--with-ensurepip=install", "--disable-test-modules"]
     if tsan:
         options.append("--with-thread-sanitizer")
     # The build runs the interpreter; its own races are not what is looked for.
