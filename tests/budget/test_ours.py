@@ -58,7 +58,7 @@ def test_no_hook_costs_more_than_it_may(declaration, metrics, only):
     """`make budget` says it in a table; `make budget-calibrate` writes down what is meant."""
     here = calibration.here(declaration)
     known = calibration.matching(calibration.read(declaration.lock), here)
-    why = known.unfit(here, "calls") if known else "no counts were committed for this version of Python"
+    why = known.unfit(here, "calls") if known else f"no counts of Python {here.python} are in {declaration.lock.name}"
     if why:
         pytest.skip(f"not measured: {why}")
     # A run without the compiled core holds the pure one.
