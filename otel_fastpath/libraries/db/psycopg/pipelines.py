@@ -43,7 +43,12 @@ class _State:
         """Note that the results of the next command have arrived, and what psycopg raised for them."""
         position = self.arrived
         self.arrived += 1
-        for each in (*self.waiting, *self.running):
+        for each in self.waiting:
+            # Thousands may wait: those that follow have commands that were queued later.
+            if each.first > position:
+                break
+            each.note(position, queued, results, error)
+        for each in self.running:
             each.note(position, queued, results, error)
         while self.waiting and self.waiting[0].end <= self.arrived:
             self.waiting.popleft().conclude()
@@ -64,17 +69,18 @@ class Submission:
         cursor: The cursor that executes it; None: it has none.
 
     Attributes:
-        end: The position after the call's last command.
+        first: The position of the call's first command.
+        end: The position after its last one.
     """
 
-    __slots__ = ("_call", "_cursor", "_error", "_first", "_number", "_others", "_queue", "_state", "end")
+    __slots__ = ("_call", "_cursor", "_error", "_number", "_others", "_queue", "_state", "end", "first")
 
     def __init__(self, pipeline: Any, state: _State, call: Any, cursor: Any) -> None:
         self._state = state
         self._call = call
         self._cursor = cursor
         self._queue = pipeline.result_queue
-        self._first = state.arrived + len(self._queue)
+        self.first = state.arrived + len(self._queue)
         self._error: BaseException | None = None
         self._number: int | None = None
         # The errors of other calls that arrived while the method was running.
@@ -84,7 +90,7 @@ class Submission:
 
     def note(self, position: int, queued: Any, results: Any, error: BaseException | None) -> None:
         """Note the results of the command at this position, which may be another call's."""
-        if not self._first <= position < self.end or (queued is not None and queued[0] is not self._cursor):
+        if not self.first <= position < self.end or (queued is not None and queued[0] is not self._cursor):
             if error is not None and self.end == sys.maxsize:
                 self._others.append(error)
             return
@@ -103,14 +109,14 @@ class Submission:
         if not any(error is each for each in self._others):
             self._error = self._error or error
         if not guarded(_PLACE, self._is_held):
-            self.conclude(None if self.end > self._first else error)
+            self.conclude(None if self.end > self.first else error)
 
     def _is_held(self) -> bool:
         """Whether results are still to arrive; then the call goes on, and its context is left."""
         self._state.running.remove(self)
         self._others = []
         self.end = self._state.arrived + len(self._queue)
-        if self._error is not None or self.end <= max(self._state.arrived, self._first):
+        if self._error is not None or self.end <= max(self._state.arrived, self.first):
             return False
         if self._call.link.call is self._call:
             self._call.link.call = None

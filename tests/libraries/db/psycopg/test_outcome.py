@@ -112,7 +112,7 @@ OWN = {
     "comment": (comments, "comment"),
     "text": (texts, "rendered"),
     "query": (hooks, "query_of"),
-    "server": (plans, "server_of"),
+    "server": (connecting, "server_of"),
     "meant": (connecting, "_meant"),
     "submission": (pipelines, "_submission"),
     "note": (pipelines.Submission, "note"),

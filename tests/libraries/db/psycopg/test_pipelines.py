@@ -149,6 +149,20 @@ def test_a_batch_outside_is_one_span_with_its_own_error(look):
     assert (span.name, span.attributes["error.type"]) == ("BATCH INSERT t", "23505")
 
 
+def test_thousands_of_queries_in_a_pipeline_have_their_rows(look):
+    """Each its own, however many are on their way; none is looked for among all of them."""
+
+    def main(connection):
+        with connection.pipeline():
+            for number in range(3000):
+                connection.execute("SELECT generate_series(1, %s)", [number % 3])
+
+    spans = look(main, options="rows").spans()
+
+    in_order = sorted(spans, key=lambda span: span.start_time)
+    assert [span.attributes["db.response.returned_rows"] for span in in_order] == [0, 1, 2] * 1000
+
+
 def test_transactions_in_a_pipeline_are_spans(look):
     """Also the transaction that psycopg begins by itself."""
 

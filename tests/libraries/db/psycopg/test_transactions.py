@@ -74,6 +74,7 @@ def test_two_phase_transactions_are_spans(look_both):
         connection.tpc_begin("mine")
         with pytest.raises(psycopg.Error):
             connection.tpc_prepare()
+        connection.close()
         return None
 
     names = look_both(main, autocommit=False).names()
@@ -91,6 +92,7 @@ async def _two_phases(connection, begun):
     await connection.tpc_begin("mine")
     with pytest.raises(psycopg.Error):
         await connection.tpc_prepare()
+    await connection.close()
 
 
 def test_transactions_can_be_left_off(look):
