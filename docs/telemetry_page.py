@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.exceptions import metrics as exceptions
-from otel_fastpath.libraries.db import asyncpg, psycopg
-from otel_fastpath.libraries.db.asyncpg.plans import DATABASE as ASYNCPG
+from otel_fastpath.libraries.db.asyncpg import plans as asyncpg
 from otel_fastpath.libraries.db.pools import PoolMetrics
-from otel_fastpath.libraries.db.psycopg.plans import DATABASE as PSYCOPG
+from otel_fastpath.libraries.db.psycopg import plans as psycopg
+from otel_fastpath.libraries.db.sqlalchemy import engines as sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.genai.openai import endpoints, sockets
 from otel_fastpath.libraries.library import Setup
@@ -38,8 +38,8 @@ SPANS = """
 | Part | Span | `same` |
 | --- | --- | --- |
 """
-# Databases whose pools have metrics.
-POOLS = {asyncpg.LIBRARY.name: ASYNCPG, psycopg.LIBRARY.name: PSYCOPG}
+# Their metrics of pools are created when the first pool is seen.
+WITH_POOLS = {database.name: database for database in (asyncpg.DATABASE, psycopg.DATABASE, sqlalchemy.DATABASE)}
 NO_NAME = "every other call of the API, named after its path: `models.list`, `files.content`"
 
 
@@ -70,10 +70,11 @@ def _instruments(library: Library, *, is_same: bool) -> dict[str, tuple[str, str
     """The instruments that a wrapper creates."""
     recorder = Recorder()
     library.configure(Setup({"meter_provider": recorder}, is_same=is_same))
-    database = POOLS.get(library.name)
+    database = WITH_POOLS.get(library.name)
     if database is not None:
-        if database.active.options.metrics:
-            PoolMetrics(database.active, lambda: database.active, "", ())
+        active = database.active
+        if active.options.metrics:
+            PoolMetrics(active, lambda: active, "", ())
         database.stop()
     if library.stop is not None:
         library.stop()

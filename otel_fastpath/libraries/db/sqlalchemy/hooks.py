@@ -59,7 +59,7 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            call.fail(guarded(DATABASE.place, cause, error) or error)
+            fail(call, error)
             raise
         if result is not None and (call.series is not None or call.link.active.options.rows):
             guarded(DATABASE.place, _count, call, result)
@@ -72,6 +72,11 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
 def is_told_by_driver(held: Any) -> bool:
     """Whether the driver of a connection or an engine has a wrapper of ours that is on."""
     return database.is_active(held.dialect.driver)
+
+
+def fail(call: Any, error: BaseException) -> None:
+    """End a call that raised this. Never raises."""
+    call.fail(guarded(DATABASE.place, cause, error) or error)
 
 
 def cause(error: BaseException) -> BaseException:

@@ -201,7 +201,7 @@ def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | 
     if is_timeout and call is None:
         call = _late(engine, time_ns() - int((perf_counter() - started) * 1e9))
     if call is not None:
-        call.fail(hooks.cause(error))
+        hooks.fail(call, error)
     metrics = _metrics()
     if metrics is not None and is_timeout:
         watched(engine).timed_out(metrics)
@@ -267,7 +267,7 @@ def make_connect(original: Any) -> Any:
             result = original(*args, **kwargs)
         except BaseException as error:
             if call is not None:
-                call.fail(hooks.cause(error))
+                hooks.fail(call, error)
             raise
         if call is not None:
             call.end()
