@@ -31,6 +31,7 @@ PURE = "py"
 TWINS = (
     "compiled.facts_c",
     "libraries.call_span_c",
+    "libraries.starting_c",
     "libraries.db.outer_c",
     "libraries.db.sql_c",
     "libraries.db.summary_c",

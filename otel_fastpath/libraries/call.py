@@ -244,7 +244,7 @@ async def call_async(
 
 def _watch_tracer(starter: kept_spans.Starter) -> None:
     if starter.core:
-        hot = compiled.hot("libraries.call_span", starter.core)
+        hot = compiled.hot("libraries.starting", starter.core)
         hot.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)
 
 

@@ -10,13 +10,13 @@ from time import perf_counter, time_ns
 from typing import Any
 
 from opentelemetry import context as _context_api
-from opentelemetry import trace as _trace_api
 from opentelemetry.metrics import _internal as _metrics_api
-from opentelemetry.trace import NonRecordingSpan, ProxyTracer, get_current_span
+from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.failure import described, tell
+from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.current_context import attach, attach_upstreams_way, current, restore
@@ -29,61 +29,12 @@ _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
 # In the context in which a library calls its driver: the library's call. See `db.outer`.
 OUTER = _context_api.create_key("otel_fastpath_outer_call")
-_trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
 
 # How the rows of a result are counted.
 NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 # The first of a method's arguments: the connection and the text.
 _BEFORE_ARGUMENTS = 2
-
-
-class Watched:
-    """The SDK's tracers, as `watch_tracer` has set them."""
-
-    __slots__ = ("spans", "start_span", "tracer_class")
-
-    def __init__(self, tracer_class: Any, start_span: Any, spans: Any) -> None:
-        self.tracer_class = tracer_class
-        self.start_span = start_span
-        self.spans = spans
-
-
-class Watch:
-    """Keeps what is watched, which any thread may set.
-
-    Attributes:
-        tracers: The `Watched`.
-    """
-
-    __slots__ = ("tracers",)
-
-    def __init__(self) -> None:
-        self.tracers = Watched(None, None, None)
-
-
-_watch = Watch()
-
-
-@critical_section
-def _watched(watch: Any) -> Any:
-    return watch.tracers
-
-
-@critical_section
-def _watch_others(watch: Any, tracers: Any) -> None:
-    watch.tracers = tracers
-
-
-def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
-    """Set the `KeptSpans` that starts SDK spans, except those that would be dropped, which a call does not need.
-
-    Args:
-        tracer_class: `opentelemetry.sdk.trace.Tracer`; None once its methods are upstream's own again.
-        start_span: Our replacement for its `start_span`; not called directly if other code has wrapped it.
-        spans: A `trace.start.KeptSpans`; None if `tracer_class` is None.
-    """
-    _watch_others(_watch, Watched(tracer_class, start_span, spans))
 
 
 class Call:
@@ -346,26 +297,6 @@ def _metered(has_meter: Any, series: Any) -> Any:
     if series is None or (not has_meter and _metrics_globals["_METER_PROVIDER"] is None):
         return None
     return series
-
-
-def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
-    """Start a span, or return None if it would be neither recorded nor propagated.
-
-    Without an SDK, or if the sampler would certainly drop the span, the current span stays current: the children of the
-    dropped span would not be recorded either.
-    """
-    watched = _watched(_watch)
-    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
-        try:
-            span = watched.spans.start(tracer, name, kind, attributes, start_ns)
-        except Exception as error:
-            faults.absorb("Tracer.start_span", error)
-        else:
-            if span is not NotImplemented:
-                return span
-    elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
-        return None
-    return tracer.start_span(name, None, kind, attributes, (), start_ns)
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:

@@ -2,14 +2,11 @@
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.trace.plan_c cimport Spans
 
 cdef object _context_api
-cdef object _trace_api
 cdef object perf_counter
 cdef object time_ns
 cdef object NonRecordingSpan
-cdef object ProxyTracer
 cdef object get_current_span
 cdef object faults
 cdef object absorbed
@@ -18,21 +15,8 @@ cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
 cdef object OUTER
-cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef int _BEFORE_ARGUMENTS
-cdef Watch _watch
-
-cdef class Watched:
-    cdef Spans spans
-    cdef object start_span
-    cdef object tracer_class
-
-cdef class Watch:
-    cdef Watched tracers
-
-cdef Watched _watched(Watch watch)
-cdef _watch_others(Watch watch, Watched tracers)
 
 cdef class Call:
     cdef bint _is_ours
@@ -96,9 +80,6 @@ cpdef outer_call()
 cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)
 
 cdef _metered(bint has_meter, object series)
-
-@cython.locals(watched=Watched)
-cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
 
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 

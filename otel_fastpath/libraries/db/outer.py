@@ -10,7 +10,8 @@ from typing import Any
 
 from opentelemetry.context.context import Context
 
-from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call, start_if_kept
+from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call
+from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.trace.current_context import attach_context, current
 
 

@@ -15,7 +15,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath.libraries.call_span import is_suppressed, start_if_kept
+from otel_fastpath.libraries.call_span import is_suppressed
 from otel_fastpath.libraries.failure import named
 from otel_fastpath.libraries.genai.openai.reading_models import is_count, read, read_body
 from otel_fastpath.libraries.genai.rule_kinds import (
@@ -28,6 +28,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     STREAM,
     TIME_TO_FIRST_CHUNK,
 )
+from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.current_context import attach_context, current, restore, with_span

@@ -15,9 +15,9 @@ from opentelemetry.instrumentation import propagators as _propagators
 from opentelemetry.trace import INVALID_SPAN, SpanKind
 from opentelemetry.util.http import normalise_request_header_name, normalise_response_header_name
 
-from otel_fastpath.libraries.call_span import start_if_kept
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
 from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach_context, current, detach, span_in
 

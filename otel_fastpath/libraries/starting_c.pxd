@@ -1,0 +1,23 @@
+# C types for the compiled twin of starting.py.
+import cython
+
+from otel_fastpath.trace.plan_c cimport Spans
+
+cdef object ProxyTracer
+cdef object faults
+cdef dict _trace_globals
+cdef Watch _watch
+
+cdef class Watched:
+    cdef Spans spans
+    cdef object start_span
+    cdef object tracer_class
+
+cdef class Watch:
+    cdef Watched tracers
+
+cdef Watched _watched(Watch watch)
+cdef _watch_others(Watch watch, Watched tracers)
+
+@cython.locals(watched=Watched)
+cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
