@@ -138,6 +138,12 @@ demo: setup
 founding-case: setup
 	$(PY) -m examples.founding_case $(ARGS)
 
+# An inventory service, aiohttp and asyncpg, under three loads: CPU per request and requests per second without telemetry,
+# with OpenTelemetry's and with ours. make inventory ARGS="--rounds 5"
+.PHONY: inventory
+inventory: setup
+	$(PY) -m examples.inventory $(ARGS)
+
 # Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
 .PHONY: upstream
 upstream: setup
