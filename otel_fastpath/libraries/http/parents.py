@@ -20,7 +20,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.current_context import attach, attach_context, attach_upstreams_way, current, span_in
+from otel_fastpath.trace.current_context import attach, attach_context, attach_upstreams_way, current, detach, span_in
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
@@ -176,3 +176,17 @@ def activated(span: Any) -> _Token:
     except Exception as fault:
         faults.absorb("making a span the current one", fault)
     return attach_upstreams_way(span)
+
+
+def taken_back(token: _Token | None) -> None:
+    """Undo `attached` or `activated`; None: there is nothing to undo. Never raises."""
+    if token is None:
+        return
+    try:
+        detach(token)
+    except Exception as fault:
+        faults.report("restoring the context", fault)
+        try:
+            context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
+        except Exception as further:
+            faults.report("restoring the context", further)

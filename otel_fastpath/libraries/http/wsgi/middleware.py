@@ -16,12 +16,11 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.http.environs import Shapes
-from otel_fastpath.libraries.http.parents import activated, attached, start
+from otel_fastpath.libraries.http.parents import activated, attached, start, taken_back
 from otel_fastpath.libraries.http.responses import Answer, failed
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import detach
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
@@ -127,30 +126,25 @@ class Request(Answer):
     start_response: Callable[..., Any]
     token: Any
 
-    def serve(self, middleware: Any) -> Body:
+    def serve(self, middleware: Any) -> Any:
         """Call the application, and return the body of its response."""
-        span = self.span
         try:
-            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
-                captured = upstream.collect_custom_request_headers_attributes(self.environ)
-                if captured:
-                    span.set_attributes(captured)
+            self.capture()
             if middleware.request_hook:
-                middleware.request_hook(span, self.environ)
+                middleware.request_hook(self.span, self.environ)
             started = perf_counter()
-            self.labels.active.add(1)
-            token = activated(span)
+            token = self.begin()
             try:
                 chunks = middleware.wsgi(self.environ, self.respond)
             except Exception as error:
-                failed(span, error)
+                self.note(error)
                 self.fail(error)
                 raise
             finally:
                 # The span is the current one, for exemplars.
                 self.record(perf_counter() - started)
-                detach(token)
-            return Body(self, chunks)
+                taken_back(token)
+            return self.body(chunks)
         except BaseException:
             self.end()
             raise
@@ -158,53 +152,115 @@ class Request(Answer):
             # Until the body is read, another request may be served in this thread.
             self.leave()
 
+    def capture(self) -> None:
+        """Put the captured headers of the request on the span."""
+        try:
+            span = self.span
+            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
+                captured = upstream.collect_custom_request_headers_attributes(self.environ)
+                if captured:
+                    span.set_attributes(captured)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+
+    def begin(self) -> Any:
+        """Count the request, and make its span the current one; returns the token for `taken_back`."""
+        try:
+            self.labels.active.add(1)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+        return self.activate()
+
+    def activate(self) -> Any:
+        """Make the span the current one."""
+        try:
+            return activated(self.span)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+            return None
+
+    def note(self, error: Exception) -> None:
+        """Record an exception of the application on the span."""
+        try:
+            failed(self.span, error)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+
+    def body(self, chunks: Any) -> Any:
+        """The body of the response; without the span, after a fault of ours."""
+        try:
+            return Body(self, chunks)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+        self.end()
+        return chunks
+
     def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
         """The application's `start_response`."""
+        self.answer(status, response_headers)
+        if self.hook:
+            self.hook(self.span, self.environ, status, response_headers)
+        return self.start_response(status, response_headers, *args, **kwargs)
+
+    def answer(self, status: str, response_headers: list[tuple[str, str]]) -> None:
+        """Put the status and the captured headers of the response on the span."""
         span = self.span
         try:
             self.put_status(span, status)
         except Exception as error:
             faults.absorb(_PLACE, error)
-        if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-            captured = upstream.collect_custom_response_headers_attributes(response_headers)
-            if captured:
-                span.set_attributes(captured)
-        if self.hook:
-            self.hook(span, self.environ, status, response_headers)
-        return self.start_response(status, response_headers, *args, **kwargs)
+        try:
+            if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
+                captured = upstream.collect_custom_response_headers_attributes(response_headers)
+                if captured:
+                    span.set_attributes(captured)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
     def record(self, seconds: float) -> None:
         """Record the metrics at the end of the application's call."""
         try:
             self.series.record(self.labels, seconds, None, self.code, self.error, None, None)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+        try:
             self.labels.active.add(-1)
         except Exception as fault:
             faults.absorb(_PLACE, fault)
 
     def fail(self, error: Exception) -> None:
         """Put the type of the application's exception on the span and the metrics."""
-        if self.has_new:
+        if not self.has_new:
+            return
+        try:
             self.error = type(error).__qualname__
             if self.span.is_recording():
                 self.span.set_attribute(ERROR_TYPE, self.error)
             self.span.set_status(Status(StatusCode.ERROR, str(error)))
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
 
     def enter(self) -> None:
         """Make the context with the remote parent the current one again."""
         if self.context is not None:
-            self.token = attached(self.context)
+            try:
+                self.token = attached(self.context)
+            except Exception as error:
+                faults.absorb(_PLACE, error)
 
     def leave(self) -> None:
         """Take back the context with the remote parent."""
         token = self.token
         if token is not None:
             self.token = None
-            detach(token)
+            taken_back(token)
 
     def end(self) -> None:
         """End the span."""
         try:
             self.span.end()
+        except Exception as error:
+            faults.absorb(_PLACE, error)
         finally:
             self.leave()
 
@@ -248,23 +304,23 @@ class Body:
         request = self._request
         request.enter()
         try:
-            token = activated(request.span)
+            token = request.activate()
             try:
                 yield from self._chunks
             except Exception as error:
-                failed(request.span, error)
+                request.note(error)
                 raise
             finally:
-                detach(token)
+                taken_back(token)
         finally:
             self._end()
 
     def _end(self) -> None:
         self._is_ended = True
+        request = self._request
         try:
             # Most are lists, which cannot be closed.
-            close = None if type(self._chunks) is list else getattr(self._chunks, "close", None)
-            if close:
+            if type(self._chunks) is not list and (close := getattr(self._chunks, "close", None)):
                 close()
         finally:
-            self._request.end()
+            request.end()

@@ -40,6 +40,12 @@ cdef class Request(Answer):
     cdef public object start_response
     cdef public object token
     cpdef serve(self, object middleware)
+    cpdef capture(self)
+    cpdef begin(self)
+    cpdef activate(self)
+    cpdef note(self, object error)
+    cpdef body(self, object chunks)
+    cpdef answer(self, object status, object response_headers)
     cpdef record(self, object seconds)
     cpdef fail(self, object error)
     cpdef enter(self)
