@@ -1,14 +1,22 @@
 # Each target first sets up what it needs in a fresh clone. uv is installed with pip into .tools.
 SHELL := /bin/bash
 UV := .tools/bin/uv
-PYTHON_VERSION ?= $(shell python3.13 -c 'print("3.13")' 2>/dev/null || python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# Asked once, and not each time that it is used.
+ifndef PYTHON_VERSION
+PYTHON_VERSION := $(shell python3.13 -c 'print("3.13")' 2>/dev/null || python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
 # One environment per interpreter, so that `make test-all` does not rebuild them in turn.
 export UV_PROJECT_ENVIRONMENT := .venv-$(PYTHON_VERSION)
 export UV_PYTHON := $(PYTHON_VERSION)
 PY := $(UV_PROJECT_ENVIRONMENT)/bin/python
 
+# Each target has a line with `##`, which `make help` prints.
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
 .PHONY: setup
-setup: $(UV)
+setup: $(UV) ## Set up the environment of the project
 	$(UV) sync --frozen --quiet
 
 $(UV):
@@ -22,15 +30,15 @@ WORKERS ?= -n logical --maxprocesses 4 --dist worksteal
 # pytest, and ARGS='-m ""', run both.
 .PHONY: test test-slow
 test test-slow: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
-test: setup lint types
+test: setup lint types ## Run linters, types and tests
 	$(PY) -m pytest $(WORKERS) -m "not slow" $(ARGS)
 
-test-slow: setup
+test-slow: setup ## Run the long proofs
 	$(PY) -m pytest $(WORKERS) -m slow $(ARGS)
 
 # Each Python of .python-version that is installed; the others are named at the end.
 .PHONY: test-all
-test-all: $(UV)
+test-all: $(UV) ## Run both on each supported Python that is installed
 	python3 tests/interpreters/run.py $(TARGETS)
 
 # Run the tests with the newest and the lowest releases that pyproject.toml declares, in separate environments beside
@@ -40,6 +48,8 @@ test-all: $(UV)
 WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
 .PHONY: test-newest test-lowest
 test-newest test-lowest: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
+test-newest: ## Run the tests with the newest releases that are allowed
+test-lowest: ## Run the tests with the lowest releases that are declared
 test-newest test-lowest: test-%: setup
 	$(PY) tests/releases/provide.py $*
 	$(UV_PROJECT_ENVIRONMENT)-$*/bin/python -m pytest $(WORKERS) $(WARNINGS_$*) $(ARGS)
@@ -48,60 +58,60 @@ test-newest test-lowest: test-%: setup
 # 100,000 spans with none lost or mixed up; forks, greenlets, tasks; and 100,000 calls with each of OpenAI's two
 # clients with content captured. This takes more than an hour.
 .PHONY: soak
-soak: setup
+soak: setup ## Run the core and the OpenAI client at full scale (more than an hour)
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/libraries/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
 
 # 200 clients of real servers for a minute with each core: no span is lost, mixed up or left open, and the memory stays as
 # it was. This takes ten minutes.
 .PHONY: http-soak
-http-soak: setup
+http-soak: setup ## Run 200 clients against real servers (ten minutes)
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/libraries/http/real_servers/test_load.py -s $(ARGS)
 
 # Raise an exception at each line of this package with a call, in a forked child for each, and show what reached the
 # host. This takes 15 minutes on two processors. make faults ARGS="--workload spans --core c --line trace/scope.py"
 .PHONY: faults
-faults: setup
+faults: setup ## Raise an exception at each line with a call (15 minutes)
 	$(PY) tests/faults/run.py $(ARGS)
 
 # Run the hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg), count leaked
 # references instead. make memcheck ARGS="--only span"; make memcheck DEBUG_PYTHON=python3.14d
 .PHONY: memcheck
-memcheck: setup
+memcheck: setup ## Run the hot paths under valgrind, or count leaked references
 	$(PY) tests/memcheck/run.py $(if $(DEBUG_PYTHON),--debug-python $(DEBUG_PYTHON)) $(ARGS)
 
 # Run the tests of shared objects on a free-threaded build of CPython: python3.13t or later from the PATH, or
 # FREE_THREADED_PYTHON, or else one that is built from Debian's source and kept in ~/.cache/otel-fastpath.
 FREE_THREADED := tests/free_threaded tests/trace tests/metrics tests/compiled
 .PHONY: test-free-threaded
-test-free-threaded: setup
+test-free-threaded: setup ## Run the tests of shared objects on a free-threaded Python
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_EXTENSION=require $$python -m pytest $(WORKERS) -m "not slow" $(or $(ARGS),$(FREE_THREADED))
 
 # Eight threads use everything at the same time for ten minutes with each core: make stress SECONDS=60
 SECONDS := 600
 .PHONY: stress
-stress: setup
+stress: setup ## Use everything from eight threads on a free-threaded Python (20 minutes)
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_STRESS_SECONDS=$(SECONDS) $$python -m pytest tests/free_threaded/test_stress.py $(ARGS)
 
 # What spans and measurements cost on the free-threaded build, beside the build with the lock, and in two threads.
 .PHONY: free-threaded-costs
-free-threaded-costs: setup
+free-threaded-costs: setup ## Measure spans and measurements on a free-threaded Python
 	python=$$($(PY) tests/free_threaded/provide.py) && $(PY) tests/free_threaded/costs.py $$python $(ARGS)
 
 .PHONY: lint
-lint: setup
+lint: setup ## Run the linter and the formatter
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 
 .PHONY: types
-types: setup
+types: setup ## Run the type checker
 	$(PY) -m mypy
 
 # Check the workflows. actionlint is a program in Go; without it on the PATH, Go fetches and runs it.
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 .PHONY: workflows
-workflows: setup
+workflows: setup ## Check the GitHub workflows
 	$(UV_PROJECT_ENVIRONMENT)/bin/zizmor --offline --no-progress .github
 	$$(command -v actionlint || echo go run $(ACTIONLINT))
 
@@ -110,32 +120,32 @@ workflows: setup
 # interpreter: make test-wheel ARGS="--pure -- -k scope". CI builds the other wheels with cibuildwheel.
 DIST ?= dist
 .PHONY: dist check-dist test-wheel
-dist: setup
+dist: setup ## Build the files of a release
 	$(PY) tests/releases/wheels.py build $(DIST) $(ARGS)
 
-check-dist: setup
+check-dist: setup ## Check the files of a release
 	$(PY) tests/releases/wheels.py check $(DIST)
 
-test-wheel: setup
+test-wheel: setup ## Run the tests from a built wheel
 	$(PY) tests/releases/wheels.py test $(DIST) $(ARGS)
 
 # Check that a tag can be released: make check-release TAG=v0.2.0
 .PHONY: check-release
-check-release: setup
+check-release: setup ## Check that a tag can be released
 	$(PY) tests/releases/tag.py "$(TAG)"
 
 # Generate the pages that are made from the source: docs/patches.md and docs/telemetry.md. `make test` checks that they are up to date.
 .PHONY: docs-tables
-docs-tables: setup
+docs-tables: setup ## Write the tables that are generated from the source
 	$(PY) docs/tables.py
 
 .PHONY: demo
-demo: setup
+demo: setup ## Measure a service under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)
 
 # The service that spent most of its CPU on version lookups: make founding-case ARGS="--metrics"
 .PHONY: founding-case
-founding-case: setup
+founding-case: setup ## Measure the service that spent its CPU on version look-ups
 	$(PY) -m examples.founding_case $(ARGS)
 
 # An inventory service, aiohttp and asyncpg, under three loads: CPU per request and requests per second without telemetry,
@@ -146,29 +156,29 @@ inventory: setup
 
 # Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
 .PHONY: upstream
-upstream: setup
+upstream: setup ## Run OpenTelemetry's own tests with and without this package
 	$(PY) tests/upstream/run.py $(ARGS)
 
 # The suites of opentelemetry-python-contrib's packages, likewise: make upstream-contrib ARGS="--suite redis --core c"
 .PHONY: upstream-contrib
-upstream-contrib: setup
+upstream-contrib: setup ## Run the contrib packages' tests with and without this package
 	$(PY) tests/upstream/run.py --contrib $(ARGS)
 
 # Run asyncpg's own tests that need only one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
 .PHONY: asyncpg-suite
-asyncpg-suite: setup
+asyncpg-suite: setup ## Run asyncpg's own tests with asyncpg wrapped
 	$(PY) tests/asyncpg_suite/run.py $(ARGS)
 
 # Run psycopg's own tests with psycopg wrapped. They are not in its source distribution: they are taken from the tag of its
 # repository, or from a clone: make psycopg-suite ARGS="--source ../psycopg test_cursor.py"
 .PHONY: psycopg-suite
-psycopg-suite: setup
+psycopg-suite: setup ## Run psycopg's own tests with psycopg wrapped
 	$(PY) tests/psycopg_suite/run.py $(ARGS)
 
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
 # takes a quarter of an hour; then it writes docs/collector.md. make collector-test ARGS="--seconds 10 --protocol grpc"
 .PHONY: collector-test
-collector-test: setup
+collector-test: setup ## Compare what arrives at a real Collector (a quarter of an hour)
 	$(PY) tests/collector/run.py $(ARGS)
 	$(PY) benchmarks/readme.py docs/collector.md collector=build/collector/result.md
 
@@ -177,30 +187,30 @@ collector-test: setup
 # table of docs/vendors.md.
 .PHONY: vendors
 vendors: export OTEL_FASTPATH_EXTENSION ?= require
-vendors: setup
+vendors: setup ## Compare what vendors' packages send, and measure the gain
 	$(PY) tests/vendors/run.py $(ARGS)
 
 # The fingerprint of a patch's target in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
 .PHONY: fingerprints
-fingerprints: setup
+fingerprints: setup ## Print the fingerprints of a patch's target in each release
 	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
 
 # Read every release of OpenTelemetry's core again: write the fingerprints that the guards accept, and print what each new
 # release changed. A source that no patch declares is named in TARGETS. make sources ARGS="--since 1.44.0";
 # make sources ARGS=--history writes docs/keeping-up.md.
 .PHONY: sources
-sources: setup
+sources: setup ## Record the fingerprints of new OpenTelemetry releases
 	$(PY) tests/upstream/follow.py $(TARGETS) $(ARGS)
 
 # The same for the patches of other instrumentations; the releases are those that their patches name.
 .PHONY: sources-others
-sources-others: setup
+sources-others: setup ## Record the fingerprints of other instrumentations
 	$(PY) tests/others/lookup_fingerprints.py
 	$(PY) tests/others/openai_fingerprints.py
 
 # The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
 .PHONY: new-sources
-new-sources: setup
+new-sources: setup ## Write an issue about sources that no patch knows yet
 	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
 # Check what hooks may cost (benchmarks/budgets.toml). `make test` also checks the exact counts, and `make test-slow`
@@ -209,14 +219,14 @@ COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml
 .PHONY: budget
-budget: setup
+budget: setup ## Check the exact counts of every hook
 	$(BUDGET) check $(BUDGETS) --metrics $(COUNTS) $(ARGS)
 
 # Measure what OpenLLMetry's and OpenInference's instrumentations cost with and without our patches, in separate
 # environments.
 ACCELERATED := openai-recent:openllmetry openinference:openinference
 .PHONY: budget-accelerated
-budget-accelerated: setup
+budget-accelerated: setup ## Check the cost of patched OpenLLMetry and OpenInference
 	for each in $(ACCELERATED); do \
 	  bin=$$($(PY) -c 'import sys; from examples.founding_case.environment import provide; print(provide(sys.argv[1]))' \
 	    $${each%%:*}) && $$bin/python -m otel_fastpath budget $(or $(COMMAND),check) \
@@ -224,72 +234,72 @@ budget-accelerated: setup
 
 # After an intended change, record what this version costs, in counts and in times.
 .PHONY: budget-calibrate
-budget-calibrate: setup
+budget-calibrate: setup ## Record what this version costs
 	$(BUDGET) calibrate $(BUDGETS) $(ARGS)
 
 # Record the exact counts for every version of Python.
 .PHONY: budget-calibrate-all
-budget-calibrate-all:
+budget-calibrate-all: ## Record the exact counts for each Python
 	for version in 3.10 3.11 3.12 3.13 3.14; do \
 	  $(MAKE) budget-calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
 
 # Run the timed gates: compare this tree with another version and with the frozen reference. make bench-check BASE=v0.1.0
 BASE ?= HEAD
 .PHONY: bench-check
-bench-check: setup
+bench-check: setup ## Compare the times of this tree with another version
 	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
 	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
 
 # What a span costs beside other processors, samplers and id generators: writes the table of docs/other-code.md.
 .PHONY: bench-processors
-bench-processors: setup
+bench-processors: setup ## Measure a span beside other processors and samplers
 	mkdir -p build
 	$(PY) benchmarks/bench_processors.py --no-times --markdown build/processors.md $(ARGS)
 	$(PY) benchmarks/readme.py docs/other-code.md processors=build/processors.md
 
 # The tables: stock, pure and compiled core side by side.
 .PHONY: bench
-bench: setup
+bench: setup ## Measure a span: stock, pure and compiled
 	$(PY) benchmarks/bench_span.py $(ARGS)
 
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
 .PHONY: bench-otlp
-bench-otlp: setup
+bench-otlp: setup ## Measure encoding to OTLP
 	$(PY) benchmarks/bench_otlp.py $(ARGS)
 
 .PHONY: bench-gil
-bench-gil: setup
+bench-gil: setup ## Measure what exporting takes from a busy application
 	$(PY) benchmarks/bench_export_gil.py $(ARGS)
 
 # Measure the same operations with other tracing libraries, in a separate environment.
 PEERS := .cache/peers-$(PYTHON_VERSION)
 .PHONY: peers
-peers: setup
+peers: setup ## Set up the environment of other tracing libraries
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
 .PHONY: bench-peers
-bench-peers: peers
+bench-peers: peers ## Measure a span in other tracing libraries
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
 
 # A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours.
 .PHONY: bench-openai
-bench-openai: peers
+bench-openai: peers ## Measure a call of OpenAI's client with each instrumentation
 	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
 # A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the official instrumentation and
 # with ours.
 .PHONY: bench-asyncpg
-bench-asyncpg: setup
+bench-asyncpg: setup ## Measure a query of asyncpg with each instrumentation
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
 
 # Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
 .PHONY: openai-cassettes
-openai-cassettes: peers
+openai-cassettes: peers ## Replay the recordings of the official OpenAI instrumentation's tests
 	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
 
 # Verify the gates beside two busy processes: they detect an injected slowdown in 20 of 20 runs, and fail 0 of 40 runs
 # without a change. This takes half an hour.
 .PHONY: budget-proof
-budget-proof: setup
+budget-proof: setup ## Verify that the timed checks detect a slowdown (half an hour)
 	$(PY) tests/budget/proof.py $(ARGS)
