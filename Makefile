@@ -262,6 +262,12 @@ bench-processors: setup ## Measure a span beside other processors and samplers
 bench: setup ## Measure a span: stock, pure and compiled
 	$(PY) benchmarks/bench_span.py $(ARGS)
 
+# Measure the tables of the documentation and insert them into their pages. This takes hours; nothing else may run
+# meanwhile. make tables ARGS=--list; make tables ARGS="spans openai"
+.PHONY: tables
+tables: setup ## Measure the documentation's tables and insert them
+	$(PY) benchmarks/pages.py $(ARGS)
+
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
 .PHONY: bench-otlp
 bench-otlp: setup ## Measure encoding to OTLP

@@ -1,7 +1,8 @@
 """Inserts generated tables into a page: `python benchmarks/readme.py README.md demo=build/demo/result.md ...`.
 
-Each NAME=FILE replaces the text between `<!-- NAME: begin -->` and `<!-- NAME: end -->`. No figure on the page is typed
-by hand: each is a command's output that this script inserts.
+Each NAME=FILE replaces the text between `<!-- NAME: begin -->` and `<!-- NAME: end -->`. A heading at the beginning of
+the text is left out, because the page has its own. No figure on the page is typed by hand: each is a command's output
+that this script inserts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ def insert(page: str, name: str, table: str) -> str:
         ValueError: The page has no such marks.
     """
     marks = re.compile(rf"(<!-- {re.escape(name)}: begin -->\n).*?(<!-- {re.escape(name)}: end -->)", re.DOTALL)
-    changed, found = marks.subn(lambda match: f"{match[1]}\n{table.strip()}\n\n{match[2]}", page)
+    text = re.sub(r"\A#+ [^\n]*\n", "", table.strip()).strip()
+    changed, found = marks.subn(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page)
     if found != 1:
         raise ValueError(f"expected one part {name!r} between <!-- {name}: begin --> and <!-- {name}: end -->")
     return changed

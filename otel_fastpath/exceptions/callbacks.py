@@ -1,7 +1,7 @@
 """The callbacks in Python, used only on request; they have the same interface as the compiled `callbacks_c`.
 
-Python code cannot mark an exception as counted, so each RAISE event is judged by the traceback (the README lists the
-cases that this gets wrong), and handled exceptions cannot be counted.
+Python code cannot mark an exception as counted, so each RAISE event is judged by the traceback (docs/exceptions.md
+lists the cases that this gets wrong), and handled exceptions cannot be counted.
 """
 
 from __future__ import annotations

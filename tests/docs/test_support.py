@@ -17,7 +17,6 @@ pytestmark = pytest.mark.source
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FILES = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs/support.md")
 
 
 def declared(requirements):
@@ -63,15 +62,6 @@ def test_the_releases_are_those_that_are_required():
         (release,) = declared(extras[name]).values()
         assert row(f"`{name}`")[1].startswith(f"{release} and newer")
         assert row(f"`{name}`")[2] == f"`otel-fastpath[{name}]`"
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_links_to_files_lead_somewhere(name):
-    """Relative ones; the others are not looked at."""
-    path = ROOT / name
-    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-
-    assert [link for link in links if not (path.parent / link).exists()] == []
 
 
 def test_the_urls_are_of_one_repository():

@@ -1,4 +1,4 @@
-"""Where we do not do what stock does, and why. Each is a line in the README's list of differences."""
+"""Where we do not do what stock does, and why. Each is a line in docs/differences.md."""
 
 from __future__ import annotations
 

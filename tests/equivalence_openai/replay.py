@@ -108,7 +108,7 @@ def told(instrumented: Any, kind: str, recorded: dict[str, Any], **options: Any)
 
 
 def deliberate(told_by_official: Any) -> Any:
-    """What the official one tells, with what ours tells otherwise on purpose: see the README."""
+    """What the official one tells, with what ours tells otherwise on purpose: see docs/differences.md."""
     if isinstance(told_by_official, list):
         return [deliberate(each) for each in told_by_official]
     if not isinstance(told_by_official, dict):

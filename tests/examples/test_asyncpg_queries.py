@@ -1,4 +1,4 @@
-"""The example of the README prints what the README says."""
+"""The example of asyncpg prints what docs/asyncpg.md says."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The example of a websocket session tells what the README says."""
+"""The example of a websocket session tells what docs/openai.md says."""
 
 import subprocess
 import sys

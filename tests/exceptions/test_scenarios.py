@@ -45,7 +45,7 @@ def test_tells_what_was_handled(name):
 
 
 def test_misses_what_is_documented_and_no_more():
-    """By traceback, the scenarios that are counted wrong are these, as the README says; with marks none is."""
+    """By traceback, the scenarios that are counted wrong are these, as docs/exceptions.md says; with marks none is."""
     wrong = {name for name, scenario in SCENARIOS.items() if scenario.expected("tracebacks") != scenario.raised}
     assert wrong == {
         "task_failing_for_two",

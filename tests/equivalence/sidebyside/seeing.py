@@ -20,7 +20,7 @@ from opentelemetry.trace import Span as ApiSpan
 if TYPE_CHECKING:
     import logging
 
-# Who a processor may take a span for. Whether it is exactly a ReadableSpan is ours to choose: see README, differences.
+# Who a processor may take a span for. Whether it is exactly a ReadableSpan is ours to choose: see docs/differences.md.
 _SPAN_TYPES = (ApiSpan, SdkSpan, _Span, ReadableSpan)
 
 PUBLIC = (

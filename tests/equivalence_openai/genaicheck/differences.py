@@ -1,4 +1,4 @@
-"""Where ours differs from the official instrumentation 1.3b0, on purpose. The README lists the reasons."""
+"""Where ours differs from the official instrumentation 1.3b0, on purpose. docs/differences.md lists the reasons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Difference:
     """One deliberate difference.
 
     Attributes:
-        reason: Why; the README has it.
+        reason: Why; docs/differences.md has it.
         steps: Those that show it; `*` matches.
         modes: The content modes in which it shows.
         like: Ours emits here what the official one emits in this step.
@@ -86,30 +86,30 @@ def _all_chunks_alike(points: list[Seen]) -> list[Seen]:
     ]
 
 
-EARLY = "What a stream of responses said before it was left or broke is kept."
+EARLY = "The content of a stream of responses is kept if the stream is left or fails before its end."
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
-        "The reasoning effort that was asked for is on the span.",
+        "The span has the reasoning effort that was requested.",
         ("chat, other arguments", "responses, many arguments"),
         added={"gen_ai.request.reasoning.level": "low"},
     ),
     Difference(
-        "The response that is continued is on the span.",
+        "The span has the id of the response that is continued.",
         ("responses, previous",),
         added={"gen_ai.request.previous_response.id": "resp_0"},
     ),
     Difference(
-        "A response read through `with_streaming_response` or `with_raw_response` tells what any other tells.",
+        "A response read through `with_streaming_response` or `with_raw_response` has the same telemetry as any other.",
         ("responses streaming response",),
         like="responses",
     ),
     Difference(
-        "A response read through `with_streaming_response` or `with_raw_response` tells what any other tells.",
+        "A response read through `with_streaming_response` or `with_raw_response` has the same telemetry as any other.",
         ("embeddings raw",),
         like="embeddings",
     ),
     Difference(
-        "A response read through `with_streaming_response` or `with_raw_response` tells what any other tells.",
+        "A response read through `with_streaming_response` or `with_raw_response` has the same telemetry as any other.",
         ("chat streaming response",),
         like="chat",
     ),
@@ -137,8 +137,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         added={"gen_ai.output.messages": _said("solid wood")},
     ),
     Difference(
-        "Finish reasons are the provider's: none is made up for a stream that ended early, whether content is captured "
-        "or not.",
+        "Finish reasons are the provider's: none is invented for a stream that ended early, whether content is "
+        "captured or not.",
         (
             "chat stream, left",
             "chat stream, closed",

@@ -1,7 +1,7 @@
 """Our own instrumentation of the `openai` client: the whole of it, by the official conventions.
 
 On the surface that `opentelemetry-instrumentation-genai-openai` covers, spans, metrics and events are what that one
-emits; the README lists where they differ and why.
+emits; docs/differences.md lists where they differ and why.
 """
 
 from __future__ import annotations

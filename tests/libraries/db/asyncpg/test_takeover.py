@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the README lists, and one span for each."""
+"""In the official instrumentation's place: its telemetry, but for what docs/asyncpg.md lists, and one span for each."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def seen_of(span):
 
 
 def without_added(found):
-    """Without what the README says that ours tells in addition."""
+    """Without what ours tells in addition, as docs/asyncpg.md says."""
     kept = []
     for name, kind, attributes, *rest in found:
         if name == "CONNECT":
@@ -166,7 +166,7 @@ DIFFERENCES = {
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
-    """Each line of the README's list: theirs, and ours."""
+    """Each line of the list in docs/asyncpg.md: theirs, and ours."""
     call, theirs, ours = DIFFERENCES[kind]
     official.instrument(tracer_provider=seen.tracer_provider)
     run(call)
