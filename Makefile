@@ -151,7 +151,7 @@ founding-case: setup ## Measure the service that spent its CPU on version look-u
 # An inventory service, aiohttp and asyncpg, under three loads: CPU per request and requests per second without telemetry,
 # with OpenTelemetry's and with ours. make inventory ARGS="--rounds 5"
 .PHONY: inventory
-inventory: setup
+inventory: setup ## Measure the inventory service under three loads
 	$(PY) -m examples.inventory $(ARGS)
 
 # Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
