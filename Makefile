@@ -214,7 +214,7 @@ new-sources: setup ## Write an issue about sources that no patch knows yet
 	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
 # Check what hooks may cost (benchmarks/budgets.toml). `make test` also checks the exact counts, and `make test-slow`
-# those of instructions.
+# the instructions of one scenario of each room.
 COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml
