@@ -73,6 +73,14 @@ RUN_BY = {
     "psycopg.connect*": "psycopg, connect",
     "psycopg.*pool.*": "psycopg, pool",
     "psycopg.official.*execution": "psycopg, execute of an official cursor",
+    "sqlalchemy.execute": "sqlalchemy, select",
+    "sqlalchemy.default": "sqlalchemy, select",
+    "sqlalchemy.insertmany": "sqlalchemy, insertmanyvalues",
+    "sqlalchemy.commit": "sqlalchemy, commit",
+    "sqlalchemy.rollback": "sqlalchemy, commit",
+    "sqlalchemy.connect": "sqlalchemy, connect",
+    "sqlalchemy.ping": "sqlalchemy, connect and select",
+    "sqlalchemy.pool.*": "sqlalchemy, connect and select",
     "openai.request*": "openai, chat call",
     "openai.stream*": "openai, chat stream of 22 chunks",
     "openai.socket.*": "openai, websocket session",
@@ -91,7 +99,7 @@ RUN_BY = {
     "exceptions": "exception, one frame",
 }
 # What runs when something is set up or configured, and not for each call.
-ONCE = ("tracer.configuration", "openai.logfire", "*.instrument", "*.uninstrument")
+ONCE = ("tracer.configuration", "openai.logfire", "*.instrument", "*.uninstrument", "*.instrumentation_dependencies")
 
 
 @pytest.fixture(scope="module")

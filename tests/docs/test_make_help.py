@@ -18,7 +18,9 @@ def test_each_target_has_a_line():
     """`make` alone prints the same."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = {name for line in re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE) for name in line.split()}
-    shown = subprocess.run([MAKE, "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [MAKE, "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     found = dict(line.split(maxsplit=1) for line in shown.splitlines())
 
     assert found.keys() == targets
