@@ -197,7 +197,8 @@ class Module:
         """Whether the class has a guard of this name, its own or one that it inherits."""
         if self.defines(kind, method) or f"{kind}.{method}" in self.names:
             return f"{kind}.{method}" in self.names
-        return any(self.has(base, method) for base in self._bases.get(kind, ()))
+        # A class may have the name of its base in another module.
+        return any(self.has(base, method) for base in self._bases.get(kind, ()) if base != kind)
 
 
 _modules: dict[Path, Module] = {}
