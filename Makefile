@@ -139,6 +139,11 @@ check-release: setup ## Check that a tag can be released
 docs-tables: setup ## Write the tables that are generated from the source
 	$(PY) docs/tables.py
 
+# The site, in build/site: build/site/index.html is its first page. A broken link is an error.
+.PHONY: docs
+docs: setup ## Build the site
+	$(PY) -m mkdocs build --quiet --strict
+
 .PHONY: demo
 demo: setup ## Measure a service under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)

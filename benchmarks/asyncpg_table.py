@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bench_asyncpg as bench
+import databases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def _by_hand(mode: str, original: Any) -> Any:
     """The method with the mode's number of spans around it, and nothing else: the least work that a hook has to do."""
     from opentelemetry.trace import SpanKind  # noqa: PLC0415  # only where it is used
 
-    tracer = bench._providers(mode)["tracer_provider"].get_tracer("bench")
+    tracer = databases.providers(mode)["tracer_provider"].get_tracer("bench")
     numbers = range(int(mode.split()[1]))
 
     async def fetchrow(*args: Any) -> Any:

@@ -13,6 +13,8 @@ from asyncio import LifoQueue
 from types import SimpleNamespace
 from typing import Any
 
+import databases
+
 QUERY = "SELECT id, v FROM bench_t WHERE id = $1"
 SETS = [(1,), (2,)]
 # A query text that is seen for the first time: 8 kB of literals.
@@ -157,36 +159,14 @@ def _cursors(connection: Any) -> list[Any]:
     return made
 
 
-def _providers(mode: str) -> dict[str, Any]:
-    if "no SDK" in mode:
-        return {}
-    import bench_span  # noqa: PLC0415  # it imports the SDK
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased  # noqa: PLC0415  # likewise
-
-    provider = bench_span.batching(ParentBased(ALWAYS_OFF if "not sampled" in mode else ALWAYS_ON))
-    found: dict[str, Any] = {"tracer_provider": provider}
-    if "metrics" in mode:
-        found["meter_provider"] = MeterProvider([InMemoryMetricReader()])
-    return found
-
-
 def instrument(mode: str, core: str | None = None) -> None:
     """Instrument asyncpg in this mode: "bare", or "official" or "ours" with options after a comma."""
     if mode.startswith("official"):
         from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor  # noqa: PLC0415  # only where measured
 
-        AsyncPGInstrumentor().instrument(**_providers(mode))
+        AsyncPGInstrumentor().instrument(**databases.providers(mode))
     elif mode.startswith("ours"):
-        from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
-        from otel_fastpath import compiled as cores  # noqa: PLC0415  # likewise
-
-        options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
-        providers = _providers(mode)
-        FastpathInstrumentor().instrument(core=core, asyncpg="on", asyncpg_options=options, **providers)
-        if core and cores.implementation()[0] != core:
-            raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
+        databases.instrument("asyncpg", mode, core)
 
 
 def _given(mode: str, core: str | None = None) -> Given:
@@ -195,29 +175,7 @@ def _given(mode: str, core: str | None = None) -> Given:
     return Given()
 
 
-def compiled() -> Given:
-    """Ours, traces."""
-    return _given("ours", "c")
-
-
-def pure() -> Given:
-    """The same with the pure core."""
-    return _given("ours", "py")
-
-
-def compiled_metrics() -> Given:
-    """Our instrumentation, with traces and metrics."""
-    return _given("ours, metrics", "c")
-
-
-def compiled_dropped() -> Given:
-    """Ours, not sampled."""
-    return _given("ours, not sampled", "c")
-
-
-def compiled_no_sdk() -> Given:
-    """Our instrumentation without an SDK."""
-    return _given("ours, no SDK", "c")
+compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
 def official() -> Given:

@@ -1,10 +1,10 @@
-"""A log record with an exception, as `logger.exception()` makes one under OpenTelemetry.
+"""Log records: calls of `logging` with upstream's handlers and a batch processor, `Logger.emit`, exceptions.
 
     python benchmarks/bench_logs.py                 the table
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'log record*'
 
-The set-ups are `stock` and `fastpath`. The record goes through `Logger.emit` to a processor that drops it; `bare` is
-the same record without an exception.
+The set-ups are `stock`, `pure` and `compiled`. For calls of `logging`, `bare` is the same call with a `NullHandler`.
+The rows of exceptions have a processor that drops the record; `bare` is the same record without an exception.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ import time
 import warnings
 from typing import Any
 
-from bench_span import fallen
+from bench_span import fallen, keep_small
+from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
+from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc_exporter
+from opentelemetry.exporter.otlp.proto.http import _log_exporter as http_exporter
+from opentelemetry.instrumentation.logging import LoggingInstrumentor
+from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
-from setups import instrument
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
+from setups import ATTRIBUTES, instrument, without_turns
 
 SHALLOW, DEEP = 5, 30
+FEW, MORE = 10, 11
 
 
 class Forget(_logs.LogRecordProcessor):
@@ -41,22 +48,78 @@ class Given:
     """The objects that the callables of this file use.
 
     Attributes:
-        logger: A logger of a provider with one processor.
-        handler: A handler of the same provider for the standard library's `logging`.
+        logger: A logger of a provider with one processor that forgets.
+        handler: The SDK's handler of the same provider.
         shallow: An exception that propagated through 5 frames.
         deep: An exception that propagated through 30 frames.
+        plain: A logger of `logging` with a `NullHandler`.
+        logging: One with the instrumentation's handler, and a batch processor whose thread never wakes.
+        deprecated: One with the SDK's handler and such a processor.
+        batch: A logger of the SDK with such a processor.
+        behind: One with another processor before it.
+        span: A span context to log in.
+        factory: The record factory of the instrumentation.
+        records: Records to encode, by their number of attributes.
     """
 
     def __init__(self) -> None:
         provider = _logs.LoggerProvider(shutdown_on_exit=False)
         provider.add_log_record_processor(Forget())
         self.logger = provider.get_logger("bench")
+        queued, small = batching()
+        behind, other = batching(Forget())
         with warnings.catch_warnings():
             # Deprecated in favour of the logging instrumentation's handler, which is the same code in another package.
             warnings.simplefilter("ignore", DeprecationWarning)
             self.handler = _logs.LoggingHandler(logger_provider=provider)
+            self.deprecated = quiet(_logs.LoggingHandler(logger_provider=queued))
         self.shallow = fallen(SHALLOW)
         self.deep = fallen(DEEP)
+        self.plain = quiet(logging.NullHandler())
+        self.logging = quiet(LoggingHandler(logger_provider=queued))
+        self.batch = queued.get_logger("bench")
+        self.behind = behind.get_logger("bench")
+        self.span = trace.NonRecordingSpan(trace.SpanContext(1 << 100, 1 << 50, is_remote=False))
+        instrumentor = LoggingInstrumentor()
+        if not instrumentor.is_instrumented_by_opentelemetry:
+            instrumentor.instrument(inject_trace_context=True, enable_log_auto_instrumentation=False)
+        self.factory = logging.getLogRecordFactory()
+        logging.setLogRecordFactory(logging.LogRecord)
+        self.records = {count: recorded(count) for count in (0, 7)}
+        self.processors = small, other
+
+
+def quiet(handler: logging.Handler) -> logging.Logger:
+    """A logger with this handler only."""
+    made = logging.Logger("bench")  # noqa: LOG001  # not one of the application
+    made.addHandler(handler)
+    return made
+
+
+def batching(*before: Any) -> tuple[_logs.LoggerProvider, BatchLogRecordProcessor]:
+    """A provider with these processors and a batch processor whose thread never wakes."""
+    provider = _logs.LoggerProvider(shutdown_on_exit=False)
+    for each in before:
+        provider.add_log_record_processor(each)
+    made = BatchLogRecordProcessor(
+        InMemoryLogRecordExporter(), max_queue_size=1 << 20, max_export_batch_size=1 << 20, schedule_delay_millis=3.6e6
+    )
+    keep_small(made)
+    provider.add_log_record_processor(made)
+    return provider, made
+
+
+def recorded(count: int) -> list[Any]:
+    """Records with so many attributes, as an exporter gets them."""
+    provider = _logs.LoggerProvider(shutdown_on_exit=False)
+    exporter = InMemoryLogRecordExporter()
+    provider.add_log_record_processor(BatchLogRecordProcessor(exporter, schedule_delay_millis=3.6e6))
+    logger = quiet(LoggingHandler(logger_provider=provider))
+    extra = dict(list(ATTRIBUTES.items())[:count])
+    for _ in range(MORE):
+        logger.info("message", extra=extra)
+    provider.shutdown()
+    return list(exporter.get_finished_logs())
 
 
 def stock() -> Given:
@@ -65,9 +128,126 @@ def stock() -> Given:
 
 
 def fastpath() -> Given:
-    """OpenTelemetry with our formatting of the stack trace."""
+    """OpenTelemetry with otel-fastpath."""
+    return compiled()
+
+
+def pure() -> Given:
+    """otel-fastpath with the pure core."""
+    without_turns()
+    instrument("py")
+    return Given()
+
+
+def compiled() -> Given:
+    """otel-fastpath with the compiled core."""
+    without_turns()
     instrument("c")
     return Given()
+
+
+THREE = dict(list(ATTRIBUTES.items())[:3])
+
+
+def plain(given: Given) -> None:
+    """A message to the `NullHandler`."""
+    given.plain.info("message")
+
+
+def message(given: Given) -> None:
+    """A message to the instrumentation's handler."""
+    given.logging.info("message")
+
+
+def deprecated(given: Given) -> None:
+    """A message to the SDK's handler."""
+    given.deprecated.info("message")
+
+
+def plain_3(given: Given) -> None:
+    """With three attributes."""
+    given.plain.info("message", extra=THREE)
+
+
+def message_3(given: Given) -> None:
+    """With three attributes."""
+    given.logging.info("message", extra=THREE)
+
+
+def plain_7(given: Given) -> None:
+    """With seven attributes."""
+    given.plain.info("message", extra=ATTRIBUTES)
+
+
+def message_7(given: Given) -> None:
+    """With seven attributes."""
+    given.logging.info("message", extra=ATTRIBUTES)
+
+
+def plain_exception(given: Given) -> None:
+    """With an exception of five frames."""
+    given.plain.error("message", exc_info=given.shallow)
+
+
+def message_exception(given: Given) -> None:
+    """With an exception of five frames."""
+    given.logging.error("message", exc_info=given.shallow)
+
+
+def nothing(given: Given) -> None:
+    """The bare call of scenarios that consist of telemetry only."""
+
+
+def emit_7(given: Given) -> None:
+    """A record of the SDK's logger with seven attributes and an event's name."""
+    given.batch.emit(body="message", attributes=ATTRIBUTES, event_name="event")
+
+
+def emit_behind(given: Given) -> None:
+    """The same behind a processor of the user's own."""
+    given.behind.emit(body="message", attributes=ATTRIBUTES, event_name="event")
+
+
+def make(given: Given) -> None:
+    """A record of `logging` in a span."""
+    with trace.use_span(given.span):
+        logging.LogRecord("bench", 20, __file__, 12, "message", (), None, None, None)
+
+
+def make_correlated(given: Given) -> None:
+    """A record with the span's ids."""
+    with trace.use_span(given.span):
+        given.factory("bench", 20, __file__, 12, "message", (), None, None, None)
+
+
+def encode_10(given: Given) -> None:
+    """Ten records without attributes, as the HTTP exporter encodes them."""
+    http_exporter.encode_logs(given.records[0][:FEW]).SerializeToString()
+
+
+def encode_11(given: Given) -> None:
+    """One more."""
+    http_exporter.encode_logs(given.records[0]).SerializeToString()
+
+
+def encode_10_of_7(given: Given) -> None:
+    """Ten records with seven attributes."""
+    http_exporter.encode_logs(given.records[7][:FEW]).SerializeToString()
+
+
+def encode_11_of_7(given: Given) -> None:
+    """One more."""
+    http_exporter.encode_logs(given.records[7]).SerializeToString()
+
+
+def grpc_10(given: Given) -> None:
+    """Ten records, as the message that gRPC sends."""
+    grpc_exporter.encode_logs(given.records[7][:FEW]).SerializePartialToString()
+
+
+def grpc_11(given: Given) -> None:
+    """One more."""
+    grpc_exporter.encode_logs(given.records[7]).SerializePartialToString()
 
 
 def record(given: Given) -> None:
@@ -110,6 +290,15 @@ def handle_shallow(given: Given) -> None:
 
 # Row of the table -> bare and instrumented.
 ROWS = {
+    "logging, a message": (plain, message),
+    "logging, 3 attributes": (plain_3, message_3),
+    "logging, 7 attributes": (plain_7, message_7),
+    "logging, an exception of 5 frames": (plain_exception, message_exception),
+    "Logger.emit, 7 attributes": (nothing, emit_7),
+    "Logger.emit behind a processor": (nothing, emit_behind),
+    "trace ids in a record": (make, make_correlated),
+    "OTLP, one more record": (encode_10, encode_11),
+    "OTLP, one more record, 7 attributes": (encode_10_of_7, encode_11_of_7),
     "log record, exception of 5 frames": (record, record_shallow),
     "log record, exception of 30 frames": (record, record_deep),
     "logging, exception of 5 frames": (handle, handle_shallow),
@@ -118,4 +307,4 @@ ROWS = {
 if __name__ == "__main__":
     from table import main
 
-    sys.exit(main("An exception in a log record", "bench_logs", ROWS, ("stock", "fastpath")))
+    sys.exit(main("Log records", "bench_logs", ROWS, ("stock", "pure", "compiled")))

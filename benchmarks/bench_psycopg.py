@@ -13,6 +13,8 @@ from collections import deque
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import databases
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -153,63 +155,13 @@ def _cursor(kind: Any, connection: Any) -> Any:
     return made
 
 
-def _providers(mode: str) -> dict[str, Any]:
-    if "no SDK" in mode:
-        return {}
-    import bench_span  # noqa: PLC0415  # it imports the SDK
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased  # noqa: PLC0415  # likewise
-
-    provider = bench_span.batching(ParentBased(ALWAYS_OFF if "not sampled" in mode else ALWAYS_ON))
-    found: dict[str, Any] = {"tracer_provider": provider}
-    if "metrics" in mode:
-        found["meter_provider"] = MeterProvider([InMemoryMetricReader()])
-    return found
-
-
-def instrument(mode: str, core: str | None = None) -> None:
-    """Instrument psycopg in this mode: "bare", or "ours" with options after a comma."""
-    if mode.startswith("ours"):
-        from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
-        from otel_fastpath import compiled as cores  # noqa: PLC0415  # likewise
-
-        options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
-        providers = _providers(mode)
-        FastpathInstrumentor().instrument(core=core, psycopg="on", psycopg_options=options, **providers)
-        if core and cores.implementation()[0] != core:
-            raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
-
-
-def _given(mode: str, core: str | None = None) -> Given:
+def _given(mode: str, core: str) -> Given:
     _stub()
-    instrument(mode, core)
+    databases.instrument("psycopg", mode, core)
     return Given()
 
 
-def compiled() -> Given:
-    """Ours, traces."""
-    return _given("ours", "c")
-
-
-def pure() -> Given:
-    """The same with the pure core."""
-    return _given("ours", "py")
-
-
-def compiled_metrics() -> Given:
-    """Our instrumentation, with traces and metrics."""
-    return _given("ours, metrics", "c")
-
-
-def compiled_dropped() -> Given:
-    """Ours, not sampled."""
-    return _given("ours, not sampled", "c")
-
-
-def compiled_no_sdk() -> Given:
-    """Our instrumentation without an SDK."""
-    return _given("ours, no SDK", "c")
+compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
 def official() -> Given:
@@ -220,7 +172,7 @@ def official() -> Given:
     from opentelemetry.instrumentation.psycopg import _new_cursor_factory  # noqa: PLC0415  # likewise
 
     factory = _new_cursor_factory(
-        base_factory=psycopg.Cursor, tracer_provider=_providers("official")["tracer_provider"]
+        base_factory=psycopg.Cursor, tracer_provider=databases.providers("official")["tracer_provider"]
     )
     given.cursor = _cursor(factory, given.connection)
     return given

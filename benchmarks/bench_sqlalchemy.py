@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench_asyncpg import _providers
+import databases
 
 ROWS = [{"v": str(number)} for number in range(10)]
 _HOOKED = ("_exec_single_context", "_exec_insertmany_context", "_cursor_execute", "_commit_impl", "_rollback_impl")
@@ -97,16 +97,9 @@ def instrument(mode: str, core: str | None = None) -> None:
     if mode.startswith("official"):
         from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor  # noqa: PLC0415  # where measured
 
-        SQLAlchemyInstrumentor().instrument(skip_dep_check=True, **_providers(mode))
+        SQLAlchemyInstrumentor().instrument(skip_dep_check=True, **databases.providers(mode))
     elif mode.startswith("ours"):
-        from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # likewise
-        from otel_fastpath import compiled as cores  # noqa: PLC0415  # likewise
-
-        options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
-        providers = _providers(mode)
-        FastpathInstrumentor().instrument(core=core, sqlalchemy="on", sqlalchemy_options=options, **providers)
-        if core and cores.implementation()[0] != core:
-            raise RuntimeError(f"the {core!r} core is not there: {cores.implementation()[1]}")
+        databases.instrument("sqlalchemy", mode, core)
 
 
 def _given(mode: str, core: str | None = None) -> Given:
@@ -116,29 +109,7 @@ def _given(mode: str, core: str | None = None) -> Given:
     return Given()
 
 
-def compiled() -> Given:
-    """Ours, traces."""
-    return _given("ours", "c")
-
-
-def pure() -> Given:
-    """The same with the pure core."""
-    return _given("ours", "py")
-
-
-def compiled_metrics() -> Given:
-    """Our instrumentation, with traces and metrics."""
-    return _given("ours, metrics", "c")
-
-
-def compiled_dropped() -> Given:
-    """Ours, not sampled."""
-    return _given("ours, not sampled", "c")
-
-
-def compiled_no_sdk() -> Given:
-    """Our instrumentation without an SDK."""
-    return _given("ours, no SDK", "c")
+compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
 def select_bare(given: Given) -> None:

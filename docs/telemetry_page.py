@@ -8,6 +8,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath import presence
 from otel_fastpath.exceptions import metrics as exceptions
 from otel_fastpath.libraries.db.asyncpg import plans as asyncpg
 from otel_fastpath.libraries.db.pools import PoolMetrics
@@ -83,6 +84,8 @@ def _instruments(library: Library, *, is_same: bool) -> dict[str, tuple[str, str
 
 def metrics_rows() -> Iterator[tuple[str, ...]]:
     """Part, name, kind, unit, description, and whether `same` has it."""
+    kind = "observable up down counter"
+    yield "patches", f"`{presence.NAME}`", kind, f"`{presence.UNIT}`", presence.DESCRIPTION, "no"
     for name, description in exceptions._DESCRIPTIONS.items():
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
     for library in ROOM.wrappers:

@@ -47,7 +47,13 @@ def _parser() -> argparse.ArgumentParser:
             "With a process id, prints the status of that process, if it has the same OTEL_FASTPATH_STATUS_FOLDER."
         ),
     )
-    status.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
+    status.add_argument("--json", action="store_true", help="print a JSON object with each patch instead of a table")
+    status.add_argument(
+        "--all",
+        action="store_true",
+        help="print each patch, also those for modules that are not installed, and import each instrumentation that "
+        "opentelemetry-instrument would load, to find those that fail",
+    )
     status.add_argument(
         "modules",
         nargs="*",
@@ -69,7 +75,7 @@ def _version() -> int:
     return 0
 
 
-def _status_of(process: int, *, as_json: bool) -> int:
+def _status_of(process: int, form: str) -> int:
     from otel_fastpath import running, settings  # noqa: PLC0415  # not needed by other commands
 
     folder = settings.status_folder()
@@ -83,14 +89,16 @@ def _status_of(process: int, *, as_json: bool) -> int:
     except (OSError, ValueError) as error:
         sys.stderr.write(f"otel-fastpath: {error}\n")
         return _CANNOT
-    sys.stdout.write(found["json" if as_json else "text"] + "\n")
+    # A process with an older version has no whole text.
+    sys.stdout.write(found.get(form, found["text"]) + "\n")
     return 0
 
 
 def _status(options: argparse.Namespace) -> int:
     if len(options.modules) == 1 and options.modules[0].isdecimal():
-        return _status_of(int(options.modules[0]), as_json=options.json)
-    from otel_fastpath import settings, status  # noqa: PLC0415  # not needed by other commands
+        form = "json" if options.json else "whole" if options.all else "text"
+        return _status_of(int(options.modules[0]), form)
+    from otel_fastpath import loading, settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
     instrumentor = FastpathInstrumentor()
@@ -106,11 +114,19 @@ def _status(options: argparse.Namespace) -> int:
             if problem:
                 sys.stderr.write(f"otel-fastpath: {name} cannot be imported: {problem}\n")
                 return _CANNOT
+        # Before instrumentations are imported, which imports their libraries, too.
+        rows = instrumentor.status()
+        not_loaded = list(loading.problems(settings.disabled_instrumentations(), imports=options.all))
     if settings.loads_nothing():
         notes.append("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=*: opentelemetry-instrument loads none of this.")
-    found = status.collect(instrumentor.status(), notes)
-    width = max(shutil.get_terminal_size((100, 24)).columns, _LEAST_WIDTH)
-    sys.stdout.write((status.as_json(found) if options.json else status.as_text(found, width)) + "\n")
+    found = status.collect(rows, notes, not_loaded)
+    if options.json:
+        text = status.as_json(found)
+    else:
+        width = max(shutil.get_terminal_size((100, 24)).columns, _LEAST_WIDTH)
+        is_coloured = sys.stdout.isatty() and settings.wants_colour()
+        text = status.as_text(found, width, is_whole=options.all, is_coloured=is_coloured)
+    sys.stdout.write(text + "\n")
     return 0
 
 

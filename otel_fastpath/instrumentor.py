@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import compiled, wrong_settings
+from otel_fastpath import compiled, presence, wrong_settings
 from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
@@ -30,7 +30,7 @@ _lock = Lock()
 class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     """Makes OpenTelemetry cheap in this process; `uninstrument()` restores the original code.
 
-    `opentelemetry-instrument` finds and calls it automatically. To call it explicitly::
+    `opentelemetry-instrument` finds and calls it automatically. To call it explicitly:
 
         FastpathInstrumentor().instrument()
 
@@ -120,11 +120,30 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         except Exception:
             _logger.exception("otel-fastpath could not be applied; OpenTelemetry runs unchanged.")
             return
+        # Before exceptions are counted: OpenTelemetry and logging raise some while they answer for the first time.
+        presence.is_heard()
+        self._count(settings, kwargs.get("meter_provider"))
         for room in rooms:
             try:
                 room.start(settings, off, kwargs)
             except Exception:  # noqa: PERF203  # a failure in one room must not affect the others
                 _logger.exception(room.without)
+        self._show(settings)
+
+    def _count(self, settings: config.Config, meter_provider: Any) -> None:
+        """Report the number of patches, if the settings ask for it."""
+        try:
+            if settings.telemetry == config.FULL and not settings.stock:
+                presence.count(self._rows, meter_provider)
+        except Exception as error:
+            faults.report("status", error)
+
+    def _show(self, settings: config.Config) -> None:
+        """Say that this process is instrumented, in the ways that the settings ask for."""
+        try:
+            presence.say(self._rows, settings.stock)
+        except Exception as error:
+            faults.report("status", error)
         if settings.status_folder:
             try:
                 from otel_fastpath import running  # noqa: PLC0415  # imported on request only
@@ -154,6 +173,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     def _uninstrument(self, **kwargs: Any) -> None:  # noqa: ARG002  # BaseInstrumentor's interface
         try:
             self._stop_answering()
+            presence.stop()
             for room in reversed(_rooms()):
                 room.stop()
             self._patches().uninstall()

@@ -61,7 +61,11 @@ class _Answering:
 
     def _write(self) -> None:
         found = status.collect(self._report())
-        answer = {"json": status.as_json(found), "text": status.as_text(found, _WIDTH)}
+        answer = {
+            "json": status.as_json(found),
+            "text": status.as_text(found, _WIDTH),
+            "whole": status.as_text(found, _WIDTH, is_whole=True),
+        }
         partial = self._answer.with_suffix(".partial")
         partial.unlink(missing_ok=True)
         # Fails where another user put a link to write through. Only this user may read what the process consists of.
@@ -89,7 +93,7 @@ def stop() -> None:
 
 
 def ask(folder: str, process: int) -> dict[str, Any]:
-    """The status of a process as "text" and as "json".
+    """The status of a process as "text", as a "whole" text with each patch, and as "json".
 
     Raises:
         OSError: The folder cannot be used.

@@ -130,6 +130,12 @@ def status_folder(environ: Mapping[str, str] | None = None) -> str:
     return _folder(*_given("status_folder", {}, os.environ if environ is None else environ))
 
 
+def wants_colour(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a terminal may be written to in colour: `NO_COLOR` is not set, and it is not a dumb one."""
+    environ = os.environ if environ is None else environ
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
 class GenAI(NamedTuple):
     """The values of OpenTelemetry's own variables for generative AI.
 
@@ -166,10 +172,14 @@ def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) ->
     return ""
 
 
+def disabled_instrumentations(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The names of the entry points that `opentelemetry-instrument` does not load."""
+    return _listed(os.environ if environ is None else environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
+
+
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
     """Whether `opentelemetry-instrument` loads no instrumentations. An explicit `instrument()` still works."""
-    environ = os.environ if environ is None else environ
-    return "*" in _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
+    return "*" in disabled_instrumentations(environ)
 
 
 def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:

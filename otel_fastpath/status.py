@@ -7,10 +7,12 @@ import platform
 import re
 import textwrap
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled, wrong_settings
-from otel_fastpath.patching import faults, interpreter
+from otel_fastpath.patching import faults, finding, interpreter
+from otel_fastpath.patching.patch import State
 from otel_fastpath.patching.report import Report
 
 if TYPE_CHECKING:
@@ -27,6 +29,14 @@ _HEADINGS: Final = ("NAME", "STATE", "TARGET, AND WHY IT IS NOT APPLIED")
 _GAP: Final = "  "
 _NARROWEST_REASON: Final = 30
 _MOST_NAMES: Final = 10
+_COLOURS: Final = {
+    State.APPLIED: "\033[32m",
+    State.SKIPPED: "\033[1;31m",
+    State.WAITING: "\033[2m",
+    State.OFF: "\033[2m",
+}
+_WARNING: Final = "\033[33m"
+_RESET: Final = "\033[0m"
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class Status:
         rows: Every patch and wrapper.
         wrong_settings: The messages about invalid settings.
         tracers: Which way the spans of each tracer in use take, and why.
+        not_loaded: The instrumentations that OpenTelemetry does not load, and why.
+        not_installed: The names of the patches that wait for a module that is not installed.
     """
 
     version: str
@@ -56,14 +68,17 @@ class Status:
     rows: tuple[Row, ...]
     wrong_settings: tuple[str, ...] = ()
     tracers: tuple[Way, ...] = ()
+    not_loaded: tuple[str, ...] = ()
+    not_installed: tuple[str, ...] = ()
 
 
-def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
+def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence[str] = ()) -> Status:
     """Collect the status of this process.
 
     Args:
         rows: The rows of the instrumentor; in a `Report`, they come with the way of each tracer's spans.
         notes: See `Status`.
+        not_loaded: See `Status`.
     """
     implementation, why_not = compiled.implementation()
     advice = compiled.advice()
@@ -78,6 +93,12 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = ()) -> Status:
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
         tracers=rows.tracers if isinstance(rows, Report) else (),
+        not_loaded=tuple(not_loaded),
+        not_installed=tuple(
+            row.name
+            for row in rows
+            if row.state is State.WAITING and not finding.is_installed(row.target.partition(":")[0])
+        ),
     )
 
 
@@ -88,10 +109,20 @@ def as_json(status: Status) -> str:
     return json.dumps(document, indent=2)
 
 
-def as_text(status: Status, width: int) -> str:
-    """The status as a table of at most this width, unless the names and targets are too long for it."""
-    table = [*_head(status, width), "", *_table(status.rows, width), "", _summary(status.rows)]
-    return "\n".join([*table, *_tracers(status.tracers, width)])
+def as_text(status: Status, width: int, *, is_whole: bool = False, is_coloured: bool = False) -> str:
+    """The status as a summary and a table of at most this width, unless the names and targets are too long for it.
+
+    Args:
+        status: The status.
+        width: In characters.
+        is_whole: Whether the table has each patch. If not, those that wait for a module that is not installed are left
+            out, and those of a library that are off, or wait, for the same reason have one row.
+        is_coloured: Whether states have colours, by ANSI escape sequences.
+    """
+    lines = [*_head(status, width, is_coloured=is_coloured), ""]
+    rows = _cells(status.rows) if is_whole else _short_cells(status)
+    lines += _table(rows, width, is_coloured=is_coloured)
+    return "\n".join([*lines, *_tracers(status.tracers, width)])
 
 
 def title(status: Status) -> str:
@@ -101,14 +132,22 @@ def title(status: Status) -> str:
     return f"otel-fastpath {status.version}, {core_name}{why_not}, {status.python}"
 
 
-def _head(status: Status, width: int) -> list[str]:
+def _head(status: Status, width: int, *, is_coloured: bool) -> list[str]:
     installed = ", ".join(f"{name} {version or 'not installed'}" for name, version in status.distributions.items())
-    lines = [title(status), installed, _faults(status)]
-    lines += [f"Wrong setting: {each}" for each in status.wrong_settings]
-    lines += [f"Note: {note}" for note in status.notes]
+    lines = [(title(status), ""), (_summary(status), ""), (installed, "")]
+    lines.append((_faults(status), _WARNING if status.faults else ""))
+    lines += [(f"Wrong setting: {each}", _WARNING) for each in status.wrong_settings]
+    lines += [(f"Not loaded: {each}", _WARNING) for each in status.not_loaded]
+    lines += [(f"Note: {note}", "") for note in status.notes]
     return [
-        part for line in lines for part in textwrap.wrap(line, width, subsequent_indent=_GAP, break_long_words=False)
+        _in_colour(part, colour if is_coloured else "")
+        for line, colour in lines
+        for part in textwrap.wrap(line, width, subsequent_indent=_GAP, break_long_words=False)
     ]
+
+
+def _in_colour(text: str, colour: str) -> str:
+    return f"{colour}{text}{_RESET}" if colour else text
 
 
 def _faults(status: Status) -> str:
@@ -119,7 +158,35 @@ def _faults(status: Status) -> str:
     return f"{total} fault{'s' if total > 1 else ''}, upstream's code ran instead: {places}"
 
 
-def _table(rows: Sequence[Row], width: int) -> list[str]:
+class _Cells(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    state: State
+    target: str
+    reason: str
+
+
+def _cells(rows: Sequence[Row]) -> list[_Cells]:
+    return [_Cells(row.name, row.state, row.target, row.reason) for row in rows]
+
+
+def _short_cells(status: Status) -> list[_Cells]:
+    hidden = frozenset(status.not_installed)
+    shown = [row for row in status.rows if row.name not in hidden]
+    found: list[_Cells] = []
+    for (first, state, reason), group in groupby(
+        shown, lambda row: (row.name.partition(".")[0], row.state, row.reason)
+    ):
+        rows = list(group)
+        if state in (State.OFF, State.WAITING) and len(rows) > 1:
+            found.append(_Cells(f"{first}.*", state, f"{len(rows)} patches", reason))
+        else:
+            found += _cells(rows)
+    return found
+
+
+def _table(rows: Sequence[_Cells], width: int, *, is_coloured: bool) -> list[str]:
     cells = [_HEADINGS, *((row.name, row.state.value, row.target) for row in rows)]
     name_width, state_width = (max(len(cell[column]) for cell in cells) for column in (0, 1))
     indent = " " * (name_width + state_width + 2 * len(_GAP))
@@ -127,10 +194,12 @@ def _table(rows: Sequence[Row], width: int) -> list[str]:
     lines = []
     for (name, state, target), row in zip(cells, [None, *rows], strict=True):
         first, *more = _target(target, room)
+        colour = ""
         if row is not None:
             reason = textwrap.wrap(row.reason, room, break_long_words=False)
             more += [part for line in reason for part in _at_dots(line, room)]
-        lines.append(f"{name:{name_width}}{_GAP}{state:{state_width}}{_GAP}{first}")
+            colour = _COLOURS[row.state] if is_coloured else ""
+        lines.append(f"{name:{name_width}}{_GAP}{_in_colour(f'{state:{state_width}}', colour)}{_GAP}{first}")
         lines += [indent + line for line in more]
     return lines
 
@@ -151,11 +220,18 @@ def _at_dots(text: str, room: int) -> list[str]:
     return lines
 
 
-def _summary(rows: Sequence[Row]) -> str:
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.state.value] = counts.get(row.state.value, 0) + 1
-    return ", ".join(f"{count} {state}" for state, count in counts.items())
+def _summary(status: Status) -> str:
+    counts = dict.fromkeys(State, 0)
+    for row in status.rows:
+        counts[row.state] += 1
+    absent = len(status.not_installed)
+    numbers = [f"{counts[State.APPLIED]} applied", f"{counts[State.SKIPPED]} skipped"]
+    for state, number in ((State.WAITING, counts[State.WAITING] - absent), (State.OFF, counts[State.OFF])):
+        if number:
+            numbers.append(f"{number} {state.value}")
+    if absent:
+        numbers.append(f"{absent} for modules that are not installed (--all lists them)")
+    return ", ".join(numbers)
 
 
 def _tracers(ways: Sequence[Way], width: int) -> list[str]:

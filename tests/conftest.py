@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import logging
 import os
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -184,6 +185,35 @@ def database_url(request, tmp_path_factory):
 
     with running(tmp_path_factory.mktemp("logs"), Interrupts()) as processes:
         yield postgresql(processes)
+
+
+@pytest.fixture(scope="session")
+def start_redis(tmp_path_factory):
+    """Start redis servers on free ports of the loopback interface: `start_redis(*arguments)` returns what it started.
+
+    Each has a `port`, the `path` of its Unix socket, its `process`, and `stop`. All are stopped after the tests.
+    """
+    pytest.importorskip("redis", reason="redis is not installed")
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server is installed: apt-get install redis-server")
+    sys.path.insert(0, str(Path(__file__).parent))
+    from redis_servers import Server
+
+    started = []
+
+    def start(*arguments):
+        started.append(Server(tmp_path_factory.mktemp("redis"), *arguments))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server(start_redis):
+    """A redis server that all tests share."""
+    return start_redis()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
 # Units: the rooms, and the modules beside them. The bottom imports nothing of this package.
-BOTTOM = {"patching", "compiled", "lazy", "locks", "settings", "versions", "wrong_settings"}
+BOTTOM = {"patching", "compiled", "lazy", "locks", "own_metrics", "settings", "versions", "wrong_settings"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
@@ -34,17 +34,21 @@ MAY_IMPORT = {
     "patching": {"compiled", "locks"},
     "trace": BOTTOM,
     **{name: BOTTOM | {"trace"} for name in SIGNALS},
+    # The encoder reads the records that `logs` makes, as it reads the spans of `trace`.
+    "otlp": BOTTOM | {"trace", "logs"},
     "libraries": BELOW_3,
     "others": BELOW_3,
     # The table of what can be deleted.
     "rooms": BELOW_3 | {"others", "libraries"},
     "status": BOTTOM,
     "running": BOTTOM | {"status"},
-    "instrumentor": BOTTOM | {"rooms", "running"},
+    "presence": BOTTOM,
+    "loading": set(),
+    "instrumentor": BOTTOM | {"rooms", "presence", "running"},
     "__init__": {"instrumentor", "metrics"},
     "budget": {""},
     # The command loads the requested sub-command.
-    "__main__": {"", "settings", "status", "running", "instrumentor", "budget"},
+    "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget"},
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
@@ -55,14 +59,14 @@ THIRD_PARTIES = {
     **{name: {"opentelemetry"} for name in {"trace", *SIGNALS}},
     "others": {"opentelemetry", "packaging"},
     "libraries": {"opentelemetry", "wrapt"},
-    "instrumentor": {"opentelemetry"},
+    **{name: {"opentelemetry"} for name in ("instrumentor", "loading", "presence")},
     # It measures OpenTelemetry, and is a plugin of pytest.
     "budget": {"opentelemetry", "pytest"},
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
-APPLICATIONS = {"openai", "asyncpg", "psycopg", "fastapi", "starlette", "httpx", "httpcore", "requests"}
+APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "fastapi", "starlette", "httpx", "httpcore", "requests"}
 # What the HTTP hooks are for, which are imported once one of these is.
-SERVERS_AND_CLIENTS = {"aiohttp", "django", "flask", "requests"}
+SERVERS_AND_CLIENTS = {"aiohttp", "django", "fastapi", "flask", "requests", "starlette"}
 # The last three are what Python 3.10 does not have in its standard library.
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
@@ -73,7 +77,10 @@ IN_FUNCTIONS = {
 }
 # Patched modules: importing one is the application's decision.
 PATCHED = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.", "opentelemetry.proto")
-DECIDES = {"instrumentor": "opentelemetry.instrumentation.instrumentor"}
+DECIDES = {
+    "instrumentor": "opentelemetry.instrumentation.instrumentor",
+    "loading": "opentelemetry.instrumentation.dependencies",
+}
 
 
 @dataclass(frozen=True)
@@ -264,7 +271,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
     reached = {
         name
         for name in MODULES
-        if (unit(name) not in {"trace", "metrics", "otlp", "budget"} and not is_http_hook(name))
+        if (unit(name) not in {"trace", "metrics", "logs", "otlp", "budget"} and not is_http_hook(name))
         or name.rpartition(".")[2].startswith("patches_")
     }
     waiting = sorted(reached)

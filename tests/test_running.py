@@ -77,7 +77,10 @@ def test_a_running_process_answers(serve, core, capsys):
     assert document["core"] == core
     assert [way["tracers"] for way in document["tracers"]] == [["checkout"]]
     assert main(["status", str(process)]) == 0
-    assert "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE" in capsys.readouterr().out.splitlines()
+    short = capsys.readouterr().out.splitlines()
+    assert "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE" in short
+    assert main(["status", "--all", str(process)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > len(short)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from otel_fastpath import compiled, status
+from otel_fastpath import compiled, settings, status
 from otel_fastpath.patching.patch import Row, State
 from otel_fastpath.patching.report import Report, Way
 from otel_fastpath.status import Status
@@ -51,6 +52,7 @@ def test_the_text_is_a_table():
 
     assert lines == [
         "otel-fastpath 1.2, compiled core, CPython 3.13.0",
+        "1 applied, 1 skipped",
         "opentelemetry-api 1.45.1, opentelemetry-sdk not installed",
         "0 faults",
         "",
@@ -61,8 +63,6 @@ def test_the_text_is_a_table():
         "                                       opentelemetry.sdk.trace:Tracer.start_as_current_span",
         "                                       (fingerprint 0123456789ab) is not one this patch was written",
         "                                       for",
-        "",
-        "1 applied, 1 skipped",
     ]
     assert max(map(len, lines)) <= WIDTH
 
@@ -79,6 +79,7 @@ def test_the_text_is_a_table():
         ({"faults": {"b": 2, "a": 1}}, "3 faults, upstream's code ran instead: a 1, b 2"),
         ({"notes": ("One thing.",)}, "Note: One thing."),
         ({"wrong_settings": ("A: 1 is not valid.",)}, "Wrong setting: A: 1 is not valid."),
+        ({"not_loaded": ("flask: ImportError: no",)}, "Not loaded: flask: ImportError: no"),
     ],
 )
 def test_the_head_says_what_explains_the_rest(changes, line):
@@ -112,6 +113,8 @@ def test_the_json_has_a_schema():
         "notes": [],
         "wrong_settings": [],
         "tracers": [],
+        "not_loaded": [],
+        "not_installed": [],
         "patches": [
             {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
             for row in (SHORT, LONG)
@@ -131,7 +134,7 @@ def test_the_text_has_a_section_about_tracers():
     """After the patches: their provider, the first of their names, and one sentence a line with its part before it."""
     lines = status.as_text(example(tracers=(WAY,)), 80).splitlines()
 
-    assert lines[lines.index("1 applied, 1 skipped") + 1 :] == [
+    assert lines[-8:] == [
         "",
         "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE",
         "checkout, the global provider: scope.0, scope.1, scope.2, scope.3, scope.4,",
@@ -159,6 +162,70 @@ def test_what_is_collected_has_the_tracers_of_the_report():
     """A plain list of rows has none."""
     assert status.collect(Report([SHORT], [WAY])).tracers == (WAY,)
     assert status.collect([SHORT]).tracers == ()
+
+
+def waits(name, module="opentelemetry.instrumentation.nowhere", state=State.WAITING):
+    """A row of a patch that waits, or is off."""
+    return Row(name, f"{module}:thing", state, f"{module} is not imported yet", "Why.")
+
+
+ROWS = (
+    SHORT,
+    waits("db.one"),
+    waits("db.two", "json"),
+    waits("db.three", "json"),
+    *(Row(f"http.{name}", "m:n", State.OFF, "by setting", "Why.") for name in "ab"),
+    Row("http.c", "m:n", State.OFF, "by another", "Why."),
+)
+
+
+def test_the_short_table_has_what_concerns_this_environment():
+    """Without what waits for a module that is not installed; what has the same reason is in one row."""
+    found = status.collect(ROWS)
+
+    assert found.not_installed == ("db.one",)
+    text = status.as_text(found, WIDTH)
+    assert text.splitlines()[1] == (
+        "1 applied, 0 skipped, 2 waiting, 3 off, 1 for modules that are not installed (--all lists them)"
+    )
+    *_, table = text.partition("NAME")
+    assert [line.split(maxsplit=2) for line in table.splitlines()[1:]] == [
+        ["a.short", "applied", "module:name"],
+        ["db.*", "waiting", "2 patches"],
+        ["json", "is", "not imported yet"],
+        ["http.*", "off", "2 patches"],
+        ["by", "setting"],
+        ["http.c", "off", "m:n"],
+        ["by", "another"],
+    ]
+
+
+def test_the_whole_table_has_each_patch():
+    """In the order of the status."""
+    *_, table = status.as_text(status.collect(ROWS), WIDTH, is_whole=True).partition("NAME")
+    lines = table.splitlines()
+
+    assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == [row.name for row in ROWS]
+
+
+def test_states_have_colours():
+    """Each its own; without them, the text is the same as on a plain terminal."""
+    found = example(wrong_settings=("A: 1 is not valid.",))
+    text = status.as_text(found, WIDTH, is_coloured=True)
+
+    assert "\033[32mapplied\033[0m  module:name" in text
+    assert "\033[1;31mskipped\033[0m" in text
+    assert "\033[33mWrong setting: A: 1 is not valid.\033[0m" in text
+    assert re.sub(r"\033\[[\d;]*m", "", text) == status.as_text(found, WIDTH)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_colours_can_be_turned_off(variables, expected):
+    """By the variable that other programs know, and by the kind of the terminal."""
+    assert settings.wants_colour(variables) == expected
 
 
 def test_this_process_is_described(instrumented, core, no_faults):

@@ -134,6 +134,20 @@ def merged(known: list[Calibration], new: Calibration) -> list[Calibration]:
     return sorted([*rest, new], key=lambda each: [int(part) for part in each.python.split(".")], reverse=True)
 
 
+def changes(known: list[Calibration], new: Calibration) -> list[str]:
+    """One line for each new or changed value, and the number of the others."""
+    old = matching(known, new)
+    lines, same = [], 0
+    for name, values in new.scenarios.items():
+        for metric, value in values.items():
+            was, now = None if old is None else old.value(name, metric), _short(value)
+            if was is not None and _short(was) == now:
+                same += 1
+            else:
+                lines.append(f"{name}: {metric} {now} ({'new' if was is None else f'was {_short(was)}'})")
+    return [*lines, f"{same} values are as they were"] if same else lines
+
+
 def write(file: Path, calibrations: list[Calibration]) -> None:
     """Write a lock file; the same values give the same bytes."""
     lines = [_HEADER]

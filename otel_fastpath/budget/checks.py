@@ -124,6 +124,10 @@ class _Run:
                 else:
                     result = self._judge.of_count(name, limit, counted, of_base)
                 report.results.append(result)
+        report.is_fast = {
+            **counted.is_fast,
+            **{name: all(each.every("is_fast")) for name, each in overheads.items() if not each.error},
+        }
         report.seconds = time.monotonic() - started
         self._options.progress(self._total, self._total, "")
         return report

@@ -1,4 +1,4 @@
-"""`otel-fastpath budget check | calibrate | compare | explain` and `otel-fastpath bench`: options and output.
+"""`otel-fastpath budget check | calibrate | compare | explain | schema` and `otel-fastpath bench`: options and output.
 
 Importing this module is cheap: a command's own modules are loaded when it runs.
 """
@@ -43,6 +43,12 @@ def add_commands(commands: Any) -> None:
     explain = _step(steps, "explain", "explain how verdicts are reached, or where the cost of a scenario is", _explain)
     explain.add_argument("scenario", nargs="?", help="name of a scenario")
     _add_file(explain)
+    schema = steps.add_parser(
+        "schema",
+        help="print a JSON schema of the TOML file, for editors",
+        description="Print a JSON schema of the TOML file with the budgets, for editors that check and complete it.",
+    )
+    schema.set_defaults(run=_schema)
     bench = commands.add_parser(
         "bench",
         help="measure the hooks that are active in this environment: bare, stock and fastpath",
@@ -212,6 +218,7 @@ def _calibrated(options: argparse.Namespace) -> int:
     if not any(found.scenarios.values()):
         sys.stdout.write("nothing was measured, so nothing is written\n")
         return int(results.Exit.NOT_MEASURED)
+    sys.stdout.writelines(f"{line}\n" for line in calibration.changes(known, found))
     calibration.write(declaration.lock, calibration.merged(known, found))
     measured = sum(len(values) for values in found.scenarios.values())
     sys.stdout.write(
@@ -237,6 +244,15 @@ def _explained(options: argparse.Namespace) -> int:
     if scenario is None:
         raise UsageError(f"{options.scenario}: expected one of {', '.join(declaration.scenarios)}")
     sys.stdout.write(explain.scenario(declaration, scenario))
+    return 0
+
+
+def _schema(_options: argparse.Namespace) -> int:
+    import json  # noqa: PLC0415  # see the module's docstring
+
+    from otel_fastpath.budget import schema  # noqa: PLC0415  # likewise
+
+    sys.stdout.write(json.dumps(schema.schema(), indent=2) + "\n")
     return 0
 
 

@@ -32,9 +32,9 @@ DEFAULT_DISTRIBUTIONS: Final = (
     "otel-fastpath",
     "wrapt",
 )
-_SETTINGS: Final = ("reference", "path", "source", "share", "lock", "distributions", "scenarios")
-_SCENARIO: Final = ("bare", "instrumented", "setup", "variants", *limits.METRICS)
-_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+SETTINGS: Final = ("reference", "path", "source", "share", "lock", "distributions", "scenarios")
+SCENARIO: Final = ("bare", "instrumented", "setup", "variants", *limits.METRICS)
+PLACE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -181,8 +181,8 @@ class _Reader:
 
     def declaration(self) -> Declaration:
         for key in self._table:
-            if key not in _SETTINGS:
-                raise self._error(key, self._table[key], "one of the keys " + ", ".join(_SETTINGS))
+            if key not in SETTINGS:
+                raise self._error(key, self._table[key], "one of the keys " + ", ".join(SETTINGS))
         reference = self._table.get("reference", DEFAULT_REFERENCE)
         if reference not in REFERENCES:
             raise self._error("reference", reference, "one of " + ", ".join(REFERENCES))
@@ -231,8 +231,8 @@ class _Reader:
             if not isinstance(table, dict):
                 raise self._error(key, table, "a table with bare, instrumented and limits")
             for inner, value in table.items():
-                if inner not in _SCENARIO:
-                    raise self._error(f"{key}.{quoted(inner)}", value, "one of the keys " + ", ".join(_SCENARIO))
+                if inner not in SCENARIO:
+                    raise self._error(f"{key}.{quoted(inner)}", value, "one of the keys " + ", ".join(SCENARIO))
             yield from self._variants(name, key, table)
 
     def _variants(self, name: str, key: str, table: dict[str, Any]) -> Iterator[Scenario]:
@@ -250,7 +250,7 @@ class _Reader:
         if setup is not None:
             places["setup" if variant is None else f"variants.{quoted(variant)}"] = setup
         for place, value in places.items():
-            if not isinstance(value, str) or not _PLACE.fullmatch(value):
+            if not isinstance(value, str) or not PLACE.fullmatch(value):
                 raise self._error(f"{key}.{place}", value, '"module:function"')
         found = [limit for metric in limits.METRICS for limit in self._limits(key, metric, table, variant)]
         if not found:

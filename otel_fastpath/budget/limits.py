@@ -67,6 +67,13 @@ def expected(metric: str) -> str:
     return _EXPECTED[metric]
 
 
+def patterns(metric: str) -> tuple[str, ...]:
+    """The regular expressions of which a limit of this metric matches one; some that match are too low all the same."""
+    of_overhead = (_ADDED_PERCENT, _OF_BARE, _REFERENCES, _MICROSECONDS)
+    found = {REGRESSION: (_PERCENT,), OVERHEAD: of_overhead}.get(metric, (_ADDED_PERCENT, _AT_MOST))
+    return tuple(pattern.pattern for pattern in found)
+
+
 def parse(metric: str, text: object) -> Limit | None:
     """Parse one limit; None if the text is not a limit (see `expected`)."""
     if not isinstance(text, str) or metric not in METRICS:

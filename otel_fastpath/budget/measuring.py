@@ -31,11 +31,13 @@ class Counted:
         values: The counts, by scenario and metric.
         reasons: The reasons why there is no count, by scenario and metric.
         totals: The instructions of the whole instrumented call, by scenario.
+        is_fast: Whether otel-fastpath was active, by scenario.
     """
 
     values: dict[str, dict[str, float]] = field(default_factory=dict)
     reasons: dict[str, dict[str, str]] = field(default_factory=dict)
     totals: dict[str, float] = field(default_factory=dict)
+    is_fast: dict[str, bool] = field(default_factory=dict)
 
     def value(self, scenario: str, metric: str) -> float | None:
         """Return a count, or None if there is none."""
@@ -167,6 +169,8 @@ class _One:
             if not self.job.base:
                 checked(self.declaration, scenario, found)
             value = found.get(metric)
+            if "is_fast" in found:
+                self.counted.is_fast[scenario.name] = found["is_fast"]
             if str(index) in instructions:
                 value, self.counted.totals[scenario.name] = instructions[str(index)]
             if value is None:

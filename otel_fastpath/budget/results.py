@@ -86,6 +86,7 @@ class Report:
         environment: Facts about the machine and the interpreter.
         base: The version that head was compared with.
         seconds: The duration of the run.
+        is_fast: Scenario -> whether otel-fastpath was active where it was measured, if that is known.
     """
 
     command: str
@@ -94,6 +95,7 @@ class Report:
     environment: dict[str, Any]
     base: str = ""
     seconds: float = 0.0
+    is_fast: dict[str, bool] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The report for programs; `schema` changes when the meaning of a field changes."""
@@ -109,6 +111,7 @@ class Report:
             "results": [{**vars(result), "verdict": result.verdict.value} for result in self.results],
             "environment": self.environment,
             "seconds": round(self.seconds, 3),
+            "is_fast": self.is_fast,
         }
 
 

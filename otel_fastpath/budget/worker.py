@@ -67,12 +67,12 @@ def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:
         control: Arm(REFERENCES[control]),
     }
     times = blocks.interleave(arms, blocks.Plan(**job["plan"]), job["seed"])
-    return estimate.overhead(times, reference, control)
+    return {**estimate.overhead(times, reference, control), "is_fast": _is_instrumented()}
 
 
 def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
     """Take the requested exact counts."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"is_fast": _is_instrumented()}
     for metric in job["metrics"]:
         if metric == "bytecodes":
             found[metric] = counts.total(counts.bytecodes(running))
@@ -122,6 +122,12 @@ def _guarded(scenario: dict[str, Any], use: Callable[[Running], dict[str, Any]])
             return use(running)
     except ScenarioError as error:
         return _failed(error)
+
+
+def _is_instrumented() -> bool:
+    """Whether otel-fastpath is active, which the set-up of the scenario decides."""
+    module = sys.modules.get("otel_fastpath.instrumentor")
+    return module is not None and bool(module.FastpathInstrumentor().is_instrumented_by_opentelemetry)
 
 
 def _in_fork(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -59,6 +59,8 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.asgi.requests_c": "otel_fastpath/libraries/http/asgi/requests.py",
     "otel_fastpath.libraries.http.asgi.serving_c": "otel_fastpath/libraries/http/asgi/serving.py",
     "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
+    "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",
+    "otel_fastpath.libraries.http.fastapi.requests_c": "otel_fastpath/libraries/http/fastapi/requests.py",
     "otel_fastpath.libraries.http.httpx.calls_c": "otel_fastpath/libraries/http/httpx/calls.py",
     "otel_fastpath.libraries.http.outgoing_c": "otel_fastpath/libraries/http/outgoing.py",
     "otel_fastpath.libraries.http.activations_c": "otel_fastpath/libraries/http/activations.py",
@@ -68,8 +70,13 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.environs_c": "otel_fastpath/libraries/http/environs.py",
     "otel_fastpath.libraries.http.parents_c": "otel_fastpath/libraries/http/parents.py",
     "otel_fastpath.libraries.http.responses_c": "otel_fastpath/libraries/http/responses.py",
+    "otel_fastpath.libraries.http.scopes_c": "otel_fastpath/libraries/http/scopes.py",
     "otel_fastpath.libraries.http.series_c": "otel_fastpath/libraries/http/series.py",
     "otel_fastpath.libraries.http.wsgi.middleware_c": "otel_fastpath/libraries/http/wsgi/middleware.py",
+    "otel_fastpath.logs.record_c": "otel_fastpath/logs/record.py",
+    "otel_fastpath.logs.emitting_c": "otel_fastpath/logs/emitting.py",
+    "otel_fastpath.logs.handling_c": "otel_fastpath/logs/handling.py",
+    "otel_fastpath.logs.correlation_c": "otel_fastpath/logs/correlation.py",
 }
 # Cython's own code that all modules need, compiled once. Cython generates it, so it has no source.
 SHARED = "otel_fastpath.compiled.shared_c"

@@ -69,6 +69,41 @@ def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | 
     return attributes.copy()
 
 
+def is_clean(attributes: dict[str, Any], longest: int) -> int:
+    """1 if a log record's attributes can be stored as they are, 0 if values must be cleaned, -1 if a key is no text.
+
+    A log record's attributes may also be bytes or None.
+    """
+    state = 1
+    for key, value in attributes.items():
+        if type(key) is not str or not key:
+            return -1
+        kind = type(value)
+        if kind is str:
+            if len(value) > longest:
+                state = 0
+        elif kind is not int and kind is not bool and kind is not float and value is not None and kind is not bytes:
+            state = 0
+    return state
+
+
+def other_items(
+    mapping: dict[str, Any],
+    usual: tuple[str, ...],  # noqa: ARG001  # for the C form
+    names: frozenset[str],
+) -> dict[str, object] | None:
+    """The items with other keys than these names, or None if there are none.
+
+    Args:
+        mapping: The items.
+        usual: The keys that most mappings begin with, which are among the names. The C form compares these by identity.
+        names: The names.
+    """
+    if mapping.keys() <= names:
+        return None
+    return {key: value for key, value in mapping.items() if key not in names}
+
+
 def attribute_key(attributes: dict[str, object]) -> tuple[object, ...]:
     """A hashable key for attributes: their items, and the types of their values, because True, 1 and 1.0 are equal."""
     return (*attributes.items(), *map(type, attributes.values()))

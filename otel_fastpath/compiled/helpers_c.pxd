@@ -141,6 +141,46 @@ cdef extern from *:
         OTEL_FASTPATH_END
         return made;
     }
+    static int otel_fastpath_is_clean(PyObject *attributes, Py_ssize_t longest) {
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        int state = 1;
+        OTEL_FASTPATH_BEGIN(attributes)
+        while (state >= 0 && PyDict_Next(attributes, &at, &key, &value)) {
+            if (!PyUnicode_CheckExact(key) || !PyUnicode_GET_LENGTH(key)) {
+                state = -1;
+            } else if (PyUnicode_CheckExact(value)) {
+                if (PyUnicode_GET_LENGTH(value) > longest) state = 0;
+            } else if (!PyLong_CheckExact(value) && !PyBool_Check(value) && !PyFloat_CheckExact(value)
+                       && value != Py_None && !PyBytes_CheckExact(value)) {
+                state = 0;
+            }
+        }
+        OTEL_FASTPATH_END
+        return state;
+    }
+    static PyObject *otel_fastpath_other_items(PyObject *mapping, PyObject *usual, PyObject *names) {
+        PyObject *key, *value, *made = Py_NewRef(Py_None);
+        Py_ssize_t at = 0, next = 0;
+        OTEL_FASTPATH_BEGIN(mapping)
+        while (made != NULL && PyDict_Next(mapping, &at, &key, &value)) {
+            int known = 0;
+            if (next < PyTuple_GET_SIZE(usual) && key == PyTuple_GET_ITEM(usual, next)) {
+                next++;
+                continue;
+            }
+            /* The hash and the comparison of any other key are other people's code, which may change the mapping. */
+            Py_INCREF(key);
+            Py_INCREF(value);
+            if (PyUnicode_CheckExact(key)) known = PySet_Contains(names, key);
+            if (!known && made == Py_None) Py_SETREF(made, PyDict_New());
+            if (known < 0 || made == NULL || (!known && PyDict_SetItem(made, key, value))) Py_CLEAR(made);
+            Py_DECREF(key);
+            Py_DECREF(value);
+        }
+        OTEL_FASTPATH_END
+        return made;
+    }
     static PyObject *otel_fastpath_attribute_key(PyObject *attributes) {
         PyObject *key, *value, *made;
         Py_ssize_t at = 0, size = 0;
@@ -167,4 +207,6 @@ cdef extern from *:
     object with_value "otel_fastpath_with_value"(object kind, object mapping, object key, object value)
     object set_with_value "otel_fastpath_set_with_value"(object variable, object kind, object key, object value)
     object plain_copy "otel_fastpath_plain_copy"(dict attributes, Py_ssize_t longest)
+    int is_clean "otel_fastpath_is_clean"(dict attributes, Py_ssize_t longest)
+    object other_items "otel_fastpath_other_items"(dict mapping, tuple usual, frozenset names)
     object attribute_key "otel_fastpath_attribute_key"(dict attributes)

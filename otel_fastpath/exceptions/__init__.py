@@ -1,6 +1,6 @@
 """Counts the exceptions of this process, each of them once.
 
-`instrument()` starts counting if OTEL_FASTPATH_EXCEPTIONS asks for it. To use it on its own::
+`instrument()` starts counting if OTEL_FASTPATH_EXCEPTIONS asks for it. To use it on its own:
 
     from otel_fastpath import exceptions
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
 
+from otel_fastpath import own_metrics
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from otel_fastpath.exceptions.monitor import TypeCount
 
-SCOPE: Final = "otel_fastpath.exceptions"
+SCOPE: Final = own_metrics.EXCEPTIONS
 RAISED_NAME: Final = "cpython.exceptions"
 HANDLED_NAME: Final = "cpython.exceptions.handled"
 UNCAUGHT_NAME: Final = "cpython.exceptions.uncaught"
@@ -49,32 +51,11 @@ class _Instrument:
 
     def observe_globally(self, options: Any) -> Iterable[Observation]:
         """The callback for the global provider: reports nothing if nothing else would be exported."""
-        return self.observe(options) if _has_use(metrics.get_meter_provider()) else ()
+        return self.observe(options) if own_metrics.has_use(metrics.get_meter_provider()) else ()
 
     def forked(self) -> None:
         """Continue in a child process."""
         self._base = self._last.copy()
-
-
-def _has_use(provider: Any) -> bool:
-    """Whether our instruments should report to the global provider.
-
-    They should not if there are no other instruments: they alone would make the provider export, perhaps to a back end
-    that accepts no metrics. Nor if all readers are in-memory ones: those are used by tests, which may count the
-    metrics. For a provider that was passed to `install`, this is not checked.
-    """
-    try:
-        readers = dict(provider._measurement_consumer._reader_storages)
-        if readers and all(type(reader).__name__ == "InMemoryMetricReader" for reader in readers):
-            return False
-        return any(
-            instrument.instrumentation_scope.name != SCOPE
-            for storage in readers.values()
-            for instrument in tuple(storage._instrument_view_instrument_matches)
-        )
-    except AttributeError:
-        # Not the SDK's provider.
-        return True
 
 
 _instruments: dict[str, _Instrument] = {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db import asyncpg, psycopg, sqlalchemy
+from otel_fastpath.libraries.db import asyncpg, psycopg, redis, sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
 from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
 from otel_fastpath.libraries.http.asgi import patches as asgi
 from otel_fastpath.libraries.http.django import patches as django
+from otel_fastpath.libraries.http.fastapi import patches as fastapi
 from otel_fastpath.libraries.http.flask import patches as flask
 from otel_fastpath.libraries.http.httpx import patches as httpx
 from otel_fastpath.libraries.http.requests import patches as requests
@@ -45,6 +46,7 @@ ROOM: Final = _Libraries(
     "libraries",
     patches=(
         *asgi.PATCHES,
+        *fastapi.PATCHES,
         *wsgi.PATCHES,
         *flask.PATCHES,
         *django.PATCHES,
@@ -58,6 +60,7 @@ ROOM: Final = _Libraries(
         asyncpg.LIBRARY,
         psycopg.LIBRARY,
         sqlalchemy.LIBRARY,
+        redis.LIBRARY,
         openai.LIBRARY,
     ),
     without="Libraries are not wrapped.",

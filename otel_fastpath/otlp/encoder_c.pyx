@@ -13,6 +13,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove
 
+from otel_fastpath.logs.record_c cimport RecordState
 from otel_fastpath.trace.recorded_c cimport EventState, ReadOnlyState, Recorded, share_containers
 
 from collections import OrderedDict
@@ -175,6 +176,7 @@ cdef int _take_turn(Spans out) except -1:
 include "encoder_wire.pxi"
 include "encoder_attributes.pxi"
 include "encoder_metrics.pxi"
+include "encoder_logs.pxi"
 
 
 cdef int _put_fast_span(Spans out, Recorded span) except -1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.otlp import patches_http, patches_metrics, patches_spans
+from otel_fastpath.otlp import patches_http, patches_logs, patches_metrics, patches_spans
 from otel_fastpath.patching.room import Room
 
 ROOM: Final = Room(
@@ -12,6 +12,7 @@ ROOM: Final = Room(
     patches=(
         *patches_spans.PATCHES,
         *patches_metrics.PATCHES,
+        *patches_logs.PATCHES,
         *patches_http.PATCHES,
     ),
 )

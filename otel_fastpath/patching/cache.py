@@ -47,5 +47,6 @@ class Cache:
     @critical_section
     def clear(self) -> None:
         """Remove all entries."""
-        self.items.clear()
+        # First the count: what another thread adds in between is then counted without being kept, and not the reverse.
         self._bytes = 0
+        self.items.clear()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 
 import pytest
@@ -141,6 +143,7 @@ def test_calibrating_and_holding(project):
     run = project.run("budget", "calibrate", "--file", "budgets.toml", "--processes", "1", "--cycles", "50")
     assert (run.returncode, run.stderr) == (0, "")
     assert "4 values of 1 scenarios for Python 3." in run.stdout
+    assert re.search(r"^hook: bytecodes \d+ \(new\)$", run.stdout, re.MULTILINE)
     assert "bytecodes = " in (project.folder / "overhead-lock.toml").read_text()
     assert project.check("--metrics", "bytecodes,calls", "--strict").returncode == 0
 
@@ -148,6 +151,26 @@ def test_calibrating_and_holding(project):
     run = project.check("--metrics", "bytecodes,calls", "--strict")
     assert run.returncode == 1
     assert [line.split()[-1] for line in lines(run.stdout)] == ["fail", "pass"]
+    *_, note, _summary, advice = run.stdout.splitlines()
+    assert note.startswith("otel-fastpath was not active: ")
+    assert advice.startswith("where the cost is: otel-fastpath budget explain --file ")
+    assert project.run(*shlex.split(advice)[5:]).returncode == 0
+
+    run = project.run("budget", "calibrate", "--file", "budgets.toml", "--metrics", "bytecodes,calls")
+    assert re.search(r"^hook: bytecodes \d+ \(was \d+\)$", run.stdout, re.MULTILINE)
+    assert "1 values are as they were" in run.stdout
+
+
+def test_the_report_knows_a_scenario_with_otel_fastpath(project):
+    """By the process that measured it, in counts and in times."""
+    set_up = (
+        "def fast():\n    from otel_fastpath import FastpathInstrumentor\n    FastpathInstrumentor().instrument()\n"
+    )
+    project.write("hooks.py", (project.folder / "hooks.py").read_text() + set_up)
+    for limit in ('calls = "<= 3"', 'overhead = "90 ref"'):
+        project.declare(f'setup = "hooks:fast"\n{limit}')
+
+        assert "otel-fastpath was active in every scenario." in project.check().stdout.splitlines()
 
 
 def test_what_was_not_measured_is_not_calibrated(project):

@@ -48,6 +48,9 @@ RUN_BY = {
     "logs.*": "log record, exception of 5 frames",
     "otlp.http_spans": "otlp, one more span, 7 attributes",
     "otlp.grpc_spans": "otlp over grpc, one more span, 7 attributes",
+    "otlp.http_logs": "otlp, one more log record, 7 attributes",
+    "otlp.grpc_logs": "otlp over grpc, one more log record, 7 attributes",
+    "fastapi_own.*": "FastAPI's own telemetry",
     "otlp.http_request": "otlp, sending a batch over HTTP",
     "otlp.*_metrics": "OTLP, 128 histogram points",
     "otlp.http_metrics_count": "collect and encode 128 histogram points",
@@ -81,6 +84,15 @@ RUN_BY = {
     "sqlalchemy.connect": "sqlalchemy, connect",
     "sqlalchemy.ping": "sqlalchemy, connect and select",
     "sqlalchemy.pool.*": "sqlalchemy, connect and select",
+    "redis.command": "redis, command",
+    "redis.pipeline.command": "redis, command",
+    "redis.cluster.command": "redis, command",
+    "redis.pubsub.command": "redis, command",
+    "redis.cluster_pubsub.command": "redis, command",
+    "redis.async_*command": "redis, command, async",
+    "redis.*pipeline": "redis, pipeline of ten",
+    "redis.async_*pipeline": "redis, pipeline of ten, async",
+    "redis.official.*": "redis, command of an official client",
     "openai.request*": "openai, chat call",
     "openai.stream*": "openai, chat stream of 22 chunks",
     "openai.socket.*": "openai, websocket session",
@@ -99,7 +111,14 @@ RUN_BY = {
     "exceptions": "exception, one frame",
 }
 # What runs when something is set up or configured, and not for each call.
-ONCE = ("tracer.configuration", "openai.logfire", "*.instrument", "*.uninstrument", "*.instrumentation_dependencies")
+ONCE = (
+    "tracer.configuration",
+    "openai.logfire",
+    "redis.observability.*",
+    "*.instrument",
+    "*.uninstrument",
+    "*.instrumentation_dependencies",
+)
 
 
 @pytest.fixture(scope="module")

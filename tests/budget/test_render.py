@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 import subprocess
@@ -51,6 +52,56 @@ class Page(HTMLParser):
     def handle_data(self, data):
         """Texts."""
         self.texts.append(data)
+
+
+def test_a_relative_limit_shows_what_it_is_relative_to():
+    """An absolute one, and one that is relative to the base, do not."""
+    limits = [row[2].text for row in report.document(made()).tables[0].rows]
+
+    assert limits == ["<= 3", "+2% of 1,000", "+2%", "1 ref", "12% of bare", "6 us", "5%", "<= 0"]
+
+
+@pytest.mark.parametrize(
+    ("is_fast", "note"),
+    [
+        ({}, ""),
+        ({"a": True, "b": True}, "otel-fastpath was active in every scenario."),
+        (
+            {"a": False, "b": False},
+            "otel-fastpath was not active: the set-up of no scenario calls FastpathInstrumentor().instrument().",
+        ),
+        ({"a": True, "b": False}, "otel-fastpath was active in 1 of 2 scenarios, not in: b."),
+        (
+            {"z": True, **dict.fromkeys("abcdefg", False)},
+            "otel-fastpath was active in 1 of 8 scenarios, not in: a, b, c, d, e and 2 more.",
+        ),
+    ],
+)
+def test_the_report_says_whether_otel_fastpath_was_active(is_fast, note):
+    """A budget of stock OpenTelemetry is recognised as one."""
+    told = made()
+    told.is_fast = is_fast
+
+    assert note in ("", *report.document(told).notes)
+    assert ("otel-fastpath was" in terminal.render(report.document(told))) == bool(note)
+    assert told.as_json()["is_fast"] == is_fast
+
+
+@pytest.mark.parametrize(
+    ("file", "options"), [("/a/pyproject.toml", ""), ("b.toml", " --file b.toml"), ("a b.toml", " --file 'a b.toml'")]
+)
+def test_a_failure_ends_with_the_command_that_explains_it(file, options):
+    """Of the first scenario that failed; without a failure there is none."""
+    told = made()
+    told.file = file
+
+    assert terminal.render(report.document(told)).splitlines()[-1] == (
+        f"where the cost is: otel-fastpath budget explain{options} span"
+    )
+    assert f"budget explain{options} span" in html.unescape(page.render(report.document(told)))
+    assert "budget explain" in markdown.render(report.document(told))
+    told.results = [each for each in told.results if each.verdict is not Verdict.FAIL]
+    assert "budget explain" not in terminal.render(report.document(told))
 
 
 def test_every_output_has_every_verdict():

@@ -15,6 +15,7 @@ from otel_fastpath.budget import declare
 pytestmark = pytest.mark.source
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+APPLIED = 'assert "applied" in {row.state.value for row in FastpathInstrumentor().status()}'
 # Text of a block -> what is done after it, where running it proves little.
 AFTER = {
     "async def lifespan(app)": """
@@ -26,6 +27,44 @@ async def service():
     assert "applied" not in {row.state.value for row in FastpathInstrumentor().status()}
 
 asyncio.run(service())
+""",
+    "def post_fork": f"""
+from types import SimpleNamespace
+post_fork(None, SimpleNamespace(pid=1))
+assert trace.get_tracer_provider() is not None
+{APPLIED}
+trace.get_tracer("shop").start_span("span")
+""",
+    "def set_up_telemetry": f"""
+set_up_telemetry(sender=None)
+{APPLIED}
+""",
+    "get_wsgi_application": f"""
+import django.core.handlers.base
+from django.conf import settings
+assert len(settings.MIDDLEWARE) == 1
+{APPLIED}
+""",
+    "def handler": f"""
+assert handler({{"items": [1, 2]}}, None) == {{"statusCode": 200}}
+{APPLIED}
+""",
+}
+# Text of a block -> what it needs besides what is installed.
+BEFORE = {
+    "shop.settings": """
+import sys, types
+settings = types.ModuleType("shop.settings")
+settings.SECRET_KEY, settings.ROOT_URLCONF, settings.MIDDLEWARE = "key", "shop.settings", []
+sys.modules |= {"shop": types.ModuleType("shop"), "shop.settings": settings}
+""",
+    # Neither Celery nor its instrumentation is installed: only the order of what the block does is tested.
+    "celery.signals": """
+import sys, types
+signals, instrumentation = types.ModuleType("celery.signals"), types.ModuleType("opentelemetry.instrumentation.celery")
+signals.worker_process_init = types.SimpleNamespace(connect=lambda weak: lambda function: function)
+instrumentation.CeleryInstrumentor = lambda: types.SimpleNamespace(instrument=lambda: None)
+sys.modules |= {each.__name__: each for each in (types.ModuleType("celery"), signals, instrumentation)}
 """,
 }
 # Text of a block -> the server that it calls.
@@ -68,7 +107,7 @@ def test_python(block, tmp_path):
     # A file of its own: lines are counted as on the page.
     file = tmp_path / "test_block.py"
     file.write_text(block, encoding="utf-8")
-    program = f"import runpy\n{chosen(SERVERS, block)}\nglobals().update(runpy.run_path({str(file)!r}))\n"
+    program = f"import runpy\n{chosen(BEFORE | SERVERS, block)}\nglobals().update(runpy.run_path({str(file)!r}))\n"
     command = ["-c", program + chosen(AFTER, block)]
     if "def test_" in block:
         command = ["-m", "pytest", "-q", "--overhead-processes=1", "--benchmark-max-time=0.01", str(file)]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from otel_fastpath.libraries.register import ROOM
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -62,6 +64,16 @@ def test_the_releases_are_those_that_are_required():
         (release,) = declared(extras[name]).values()
         assert row(f"`{name}`")[1].startswith(f"{release} and newer")
         assert row(f"`{name}`")[2] == f"`otel-fastpath[{name}]`"
+
+
+def test_the_replaced_releases_are_those_of_the_wrappers():
+    """Of each official instrumentation, in the table."""
+    emulated = [rival.emulated for wrapper in ROOM.wrappers for rival in wrapper.rivals if rival.emulated]
+
+    assert len(emulated) >= 4
+    for requirement in emulated:
+        name, lowest, end = re.fullmatch(r"([\w-]+)>=([\w.]+),<([\w.]+)", requirement).groups()
+        assert row(f"`{name}`")[1] == f"from {lowest}, before {end}"
 
 
 def test_the_urls_are_of_one_repository():

@@ -204,10 +204,11 @@ def start_demo(tmp_path):
         process.stdout.close()
 
 
-def wait_for_log(tmp_path, name):
+def wait_for_log(process, tmp_path, name):
     """Wait until a process of the demo logs; a service logs nothing before the first fault that the load asks for."""
     deadline = time.monotonic() + PATIENCE
     while not ((written := tmp_path / "out" / "logs" / f"{name}.log").exists() and written.stat().st_size):
+        assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -246,7 +247,7 @@ def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
 def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
     """Interrupted while it starts or under load, the demo ends every process that it started and says so."""
     process = start_demo("--rounds", "500", DATABASE_URL="")
-    wait_for_log(tmp_path, log)
+    wait_for_log(process, tmp_path, log)
     left = psutil.Process(process.pid).children(recursive=True)
     assert left
     process.send_signal(number)
@@ -271,7 +272,7 @@ def test_a_service_that_does_not_start_fails_the_demo(start_demo):
 def test_a_service_that_crashes_fails_the_demo(start_demo, tmp_path):
     """A service that dies under load is named with the signal that ended it."""
     process = start_demo("--rounds", "500")
-    wait_for_log(tmp_path, "bare")
+    wait_for_log(process, tmp_path, "bare")
     [service] = [
         child
         for child in psutil.Process(process.pid).children()

@@ -47,18 +47,22 @@ def fast(core, monkeypatch):
 
 
 def test_a_cache_stays_within_its_bounds():
-    """Threads that add entries at the same time: what is kept and what is counted agree."""
+    """Threads that add entries at the same time: no entry is kept without being counted."""
     cache = Cache(64 * 1024, 1024)
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    # With the interpreter lock, nothing guards a cache: a thread that empties it can be interrupted, while others
+    # fill it once more.
+    most = 64 * 1024 // 100 * (2 if has_lock else 1)
 
     def work(number):
         for index in range(5000):
             cache.keep((number, index), index, 100)
-            # With the interpreter lock, nothing guards a cache: each thread may have one entry that is not counted yet.
-            assert len(cache.items) <= 64 * 1024 // 100 + THREADS
+            assert len(cache.items) <= most
 
     in_threads(work)
 
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    assert cache._bytes >= 100 * len(cache.items)
+    if not has_lock:
         assert cache._bytes == 100 * len(cache.items)
 
 

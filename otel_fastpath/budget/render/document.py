@@ -77,7 +77,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Document:
-    """A report for people."""
+    """A report for people; `advice` is what to do next, in one line."""
 
     title: str
     summary: Cell
@@ -85,6 +85,7 @@ class Document:
     charts: tuple[Chart, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    advice: str = ""
 
 
 def figure(value: float) -> str:

@@ -25,7 +25,7 @@ def render(document: Document) -> str:
         lines.append("|" + "|".join("---:" if name.startswith(">") else "---" for name in table.columns) + "|")
         lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in table.rows]
         lines.append("")
-    lines += [f"{_escaped(note)}  " for note in document.notes]
+    lines += [f"{_escaped(note)}  " for note in (*document.notes, document.advice) if note]
     if document.facts:
         lines += ["", "<details><summary>Environment</summary>", "", "| | |", "|---|---|"]
         lines += [f"| {_escaped(name)} | {_escaped(value)} |" for name, value in document.facts]

@@ -44,8 +44,9 @@ def render(document: Document) -> str:
     if document.charts:
         parts.append(f'<section class="scroll">{chart.render(document)}</section>')
     parts += [_table(table) for table in document.tables]
-    if document.notes:
-        parts.append("<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in document.notes) + "</ul>")
+    notes = [note for note in (*document.notes, document.advice) if note]
+    if notes:
+        parts.append("<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>")
     if document.facts:
         pairs = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in document.facts)
         parts.append(f"<h2>Environment</h2><dl>{pairs}</dl>")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget.render.document import BAD, GOOD, MUTE, UNSURE, Cell, Chart, Document, Mark, Table, figure
@@ -19,6 +21,7 @@ TONES: Final = {
     Verdict.NOT_MEASURED: UNSURE,
     Verdict.INFORMATION: MUTE,
 }
+_MOST_NAMES: Final = 5
 _ORDER: Final = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED, Verdict.PASS, Verdict.INFORMATION)
 
 
@@ -32,7 +35,8 @@ def document(report: Report) -> Document:
         tables=(table(report.results),),
         charts=(Chart("Share of what the limit allows", "limit", tuple(marks)),) if marks else (),
         facts=facts(report.environment),
-        notes=notes(report.results),
+        notes=(*notes(report.results), *_activity(report.is_fast)),
+        advice=_advice(report),
     )
 
 
@@ -42,7 +46,7 @@ def table(results: Sequence[Result]) -> Table:
         (
             Cell(result.scenario),
             Cell(result.metric),
-            Cell(result.limit),
+            Cell(_limit(result)),
             Cell(shown(result)),
             Cell(interval(result)),
             Cell(_plain_times(result), MUTE),
@@ -55,6 +59,35 @@ def table(results: Sequence[Result]) -> Table:
     # Leave out the columns that no result fills.
     kept = [i for i, name in enumerate(columns) if name == ">value" or any(row[i].text for row in rows)]
     return Table(tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows))
+
+
+def _limit(result: Result) -> str:
+    """The limit and, if it is relative to a measured value, that value."""
+    is_relative = result.limit.startswith("+") and result.calibrated is not None
+    return f"{result.limit} of {figure(result.calibrated or 0.0)}" if is_relative else result.limit
+
+
+def _activity(is_fast: dict[str, bool]) -> tuple[str, ...]:
+    """Whether otel-fastpath was active: a first budget is easily one of stock OpenTelemetry."""
+    if not is_fast:
+        return ()
+    without = [name for name, fast in is_fast.items() if not fast]
+    if not without:
+        return ("otel-fastpath was active in every scenario.",)
+    if len(without) == len(is_fast):
+        return ("otel-fastpath was not active: the set-up of no scenario calls FastpathInstrumentor().instrument().",)
+    more = len(without) - _MOST_NAMES
+    names = ", ".join(without[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return (f"otel-fastpath was active in {len(is_fast) - len(without)} of {len(is_fast)} scenarios, not in: {names}.",)
+
+
+def _advice(report: Report) -> str:
+    """The command that explains the first failure."""
+    failed = next((result.scenario for result in report.results if result.verdict is Verdict.FAIL), None)
+    if failed is None:
+        return ""
+    file = "" if PurePath(report.file).name == "pyproject.toml" else f" --file {shlex.quote(report.file)}"
+    return f"where the cost is: otel-fastpath budget explain{file} {shlex.quote(failed)}"
 
 
 def shown(result: Result) -> str:

@@ -22,6 +22,7 @@ def render(document: Document, *, colour: bool = False, facts: bool = True) -> s
         lines += [f"{name}: {value}" for name, value in document.facts]
     lines += document.notes
     lines.append(_toned(document.summary, document.summary.text, colour=colour))
+    lines += [document.advice] if document.advice else []
     return "\n".join(lines)
 
 

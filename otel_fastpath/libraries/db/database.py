@@ -42,6 +42,7 @@ class Database:
         convention: Returns the convention for spans in this set-up; None: the stable conventions.
         make_plans: The class of the plans.
         own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
+        has_rows: Whether the rows of results are counted.
 
     Attributes:
         place: The name of a call of the library for `faults.report`.
@@ -61,6 +62,7 @@ class Database:
         convention: Callable[[Setup], Convention | None] = lambda _setup: None,
         make_plans: type[Plans] = Plans,
         own: Callable[[Any], Any] = lambda _connection: None,
+        has_rows: bool = True,
     ) -> None:
         self.name = name
         self.place = f"a call of {name}"
@@ -73,6 +75,7 @@ class Database:
         self._convention = convention
         self._make_plans = make_plans
         self._own = own
+        self._has_rows = has_rows
         self._link_of = attrgetter(link)
         # Attribute lookup is fastest with the same (interned) string object that the library uses.
         keeper, name = map(sys.intern, link.rpartition(".")[::2])
@@ -91,6 +94,7 @@ class Database:
             self._failure,
             convention=self._convention(setup),
             make_plans=self._make_plans,
+            has_rows=self._has_rows,
         )
         self.is_curious = self.active.is_curious
         self.queries().use(self.active)

@@ -51,6 +51,7 @@ class Active:
         failure: Describes an exception; must not raise.
         convention: The convention for spans; None: the stable conventions.
         make_plans: The class of the plans, called with this object and the arguments of `plans_of`.
+        has_rows: Whether the rows of results are counted.
 
     Attributes:
         is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
@@ -65,6 +66,7 @@ class Active:
         *,
         convention: Convention | None = None,
         make_plans: Callable[..., Plans] | None = None,
+        has_rows: bool = True,
     ) -> None:
         self.is_same = setup.is_same
         self.options: Any = replace(options, metrics=options.metrics and not setup.is_same)
@@ -91,6 +93,7 @@ class Active:
                 description="Duration of database client operations.",
                 explicit_bucket_boundaries_advisory=_DURATION_BOUNDS,
             )
+        if self.options.metrics and has_rows:
             self.rows = self.meter.create_histogram(
                 "db.client.response.returned_rows",
                 unit="{row}",

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry import context as context_api
 from opentelemetry.context.context import Context
 from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.libraries.http.parents import activated, attached
+from otel_fastpath.libraries.http.parents import activated, attached, taken_back
 from otel_fastpath.libraries.http.responses import failed
-from otel_fastpath.trace.current_context import current, detach
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import current
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_PLACE = "the span of a request"
 
 
 class Activation:
@@ -36,10 +38,13 @@ class Activation:
         self._below = below
         self._is_left = False
         self._token: Any = None
-        if key is None:
-            self._token = activated(span)
-        else:
-            self._token = attached(Context({**current(), _SPAN_KEY: span, key: value}))
+        try:
+            if key is None:
+                self._token = activated(span)
+            else:
+                self._token = attached(Context({**current(), _SPAN_KEY: span, key: value}))
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
 
     def __enter__(self) -> Self:
         """It is entered already."""
@@ -49,27 +54,21 @@ class Activation:
         """Leave it."""
         self.leave(error)
 
-    def _take_back(self) -> None:
-        token = self._token
-        try:
-            detach(token)
-        except Exception:
-            # Other code has replaced the API's function.
-            context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)
-            raise
-
     def leave(self, error: BaseException | None) -> None:
         """Take back the contexts and end the span, of a request that failed with this exception."""
         if self._is_left:
             return
         self._is_left = True
+        taken_back(self._token)
         try:
-            self._take_back()
             if isinstance(error, Exception):
                 failed(self.span, error)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
         finally:
             try:
                 self.span.end()
+            except Exception as fault:
+                faults.absorb(_PLACE, fault)
             finally:
-                if self._below is not None:
-                    detach(self._below)
+                taken_back(self._below)

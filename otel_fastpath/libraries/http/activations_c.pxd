@@ -1,6 +1,7 @@
 # C types for the compiled twin of activations.py.
 
-cdef object context_api
+cdef object faults
+cdef object _PLACE
 cdef object Context
 cdef object _SPAN_KEY
 
@@ -9,5 +10,4 @@ cdef class Activation:
     cdef bint _is_left
     cdef object _token
     cdef public object span
-    cdef _take_back(self)
     cpdef leave(self, object error)

@@ -11,6 +11,7 @@ from typing import Final
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
 from opentelemetry.trace.propagation import _SPAN_KEY
 
+from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import current
 
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
@@ -24,16 +25,23 @@ _PERHAPS_SECRET: Final = re.compile(r"sig|Signature|AWSAccessKeyId|[%\t\r\n]")
 
 
 def is_suppressed() -> bool:
-    """Whether HTTP instrumentation is suppressed in the current context (`is_http_instrumentation_enabled`)."""
-    context = current()
-    # Usually, there is nothing but a span.
-    if not context or (len(context) == 1 and _SPAN_KEY in context):
-        return False
-    return bool(
-        context.get(_SUPPRESS_INSTRUMENTATION_KEY)
-        or context.get(_SUPPRESS_PLAIN)
-        or context.get(_SUPPRESS_HTTP_INSTRUMENTATION_KEY)
-    )
+    """Whether HTTP instrumentation is suppressed in the current context (`is_http_instrumentation_enabled`).
+
+    Also after a fault of ours: a call that is not instrumented is the host's own.
+    """
+    try:
+        context = current()
+        # Usually, there is nothing but a span.
+        if not context or (len(context) == 1 and _SPAN_KEY in context):
+            return False
+        return bool(
+            context.get(_SUPPRESS_INSTRUMENTATION_KEY)
+            or context.get(_SUPPRESS_PLAIN)
+            or context.get(_SUPPRESS_HTTP_INSTRUMENTATION_KEY)
+        )
+    except Exception as error:
+        faults.absorb("looking for suppressed instrumentation", error)
+        return True
 
 
 def needs_redaction(url: str) -> bool:

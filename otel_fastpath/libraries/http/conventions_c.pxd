@@ -4,6 +4,7 @@ cdef object _SUPPRESS_INSTRUMENTATION_KEY
 cdef object _SPAN_KEY
 cdef object _SUPPRESS_PLAIN
 cdef object METHODS
+cdef object faults
 cdef object _PERHAPS_SECRET
 
 cpdef bint is_suppressed() except -1

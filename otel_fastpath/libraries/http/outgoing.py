@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import context as context_api
 from opentelemetry import trace as _trace_api
 from opentelemetry.baggage import _BAGGAGE_KEY
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
@@ -18,15 +19,18 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.http import redact_url
-from opentelemetry.util.http.httplib import _STATE_KEY
+from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
-from otel_fastpath.trace.current_context import attach_context, current, span_in
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.trace.current_context import attach_context, current, restore, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_PLACE = "a call of an HTTP client"
 # The memory for one set-up is bounded: methods and servers of texts no longer than this, and so many kinds of answers
 # of each.
 LONGEST = 255
@@ -62,10 +66,13 @@ class Answer:
 
     def record(self, seconds: float) -> None:
         """Record the duration of a call."""
-        if self.old is not None:
-            self.old.record(max(round(seconds * 1000), 0))
-        if self.new is not None:
-            self.new.record(seconds)
+        try:
+            if self.old is not None:
+                self.old.record(max(round(seconds * 1000), 0))
+            if self.new is not None:
+                self.new.record(seconds)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
 
 class Shape:
@@ -183,29 +190,74 @@ def propagated() -> dict[str, str] | None:
 
 def propagate(headers: Any) -> None:
     """Add the headers of the propagators to these."""
-    fields = propagated()
-    if fields is None:
-        inject(headers)
-    else:
-        for name, value in fields.items():
-            headers[name] = value
+    try:
+        fields = propagated()
+        if fields is None:
+            inject(headers)
+        else:
+            for name, value in fields.items():
+                headers[name] = value
+    except Exception as error:
+        faults.absorb(_PLACE, error)
 
 
 def suppress(span: Any) -> Any:
     """Suppress HTTP instrumentation, and let the next connection tell this span its address.
 
     Returns:
-        The token for `restore`; None after an error.
+        The token for `resume`; None after an error.
     """
-    more: dict[str, object] = {_SUPPRESS_HTTP_INSTRUMENTATION_KEY: True}
-    if span is not None:
-        more[_STATE_KEY] = {"need_ip": [span]}
-    return attach_context(Context({**current(), **more}))
+    try:
+        more: dict[str, object] = {_SUPPRESS_HTTP_INSTRUMENTATION_KEY: True}
+        if span is not None:
+            more[_STATE_KEY] = {"need_ip": [span]}
+        token = attach_context(Context({**current(), **more}))
+        if token is not None:
+            return token
+    except Exception as error:
+        faults.absorb(_PLACE, error)
+    # Otherwise, a library below this one would make a span for the same call.
+    return guarded(_PLACE, _suppress_upstreams_way)
+
+
+def _suppress_upstreams_way() -> Any:
+    return (context_api.attach(context_api.set_value(_SUPPRESS_HTTP_INSTRUMENTATION_KEY, value=True)),)
+
+
+def resume(token: Any) -> None:
+    """Undo `suppress`."""
+    if token is not None:
+        restore(token)
 
 
 def is_connecting() -> bool:
     """Whether a span around this call is to be told the address of the next connection."""
-    return bool(current().get(_STATE_KEY))
+    try:
+        return bool(current().get(_STATE_KEY))
+    except Exception as error:
+        faults.absorb(_PLACE, error)
+        return False
+
+
+def connecting(span: Any) -> Any:
+    """Let the next connection tell this span its address, while upstream's hooks run.
+
+    Returns:
+        What `connected` undoes; None after an error.
+    """
+    try:
+        manager = set_ip_on_next_http_connection(span)
+        manager.__enter__()
+    except Exception as error:
+        faults.absorb(_PLACE, error)
+        return None
+    return manager
+
+
+def connected(manager: Any) -> None:
+    """Undo `connecting`."""
+    if manager is not None:
+        guarded(_PLACE, manager.__exit__, None, None, None)
 
 
 def has_no_sdk(tracer: Any) -> bool:

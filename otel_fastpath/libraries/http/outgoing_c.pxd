@@ -3,6 +3,11 @@ import cython
 
 cdef dict _trace_globals
 cdef dict _metrics_globals
+cdef object context_api
+cdef object faults
+cdef object guarded
+cdef object set_ip_on_next_http_connection
+cdef object _PLACE
 cdef object redact_url
 cdef object get_global_textmap
 cdef object inject
@@ -51,4 +56,7 @@ cpdef dict propagated()
 cpdef propagate(object headers)
 cpdef bint has_no_sdk(object tracer) except -1
 cpdef suppress(object span)
+cpdef resume(object token)
 cpdef bint is_connecting() except -1
+cpdef connecting(object span)
+cpdef connected(object manager)

@@ -20,13 +20,23 @@ PACKAGE = "otel_fastpath"
 CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What the host's own call is called here, and upstream's methods that stand for it.
-_HANDED_ON = re.compile(r"(original|host|coroutine|function|_stock_\w+|next|__anext__)$")
+_HANDED_ON = re.compile(
+    r"(original|host|coroutine|function|_stock_\w+|next|__anext__|wrapped|app|wsgi|wsgi_app|handler|start_response"
+    r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
+    # What makes that call itself, with guards around it.
+    r"|serve|call|call_async|_open|process_\w+)$"
+)
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
-_CANNOT_FAIL = {"type", "id", "callable", "get_ident"}
+_CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_timer", "perf_counter", "time_ns"}
 # The guards themselves: `absorbed` raises again what asks the host to stop, which is no fault.
 _TRUSTED = {
     "patching/outcome.py": {"guarded", "absorbed"},
+    # It raises again what is not ours.
+    "patching/faults.py": {"absorb"},
+    # They only read and write fields of one object.
+    "trace/scope.py": {"_is_left"},
+    "metrics/exemplars.py": {"_taken"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside upstream's own, are in a `try`.
     "trace/patches_propagation.py": {"fast"},
 }
@@ -40,6 +50,22 @@ _HOLDERS = {
     "call": _CALLS,
     "_call": _CALLS,
     "made": _CALLS[:1],
+    "set_up": tuple(
+        (f"libraries/http/{place}.py", name)
+        for place, name in (
+            ("urllib3/hooks", "SetUp"),
+            ("requests/hooks", "SetUp"),
+            ("httpx/set_up", "SetUp"),
+            ("aiohttp_client/hooks", "SetUp"),
+            ("aiohttp_server/middleware", "_SetUp"),
+        )
+    ),
+    "calls": (("libraries/http/httpx/calls.py", "Calls"),),
+    "request": (("libraries/http/asgi/requests.py", "Request"), ("libraries/http/wsgi/middleware.py", "Request")),
+    "chosen": (("libraries/http/asgi/requests.py", "Request"),),
+    "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
+    "activation": (("libraries/http/activations.py", "Activation"),),
+    "answer": (("libraries/http/outgoing.py", "Answer"),),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
 }
 
@@ -99,9 +125,9 @@ class Module:
     def _take_hot(self) -> None:
         """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or the module itself."""
         for node in ast.walk(self.tree):
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], (ast.Name, ast.Attribute)):
                 continue
-            name, value = node.targets[0].id, node.value
+            name, value = _name(node.targets[0]), node.value
             call = value.value if isinstance(value, ast.Attribute) else value
             if isinstance(call, ast.Call) and _name(call.func) == "hot" and isinstance(call.args[0], ast.Constant):
                 module = self._at(f"{PACKAGE}.{call.args[0].value}")
@@ -171,13 +197,14 @@ class Module:
         function = node.func
         if isinstance(function, ast.Name):
             return function.id in self.names or function.id in _CANNOT_FAIL
-        if not isinstance(function, ast.Attribute):
-            return False
+        if not isinstance(function, ast.Attribute) or _name(function.value) == "_logger":
+            # Handlers of logging keep their errors to themselves.
+            return isinstance(function, ast.Attribute)
         if isinstance(function.value, ast.Call) and _name(function.value.func) == "hot":
             hot = self._at(f"{PACKAGE}.{function.value.args[0].value}")
             return hot is not None and function.attr in hot.names
         holder = _name(function.value)
-        if isinstance(function.value, ast.Name) and holder in self._modules:
+        if holder in self._modules and (isinstance(function.value, ast.Name) or holder not in _HOLDERS):
             return function.attr in self._modules[holder].names
         if holder == "self" and owner:
             return self.has(owner, function.attr)

@@ -108,6 +108,8 @@ def totals_of(data: Any) -> Counter[str]:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
                 is_gauge = type(metric.data).__name__ == "Gauge"
+                # What goes up and down stays up where a step down is lost: that is not measured twice.
+                is_level = is_gauge or not getattr(metric.data, "is_monotonic", True)
                 for point in metric.data.data_points:
                     # What is injected is an exception as well, and upstream handles some of its own.
                     if metric.name in _COUNTED and not str(point.attributes.get("error.type")).endswith("HostError"):
@@ -117,5 +119,5 @@ def totals_of(data: Any) -> Counter[str]:
                         amount = 1 if is_gauge else point.value
                     # Of what is measured inside, where a call of ours was not begun, there is none otherwise.
                     series = ", ".join(sorted(_plain(*item) for item in (point.attributes or {}).items()))
-                    found["gauge " * is_gauge + f"metric {metric.name} with {series}"] += amount
+                    found["gauge " * is_level + f"metric {metric.name} with {series}"] += amount
     return found

@@ -9,7 +9,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from otel_fastpath import own_metrics
 from otel_fastpath.compiled import hot
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.guard import Distributions, UnmetError
 
 
 @pytest.fixture
@@ -24,13 +27,23 @@ class Seen:
     Attributes:
         tracer_provider: For an instrumentor.
         meter_provider: Likewise.
+        started: The number of spans that were started.
     """
 
     def __init__(self):
         self._exporter = InMemorySpanExporter()
         self._reader = InMemoryMetricReader()
+        self.started = 0
         self.tracer_provider = TracerProvider()
-        self.tracer_provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        processor = SimpleSpanProcessor(self._exporter)
+        on_start = processor.on_start
+
+        def counted(*args, **kwargs):
+            self.started += 1
+            on_start(*args, **kwargs)
+
+        processor.on_start = counted
+        self.tracer_provider.add_span_processor(processor)
         self.meter_provider = MeterProvider([self._reader])
 
     def spans(self):
@@ -49,7 +62,7 @@ class Seen:
         return span
 
     def metrics(self):
-        """Name -> its data points."""
+        """Name -> its data points, but for those about this package."""
         data = self._reader.get_metrics_data()
         if data is None:
             return {}
@@ -57,6 +70,7 @@ class Seen:
             metric.name: list(metric.data.data_points)
             for resource in data.resource_metrics
             for scope in resource.scope_metrics
+            if scope.scope.name != own_metrics.PATCHES
             for metric in scope.metrics
         }
 
@@ -65,3 +79,38 @@ class Seen:
 def seen():
     """Where spans and metrics arrive."""
     return Seen()
+
+
+@pytest.fixture
+def wrap(request, instrumentor, core, seen, no_faults):
+    """Wrap the library that the folder of the tests is named after; no fault of ours may come up during the test."""
+    library = request.path.parent.name
+
+    def instrument(options="", telemetry="full", **settings):
+        instrumentor.instrument(
+            core=core,
+            telemetry=telemetry,
+            disabled="exceptions",
+            **{f"{library}_options": options},
+            tracer_provider=seen.tracer_provider,
+            meter_provider=seen.meter_provider,
+            **settings,
+        )
+        return seen
+
+    yield instrument
+    assert no_faults.counts() == {}
+
+
+@pytest.fixture
+def emulated():
+    """Skips the test if a library's wrapper stands back, because another release of the official one is installed."""
+
+    def check(library):
+        (rival,) = library.rivals
+        try:
+            Distributions(interpreter.installed).check(rival.emulated, any_version=False)
+        except UnmetError as error:
+            pytest.skip(f"ours stands back: {error}")
+
+    return check

@@ -14,14 +14,19 @@ ROOT = Path(libraries.__file__).parent
 ALLOWED = {("db/asyncpg/plans.py", "_reset_query"), ("genai/openai/parts.py", "_decoded")}
 # What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
 ALLOWED |= {
-    ("http/aiohttp_client/hooks.py", name) for name in ("answered", "begin", "make_start", "on_request_start")
+    ("http/aiohttp_client/hooks.py", name)
+    for name in ("answered", "begin", "end", "enter", "make_start", "on_request_start")
 } | {
+    ("db/redis/hooks.py", "_enter"),
     ("http/aiohttp_server/middleware.py", "begin"),
     ("http/asgi/routes.py", "_get_route_details"),
     ("http/asgi/routes.py", "bind_route_details"),
     ("http/closures.py", "_hand_over"),
-    ("http/httpx/hooks.py", "_rebind"),
-    ("http/httpx/hooks.py", "_set_up"),
+    *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
+    *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind", "_set_up")),
+    *(("http/httpx/set_up.py", name) for name in ("failed", "response_info", "response_of")),
+    *(("http/requests/hooks.py", name) for name in ("failed", "response_of")),
+    ("http/urllib3/hooks.py", "end"),
     *((f"http/{library}/hooks.py", name) for library in ("requests", "urllib3") for name in ("answered", "begin")),
 }
 # The one way itself, and what decides whether a wrapper is on.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _BEGINNING: Final = "the beginning of a call of aiohttp"
 _END: Final = "the end of a call of aiohttp"
 _CLIENT: Final = SpanKind.CLIENT
-# Where the context that upstream makes for each request has the `Shape`.
-_SHAPE: Final = "_otel_fastpath_shape"
 
 
 class SetUp:
@@ -47,13 +45,16 @@ class SetUp:
         self._sensitive = given["sensitive_headers"]
         self._mode = given["sem_conv_opt_in_mode"]
         self.outgoing = compiled.hot("libraries.http.outgoing")
-        self.context = compiled.hot("trace.current_context")
-        self.is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
+        self._parents = compiled.hot("libraries.http.parents")
+        self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
         self.shapes = self.outgoing.Shapes(self._new_shape, kinds.url_keys(self._mode))
 
-    def begin(self, context: Any, params: Any) -> tuple[Any, dict[str, Any]] | None:
-        """The shape of a request and the attributes of its span; None if upstream has to handle it."""
+    def begin(self, context: Any, params: Any) -> bool | None:
+        """Start the span of a request; False if it is suppressed or excluded, None if upstream has to handle it."""
         try:
+            excluded = context.excluded_urls
+            if self._is_suppressed() or (excluded._excluded_urls and excluded.url_disabled(str(params.url))):
+                return False
             if callable(context.url_filter):
                 return None
             url = self.outgoing.redacted(str(params.url))
@@ -63,10 +64,37 @@ class SetUp:
             names, captured = self.captured_request, None
             if names:
                 captured = self.captured(params.headers, names, normalise_request_header_name)
-            return shape, self.shapes.attributes(shape, url, captured)
+            attributes = self.shapes.attributes(shape, url, captured)
+            context.start_time = default_timer()
+            # Upstream's own `on_request_end` reads it, if the request ends after ours is removed.
+            context.metric_attributes = shape.metric.copy()
+            span = context.tracer.start_span(shape.name, kind=_CLIENT, attributes=attributes)
         except Exception as error:
             faults.absorb(_BEGINNING, error)
             return None
+        context.span, context._otel_fastpath_shape = span, shape
+        return True
+
+    def enter(self, context: Any) -> None:
+        """Make the span of a request the current one."""
+        try:
+            token = self._parents.activated(context.span)
+            # Upstream's own functions take the token of the API.
+            context.token = token[0] if type(token) is tuple else token
+        except Exception as error:
+            faults.absorb(_BEGINNING, error)
+
+    def end(self, context: Any, shape: Any, response: Any) -> None:
+        """End a request that got this response."""
+        answer = self.answered(context, shape, response)
+        seconds = default_timer() - context.start_time
+        self._parents.taken_back(context.token)
+        try:
+            context.span.end()
+        except Exception as error:
+            faults.absorb(_END, error)
+        if answer is not None:
+            answer.record(seconds)
 
     def answered(self, context: Any, shape: Any, response: Any) -> Any:
         """Set what the response says on the span; return its `Answer`."""
@@ -130,29 +158,14 @@ def make_start(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any
     """Make the replacement for `on_request_start`."""
 
     async def on_request_start(session: Any, context: Any, params: Any) -> None:
-        excluded = context.excluded_urls
-        if set_up.is_suppressed() or (excluded._excluded_urls and excluded.url_disabled(str(params.url))):
-            return
         begun = set_up.begin(context, params)
         if begun is None:
             await original(session, context, params)
-            return
-        shape, attributes = begun
-        context.start_time = default_timer()
-        # Upstream's own `on_request_end` reads it, if the request ends after ours is removed.
-        context.metric_attributes = shape.metric.copy()
-        context.span = span = context.tracer.start_span(shape.name, kind=_CLIENT, attributes=attributes)
-        setattr(context, _SHAPE, shape)
-        if set_up.request_hook is not None:
-            set_up.request_hook(span, params)
-        try:
-            token = set_up.context.attach(span)
-        except Exception as error:
-            faults.absorb(_BEGINNING, error)
-            token = set_up.context.attach_upstreams_way(span)
-        # Upstream's own functions take the token of the API.
-        context.token = token[0] if type(token) is tuple else token
-        set_up.outgoing.propagate(params.headers)
+        elif begun:
+            if set_up.request_hook is not None:
+                set_up.request_hook(context.span, params)
+            set_up.enter(context)
+            set_up.outgoing.propagate(params.headers)
 
     return on_request_start
 
@@ -161,18 +174,15 @@ def make_end(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `on_request_end`."""
 
     async def on_request_end(session: Any, context: Any, params: Any) -> None:
-        shape = getattr(context, _SHAPE, None)
+        try:
+            shape = context._otel_fastpath_shape
+        except AttributeError:
+            shape = None
         if shape is None:
             await original(session, context, params)
             return
         if set_up.response_hook is not None:
             set_up.response_hook(context.span, params)
-        answer = set_up.answered(context, shape, params.response)
-        seconds = max(default_timer() - context.start_time, 0)
-        if context.token:
-            set_up.context.detach(context.token)
-        context.span.end()
-        if answer is not None:
-            answer.record(seconds)
+        set_up.end(context, shape, params.response)
 
     return on_request_end

@@ -62,15 +62,13 @@ def made() -> Callable[..., Any]:
                 return await handler(request)
             try:
                 response = await handler(request)
-                begun.answer(response)
+                # If it is no response, this raises, as with upstream.
+                begun.answer(response, response.status)
             except web.HTTPException as error:
                 begun.fail(error, error.status_code)
-                if isinstance(error, web.HTTPServerError):
-                    begun.span.record_exception(error)
                 raise
             except Exception as error:
                 begun.fail(error, -1)
-                begun.span.record_exception(error)
                 raise
             finally:
                 begun.end()

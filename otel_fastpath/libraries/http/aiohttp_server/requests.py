@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from aiohttp import web
 from opentelemetry import propagate
 from opentelemetry.context.context import Context
 from opentelemetry.instrumentation import aiohttp_server as upstream
@@ -18,12 +19,11 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
-from otel_fastpath.libraries.http.parents import activated, w3c_propagator
+from otel_fastpath.libraries.http.parents import activated, taken_back, w3c_propagator
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import detach
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
@@ -91,17 +91,20 @@ class Requests:
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
         begun = Request(self.has_old, self.has_new)
-        begun.series, begun.labels, begun.route = self.series, labels, route
+        begun.series, begun.labels, begun.route, begun.token = self.series, labels, route, None
         span = begun.span = tracer.start_span(name, context=_parent(request), kind=_SERVER, attributes=attributes)
         try:
             if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
                 span.set_attributes(upstream.collect_request_headers_attributes(request))
             begun.token = activated(span)
-        except BaseException:
-            span.end()
+        except Exception:
+            begun.end_span()
             raise
         begun.started = perf_counter()
-        labels.active.add(1)
+        try:
+            labels.active.add(1)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
         return begun
 
     def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
@@ -158,10 +161,8 @@ class Request(Answer):
     started: float
     token: Any
 
-    def answer(self, response: Any) -> None:
-        """Put a response on the span."""
-        # If it is no response, this raises, as with upstream.
-        code = response.status
+    def answer(self, response: Any, code: Any) -> None:
+        """Put a response with this status on the span."""
         try:
             self.put(self.span, code, str(code))
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
@@ -173,6 +174,8 @@ class Request(Answer):
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
         try:
             self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))
+            if code < 0 or isinstance(error, web.HTTPServerError):
+                self.span.record_exception(error)
         except Exception as fault:
             faults.absorb(_PLACE, fault)
 
@@ -183,12 +186,21 @@ class Request(Answer):
             route = self.route if self.has_new else None
             seconds = perf_counter() - self.started
             self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+        try:
             self.labels.active.add(-1)
         except Exception as fault:
             faults.absorb(_PLACE, fault)
-        finally:
-            detach(self.token)
+        taken_back(self.token)
+        self.end_span()
+
+    def end_span(self) -> None:
+        """End the span."""
+        try:
             self.span.end()
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from otel_fastpath.libraries.http.series_c cimport Labels, Series
 
 cdef object perf_counter
 cdef object propagate
+cdef object web
 cdef object Context
 cdef object upstream
 cdef object _report_new
@@ -51,9 +52,10 @@ cdef class Request(Answer):
     cdef public object span
     cdef public object started
     cdef public object token
-    cpdef answer(self, object response)
+    cpdef answer(self, object response, object code)
     cpdef fail(self, object error, object code)
     cpdef end(self)
+    cpdef end_span(self)
 
 cpdef bint needs_look(object target) except -1
 

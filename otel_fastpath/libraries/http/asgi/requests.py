@@ -16,10 +16,12 @@ from opentelemetry.trace import INVALID_SPAN, SpanKind
 from opentelemetry.util.http import normalise_request_header_name, normalise_response_header_name
 
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
+from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, current, detach, span_in
+from otel_fastpath.trace.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -51,6 +53,7 @@ class Request(Answer):
     """
 
     __slots__ = (
+        "_around",
         "_attributes",
         "_found",
         "_is_http",
@@ -88,20 +91,43 @@ class Request(Answer):
         self._length: int | None = None
         self._trailers = False
 
-    def start(self) -> None:
-        """Start the span under the current one, or else under the one that the headers name."""
-        self._token = None
-        parent = span_in(None)
-        kind = _INTERNAL
-        if parent is None or parent is INVALID_SPAN:
-            kind = _SERVER
-            remote = remote_context(self._scope, self._found)
-            # An empty context hides what the current one holds.
-            if remote is not None or current():
-                self._token = attach_context(Context() if remote is None else remote)
-        self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
-        if self._is_http:
-            self._shape.labels.active.add(1)
+    def start(self) -> bool:
+        """Start the span under the current one, or else under the one that the headers name, and make it current.
+
+        Returns:
+            Whether there is a span; not after a fault of ours.
+        """
+        self._token = self._around = None
+        try:
+            parent = span_in(None)
+            kind = _INTERNAL
+            if parent is None or parent is INVALID_SPAN:
+                kind = _SERVER
+                remote = remote_context(self._scope, self._found)
+                # An empty context hides what the current one holds.
+                if remote is not None or current():
+                    self._token = attach_context(Context() if remote is None else remote)
+            self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
+        except Exception as error:
+            taken_back(self._token)
+            faults.absorb(PLACE, error)
+            return False
+        self._count(1)
+        try:
+            around = trace.use_span(self.span, end_on_exit=False)
+            around.__enter__()
+            self._around = around
+        except Exception as error:
+            faults.absorb(PLACE, error)
+        return True
+
+    def _count(self, number: int) -> None:
+        """Add to the number of active requests."""
+        try:
+            if self._is_http:
+                self._shape.labels.active.add(number)
+        except Exception as error:
+            faults.report(PLACE, error)
 
     def announce(
         self, receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
@@ -110,10 +136,11 @@ class Request(Answer):
         middleware = self._middleware
         span = self.span
         captured = middleware.http_capture_headers_server_request
-        if captured and span.is_recording() and span.kind == _SERVER:
+        if captured:
             self._capture(span, captured)
-        if callable(middleware.server_request_hook):
-            middleware.server_request_hook(span, self._scope)
+        hook = middleware.server_request_hook
+        if callable(hook):
+            hook(span, self._scope)
         self._receive = receive
         self._send = send
         return (receive if middleware.exclude_receive_span else self.receive), self.send
@@ -121,6 +148,8 @@ class Request(Answer):
     def _capture(self, span: Any, names: list[str]) -> None:
         """Set the attributes of captured headers, unless upstream's function cannot decode one."""
         try:
+            if not span.is_recording() or span.kind != _SERVER:
+                return
             custom = asgi.collect_custom_headers_attributes(
                 self._scope,
                 self._middleware.http_capture_headers_sanitize_fields,
@@ -135,29 +164,67 @@ class Request(Answer):
     async def receive(self) -> _Message:
         """Receive the next message inside a span."""
         middleware = self._middleware
-        with middleware.tracer.start_as_current_span(f"{self._name} {self._scope['type']} receive") as span:
+        found = self._opened("receive")
+        if found is None:
+            return await self._receive()
+        scope, span = found
+        try:
             message = await self._receive()
-            if callable(middleware.client_request_hook):
-                middleware.client_request_hook(span, self._scope, message)
+            hook = middleware.client_request_hook
+            if callable(hook):
+                hook(span, self._scope, message)
+            self._describe_receiving(span, message)
+        except BaseException as error:
+            closed(scope, error)
+            raise
+        closed(scope, None)
+        return message
+
+    def _opened(self, what: str) -> Any:
+        try:
+            name = f"{self._name} {self._scope['type']} {what}"
+        except Exception as error:
+            faults.absorb(PLACE, error)
+            return None
+        return opened(self._middleware.tracer, name, _INTERNAL, None)
+
+    def _describe_receiving(self, span: Any, message: _Message) -> None:
+        try:
             if span.is_recording():
                 kind = message["type"]
                 if kind == "websocket.receive":
                     self.show(span, 200, "200")
                 span.set_attribute("asgi.event.type", kind)
-        return message
+        except Exception as error:
+            faults.absorb(PLACE, error)
 
     async def send(self, message: _Message) -> None:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
-        try:
-            is_last = self._before_sending(message)
-        except Exception as error:
-            faults.report(PLACE, error)
-            is_last = self._is_last(message)
+        is_last = self._announced(message)
         await self._send(message)
         if is_last:
-            self.span.end()
+            self._end_span()
 
-    def _before_sending(self, message: _Message) -> bool:
+    def _announced(self, message: _Message) -> bool:
+        """Emit what is known before a message is sent; return whether it is the last one."""
+        try:
+            self._before_sending(message)
+        except Exception as error:
+            faults.report(PLACE, error)
+        try:
+            return self._is_last(message)
+        except Exception as error:
+            faults.report(PLACE, error)
+            return False
+
+    def _end_span(self) -> None:
+        try:
+            if self.span.is_recording():
+                self.span.end()
+        except Exception as error:
+            faults.absorb(PLACE, error)
+
+    def _before_sending(self, message: _Message) -> None:
         middleware = self._middleware
         span = self.span
         kind = message["type"]
@@ -193,7 +260,6 @@ class Request(Answer):
             )
         if "headers" in message and (length := content_length(message["headers"])) is not None:
             self._length = length
-        return self._is_last(message)
 
     def _is_last(self, message: _Message) -> bool:
         if self._trailers:
@@ -215,12 +281,16 @@ class Request(Answer):
                 span.end()
 
     def _describe_sending(self, span: Any, message: _Message, kind: str, status: object) -> None:
-        if span.is_recording():
-            if kind == "http.response.start":
-                self._trailers = message.get("trailers", False)
-            span.set_attribute("asgi.event.type", kind)
-            if status:
-                self.show(span, code_of(status), str(status))
+        # Otherwise, the span would record a fault as an exception of the application's.
+        try:
+            if span.is_recording():
+                if kind == "http.response.start":
+                    self._trailers = message.get("trailers", False)
+                span.set_attribute("asgi.event.type", kind)
+                if status:
+                    self.show(span, code_of(status), str(status))
+        except Exception as error:
+            faults.report(PLACE, error)
 
     def measure(self) -> None:
         """Record the duration and the sizes, while the span is the current one."""
@@ -246,17 +316,16 @@ class Request(Answer):
         except Exception as error:
             faults.report(PLACE, error)
 
+    def leave(self, error: BaseException | None) -> None:
+        """Restore the context in which the span is not current; the application raised this."""
+        if self._around is not None:
+            closed(self._around, error)
+
     def end(self) -> None:
         """Restore the context and end the span, if the last message has not ended it."""
-        try:
-            if self._is_http:
-                self._shape.labels.active.add(-1)
-        except Exception as error:
-            faults.report(PLACE, error)
-        if self._token is not None:
-            detach(self._token)
-        if self.span.is_recording():
-            self.span.end()
+        self._count(-1)
+        taken_back(self._token)
+        self._end_span()
 
 
 def code_of(status: Any) -> int:

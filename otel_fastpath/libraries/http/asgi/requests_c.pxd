@@ -20,6 +20,7 @@ cdef object _SERVER
 cdef object _INTERNAL
 
 cdef class Request(Answer):
+    cdef object _around
     cdef dict _attributes
     cdef dict _found
     cdef bint _is_http
@@ -34,15 +35,21 @@ cdef class Request(Answer):
     cdef object _token
     cdef bint _trailers
     cdef readonly object span
-    cpdef start(self)
+    cpdef bint start(self) except -1
+    cdef _count(self, int number)
     cdef _capture(self, object span, object names)
     cpdef announce(self, object receive, object send)
-    cdef bint _before_sending(self, object message) except -1
+    cdef _opened(self, str what)
+    cdef _describe_receiving(self, object span, object message)
+    cdef bint _announced(self, object message) except -1
+    cdef _end_span(self)
+    cdef _before_sending(self, object message)
     cdef bint _is_last(self, object message) except -1
     cdef _make_send_span(self, object message, object kind, object status)
     cdef _describe_sending(self, object span, object message, object kind, object status)
     @cython.locals(outcome=Outcome, seconds=double, size=BoundHistogram)
     cpdef measure(self)
+    cpdef leave(self, object error)
     cpdef end(self)
 
 cpdef code_of(object status)

@@ -148,7 +148,11 @@ def bind_route_details(original: Callable[[Any], str | None], finder: Finder) ->
         except Exception as error:
             faults.report("the route of a request", error)
             return original(scope)
-        found: str | None = table.path(scope)
+        try:
+            found: str | None = table.path(scope)
+        except Exception as error:
+            faults.absorb("the route of a request", error)
+            return original(scope)
         return found
 
     return _get_route_details

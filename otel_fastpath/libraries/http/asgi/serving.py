@@ -21,9 +21,10 @@ from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
 from otel_fastpath.libraries.http.asgi.shapes import Shape
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
+from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, current, detach, span_in
+from otel_fastpath.trace.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,15 +135,19 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 await self.app(scope, receive, send)
             finally:
-                if token is not None:
-                    detach(token)
+                taken_back(token)
             return None
         try:
-            with trace.use_span(request.span, end_on_exit=False):
-                try:
-                    await self.app(scope, *request.announce(receive, send))
-                finally:
-                    request.measure()
+            try:
+                given_receive, given_send = request.announce(receive, send)
+                await self.app(scope, given_receive, given_send)
+            finally:
+                request.measure()
+        except BaseException as error:
+            request.leave(error)
+            raise
+        else:
+            request.leave(None)
         finally:
             request.end()
         return None
@@ -157,9 +162,7 @@ def _begin(middleware: Any, scope: Any) -> Any:
     except Exception as error:
         faults.report(PLACE, error)
         return _UPSTREAM
-    if type(chosen) is Request:
-        chosen.start()
-    return chosen
+    return _UPSTREAM if type(chosen) is Request and not chosen.start() else chosen
 
 
 def _chosen(middleware: Any, scope: Any) -> Any:

@@ -16,12 +16,11 @@ from otel_fastpath.libraries.http.activations import Activation
 from otel_fastpath.libraries.http.django.routes import is_wsgi, key_of_url, name_of
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.parents import start
+from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import detach
 
 _PLACE = "the Django middleware"
 upstream: Any = otel_middleware
@@ -31,8 +30,6 @@ _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
 _ACTIVATION = _Middleware._environ_activation_key
 _SPAN = _Middleware._environ_span_key
-# The name of a request's attribute with our state.
-_OURS = "_otel_fastpath"
 
 
 class Request(Answer):
@@ -78,19 +75,16 @@ class Middleware:
             middleware: The middleware.
             request: Django's request.
         """
-        if not is_wsgi(request):
-            return original(middleware, request)
-        if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
-            setattr(request, _OURS, False)
-            return None
-        begun = None
+        begun: Any = None
         try:
-            begun = self._begun(middleware, request)
+            if is_wsgi(request):
+                begun = self._begun(middleware, request)
         except Exception as error:
             faults.absorb(_PLACE, error)
         if begun is None:
             return original(middleware, request)
-        if _Middleware._otel_request_hook:
+        request._otel_fastpath = begun
+        if begun and _Middleware._otel_request_hook:
             try:
                 _Middleware._otel_request_hook(begun.span, request)
             except Exception:
@@ -114,7 +108,10 @@ class Middleware:
             _keep_shapes(self, shapes)
         return shapes
 
-    def _begun(self, middleware: Any, request: Any) -> Request:
+    def _begun(self, middleware: Any, request: Any) -> Any:
+        """The request with its span; False: it has none, because its URL is excluded or after a fault of ours."""
+        if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
+            return False
         request._otel_start_time = time()
         environ = request.META
         shapes = self._shapes_of(middleware)
@@ -123,43 +120,47 @@ class Middleware:
             name = name_of(request, shape.method)
         else:
             name = middleware._get_span_name(request)
-        span, _, token = start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
+        begun = Request(shapes.has_old, shapes.has_new)
+        begun.labels, begun.series = shape.labels, shapes.series
+        begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
+        begun.span, _, token = start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
+        return begun if self._is_active(begun, middleware, request, attributes, token) else False
+
+    def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any, token: Any) -> bool:
+        """Make the span the current one; False after a fault of ours, which has ended it."""
+        span, environ = begun.span, request.META
+        _count(begun, 1)
         try:
-            begun = Request(shapes.has_old, shapes.has_new)
-            begun.span, begun.labels, begun.series = span, shape.labels, shapes.series
-            begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
-            begun.labels.active.add(1)
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
             begun.activation = Activation(span, token)
-        except BaseException:
-            span.end()
-            if token is not None:
-                detach(token)
-            raise
+        except BaseException as error:
+            _count(begun, -1)
+            taken_back(token)
+            _end(span)
+            if not isinstance(error, Exception):
+                raise
+            faults.absorb(_PLACE, error)
+            return False
         begun.started = perf_counter()
         environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
-        setattr(request, _OURS, begun)
-        return begun
+        return True
 
     def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
         """Take the route of the request."""
-        begun = getattr(request, _OURS, None)
-        if begun is None:
+        try:
+            begun = request._otel_fastpath
+        except AttributeError:
             return original(middleware, request, *args, **kwargs)
-        match = getattr(request, "resolver_match", None) if begun else None
-        if match:
-            route = getattr(match, "route", None)
-            if route:
-                if begun.span.is_recording():
-                    begun.span.set_attribute(HTTP_ROUTE, route)
-                begun.route = route
+        if begun:
+            _take_route(begun, request)
         return None
 
     def process_exception(self, original: Any, middleware: Any, request: Any, exception: Any) -> Any:
         """Keep what the view raised."""
-        begun = getattr(request, _OURS, None)
-        if begun is None:
+        try:
+            begun = request._otel_fastpath
+        except AttributeError:
             return original(middleware, request, exception)
         if begun:
             begun.exception = exception
@@ -167,17 +168,13 @@ class Middleware:
 
     def process_response(self, original: Any, middleware: Any, request: Any, response: Any) -> Any:
         """End a request as upstream's method does; the arguments are those of `process_request`."""
-        begun = getattr(request, _OURS, None)
-        if begun is None:
+        try:
+            begun = request._otel_fastpath
+        except AttributeError:
             return original(middleware, request, response)
-        delattr(request, _OURS)
+        del request._otel_fastpath
         if begun:
-            request.META.pop(_ACTIVATION, None)
-            request.META.pop(_SPAN, None)
-            try:
-                _answer(begun, request, response)
-            finally:
-                begun.activation.leave(begun.exception)
+            _answer(begun, request, response)
         return response
 
 
@@ -216,24 +213,61 @@ def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, An
             span.set_attribute(name, value)
 
 
-def _answer(begun: Request, request: Any, response: Any) -> None:
-    """Put the response on the span, and record the metrics."""
-    span = begun.span
+def _end(span: Any) -> None:
     try:
-        begun.put_status(span, str(response.status_code))
-        if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-            captured = upstream.wsgi_collect_custom_response_headers_attributes(response.items())
-            if captured:
-                span.set_attributes(captured)
-        if propagators._RESPONSE_PROPAGATOR:
-            propagators._RESPONSE_PROPAGATOR.inject(response)
-        if _Middleware._otel_response_hook:
-            try:
-                _Middleware._otel_response_hook(span, request, response)
-            except Exception:
-                upstream._logger.exception("Exception raised by response_hook")
-        seconds = perf_counter() - begun.started
-        target = (begun.route if begun.has_old else None) or begun.target or None
-        begun.series.record(begun.labels, seconds, None, begun.code, begun.error, target, begun.route)
+        span.end()
+    except Exception as fault:
+        faults.absorb(_PLACE, fault)
+
+
+def _count(begun: Request, number: int) -> None:
+    """Add to the number of active requests."""
+    try:
+        begun.labels.active.add(number)
+    except Exception as fault:
+        faults.absorb(_PLACE, fault)
+
+
+def _take_route(begun: Request, request: Any) -> None:
+    """Put the route on the span, and keep it for the metrics."""
+    try:
+        match = getattr(request, "resolver_match", None)
+        route = getattr(match, "route", None) if match else None
+        if route:
+            begun.route = route
+            if begun.span.is_recording():
+                begun.span.set_attribute(HTTP_ROUTE, route)
+    except Exception as fault:
+        faults.absorb(_PLACE, fault)
+
+
+def _answer(begun: Request, request: Any, response: Any) -> None:
+    """Put the response on the span, record the metrics, and end the span."""
+    try:
+        request.META.pop(_ACTIVATION, None)
+        request.META.pop(_SPAN, None)
+        _put_response(begun, request, response)
+    except Exception as fault:
+        faults.absorb(_PLACE, fault)
     finally:
-        begun.labels.active.add(-1)
+        _count(begun, -1)
+        begun.activation.leave(begun.exception)
+
+
+def _put_response(begun: Request, request: Any, response: Any) -> None:
+    span = begun.span
+    begun.put_status(span, str(response.status_code))
+    if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
+        captured = upstream.wsgi_collect_custom_response_headers_attributes(response.items())
+        if captured:
+            span.set_attributes(captured)
+    if propagators._RESPONSE_PROPAGATOR:
+        propagators._RESPONSE_PROPAGATOR.inject(response)
+    if _Middleware._otel_response_hook:
+        try:
+            _Middleware._otel_response_hook(span, request, response)
+        except Exception:
+            upstream._logger.exception("Exception raised by response_hook")
+    seconds = perf_counter() - begun.started
+    target = (begun.route if begun.has_old else None) or begun.target or None
+    begun.series.record(begun.labels, seconds, None, begun.code, begun.error, target, begun.route)

@@ -29,7 +29,6 @@ cdef object _get_span_name
 cdef object _START_TIME
 cdef object _ACTIVATION
 cdef object _SPAN
-cdef object _OURS
 
 cdef class Request(Answer):
     cdef public Activation activation
@@ -44,12 +43,12 @@ cdef class Request(Answer):
 cdef class Middleware:
     cdef object _exclusions
     cdef Shapes _shapes
-    @cython.locals(begun=Request)
     cpdef process_request(self, object original, object middleware, object request)
     @cython.locals(series=Series, shapes=Shapes)
     cdef Shapes _shapes_of(self, object middleware)
     @cython.locals(begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
-    cdef Request _begun(self, object middleware, object request)
+    cdef _begun(self, object middleware, object request)
+    cdef bint _is_active(self, Request begun, object middleware, object request, object attributes, object token) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
 cdef object _exclusions(Middleware kept)
@@ -62,4 +61,12 @@ cdef _keep_shapes(Middleware kept, Shapes shapes)
 
 cdef _put_more(object middleware, object request, object span, dict attributes)
 
+cdef _end(object span)
+
+cdef _count(Request begun, int number)
+
+cdef _take_route(Request begun, object request)
+
 cdef _answer(Request begun, object request, object response)
+
+cdef _put_response(Request begun, object request, object response)

@@ -16,12 +16,11 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.libraries.http.activations import Activation
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.parents import start
+from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import detach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,14 +123,21 @@ class Request(Answer):
         """Call the application."""
         self.environ[_START_TIME] = time_ns()
         started = perf_counter()
-        self.labels.active.add(1)
+        self.count(1)
         try:
             result = self.app.wsgi_app(self.environ, self.respond)
             if self.is_traced:
                 self.record(perf_counter() - started)
             return result
         finally:
-            self.labels.active.add(-1)
+            self.count(-1)
+
+    def count(self, number: int) -> None:
+        """Add to the number of active requests."""
+        try:
+            self.labels.active.add(number)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
 
     def record(self, seconds: float) -> None:
         """Record the duration."""
@@ -143,17 +149,31 @@ class Request(Answer):
 
     def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
         """The application's `start_response`."""
-        request = _current_request()
-        exclusions = self.app.exclusions
-        self.is_traced = request is not None and (exclusions is None or not _is_excluded(exclusions, request))
-        if self.is_traced:
-            self._tell(request, status, response_headers)
+        span = self.answer(status, response_headers)
+        hook = self.app.response_hook
+        if self.is_traced and hook is not None:
+            hook(span, status, response_headers)
         return self.start_response(status, response_headers, *args, **kwargs)
 
-    def _tell(self, request: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
+    def answer(self, status: str, response_headers: list[tuple[str, str]]) -> Any:
+        """Put the response on the span, unless the URL is excluded; returns the span."""
+        span = None
+        # After a fault it is not known whether the URL is excluded.
+        self.is_traced = False
+        try:
+            request = _current_request()
+            exclusions = self.app.exclusions
+            self.is_traced = request is not None and (exclusions is None or not _is_excluded(exclusions, request))
+            if self.is_traced:
+                span = request.environ.get(_SPAN)
+                self._tell(request, span, status, response_headers)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+        return span
+
+    def _tell(self, request: Any, span: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
         rule = request.url_rule
         self.route = rule.rule if rule else None
-        span = request.environ.get(_SPAN)
         propagator = propagators._RESPONSE_PROPAGATOR
         if propagator:
             propagator.inject(response_headers, setter=otel_wsgi.default_response_propagation_setter)
@@ -168,8 +188,6 @@ class Request(Answer):
                     span.set_attributes(captured)
         else:
             upstream._logger.warning("Flask environ's OpenTelemetry span missing at _start_response(%s)", status)
-        if self.app.response_hook is not None:
-            self.app.response_hook(span, status, response_headers)
 
 
 class Before:
@@ -198,46 +216,66 @@ class Before:
 
     def __call__(self) -> Any:
         """Begin the span, once the route of the request is known."""
-        request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
-        if self._exclusions is not None and _is_excluded(self._exclusions, request):
-            return None
-        environ = request.environ
-        if type(environ) is not dict:
-            return self._twin()
+        request = begun = None
         try:
-            attributes, started = self._started(request, environ)
+            request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
+            if self._exclusions is not None and _is_excluded(self._exclusions, request):
+                return None
+            if type(request.environ) is dict:
+                begun = self._started(request, request.environ)
         except Exception as error:
             faults.absorb(_PLACE, error)
+        if begun is None:
             return self._twin()
-        span, _, token = started
-        try:
-            self._tell(span, environ, attributes)
-            if self._comments:
-                environ[_ACTIVATION] = Activation(span, token, _COMMENTS, self._commented(request))
-            else:
-                environ[_ACTIVATION] = Activation(span, token)
-        except BaseException:
-            span.end()
-            if token is not None:
-                detach(token)
-            raise
-        environ[_CONTEXT] = upstream._request_ctx_ref()
-        environ[_SPAN] = span
-        environ[_TOKEN] = None
+        attributes, (span, _, token) = begun
+        environ = request.environ  # type: ignore[union-attr]  # otherwise, nothing has begun
+        if self._hook:
+            try:
+                self._hook(span, environ)
+            except BaseException:
+                self._undo(span, token)
+                raise
+        self._tell(span, environ, attributes)
+        self._activate(request, environ, span, token)
         return None
 
     def _tell(self, span: Any, environ: dict[str, Any], attributes: dict[str, Any]) -> None:
-        """Call the user's hook, and put captured headers on the span."""
-        if self._hook:
-            self._hook(span, environ)
+        """Put captured headers on the span."""
+        try:
             # The hook may have set others.
-            if span.is_recording():
+            if self._hook and span.is_recording():
                 for name, value in attributes.items():
                     span.set_attribute(name, value)
-        if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
-            captured = otel_wsgi.collect_custom_request_headers_attributes(environ)
-            if captured:
-                span.set_attributes(captured)
+            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
+                captured = otel_wsgi.collect_custom_request_headers_attributes(environ)
+                if captured:
+                    span.set_attributes(captured)
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+
+    def _activate(self, request: Any, environ: dict[str, Any], span: Any, token: Any) -> None:
+        """Make the span the current one until `Teardown`."""
+        activation = None
+        try:
+            reference = upstream._request_ctx_ref()
+            if self._comments:
+                activation = Activation(span, token, _COMMENTS, self._commented(request))
+            else:
+                activation = Activation(span, token)
+        except Exception as error:
+            self._undo(span, token)
+            faults.absorb(_PLACE, error)
+            return
+        environ[_ACTIVATION], environ[_CONTEXT] = activation, reference
+        environ[_SPAN], environ[_TOKEN] = span, None
+
+    def _undo(self, span: Any, token: Any) -> None:
+        """End a span that is not to become the current one."""
+        taken_back(token)
+        try:
+            span.end()
+        except Exception as error:
+            faults.absorb(_PLACE, error)
 
     def _started(self, request: Any, environ: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
         shape, attributes = self._shapes.look(environ)
@@ -271,30 +309,35 @@ class Before:
 class Teardown:
     """In the place of the function `_teardown_request` of an application; see `App`."""
 
-    __slots__ = ("_exclusions", "_twin")
+    __slots__ = ("_twin",)
 
-    def __init__(self, twin: Callable[..., Any], *, excluded_urls: Any) -> None:
+    def __init__(self, twin: Callable[..., Any], **_others: Any) -> None:
         self._twin = twin
-        self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
 
     def __call__(self, exc: BaseException | None) -> None:
         """End the span."""
-        request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
-        if self._exclusions is not None and _is_excluded(self._exclusions, request):
-            return
-        environ = request.environ
-        activation = environ.get(_ACTIVATION)
-        if activation is not None and type(activation) is not Activation:
-            # The request began before this patch was applied.
-            self._twin(exc)
-            return
-        # A context that was copied from that of the request leaves the span alone.
-        if not activation or environ.get(_CONTEXT) != upstream._request_ctx_ref():
-            return
-        is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
         try:
-            activation.leave(None if is_streaming else exc)
+            request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
+            is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
+            is_ours = self._left(request.environ, None if is_streaming else exc)
         except Exception as error:
-            upstream._logger.debug("Error during request teardown: %s", error, exc_info=True)
-        environ.pop(_ACTIVATION, None)
-        environ.pop(_TOKEN, None)
+            faults.absorb(_PLACE, error)
+            is_ours = self._left(flask.request.environ, exc)
+        if not is_ours:
+            self._twin(exc)
+
+    def _left(self, environ: Any, error: BaseException | None) -> bool:
+        """Leave the span; False: the request began before this patch was applied."""
+        # Without an activation, the URL is excluded.
+        activation = environ.get(_ACTIVATION)
+        if type(activation) is not Activation:
+            return activation is None
+        # A context that was copied from that of the request leaves the span alone.
+        if environ.get(_CONTEXT) == upstream._request_ctx_ref():
+            try:
+                activation.leave(error)
+            except Exception as fault:
+                upstream._logger.debug("Error during request teardown: %s", fault, exc_info=True)
+            environ.pop(_ACTIVATION, None)
+            environ.pop(_TOKEN, None)
+        return True

@@ -49,7 +49,9 @@ cdef class Request(Answer):
     cdef public object start_response
     cpdef serve(self)
     cpdef record(self, object seconds)
-    cpdef _tell(self, object request, object status, object response_headers)
+    cpdef count(self, int number)
+    cpdef answer(self, object status, object response_headers)
+    cdef _tell(self, object request, object span, object status, object response_headers)
 
 cdef class Before:
     cdef object _comments
@@ -62,8 +64,11 @@ cdef class Before:
     @cython.locals(shape=Shape, attributes=dict)
     cdef tuple _started(self, object request, dict environ)
     cdef _tell(self, object span, dict environ, dict attributes)
+    @cython.locals(activation=Activation)
+    cdef _activate(self, object request, dict environ, object span, object token)
+    cdef _undo(self, object span, object token)
     cdef dict _commented(self, object request)
 
 cdef class Teardown:
-    cdef object _exclusions
     cdef object _twin
+    cdef bint _left(self, object environ, object error) except -1

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.propagate import inject
+from opentelemetry.trace import SpanKind
 
+from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
+from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 BEGINNING = "the beginning of a call of httpx"
 _END = "the end of a call of httpx"
+_CLIENT = SpanKind.CLIENT
 
 
 class Begun:
@@ -26,15 +30,19 @@ class Begun:
         name: The name of the span.
         attributes: The attributes of the span at its start.
         info: What upstream's hooks get; None if there are none.
+        scope: The scope of the span.
+        span: The span.
     """
 
-    __slots__ = ("attributes", "headers", "info", "name", "request", "shape")
+    __slots__ = ("attributes", "headers", "info", "name", "request", "scope", "shape", "span")
     attributes: dict[str, Any]
     headers: Any
     info: Any
     name: str
     request: Any
+    scope: Any
     shape: Shape
+    span: Any
 
 
 class Calls:
@@ -72,18 +80,31 @@ class Calls:
         self._new_answer, self._request_info, self._captured_request, self._captured_response = cold
 
     def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Prepare a call.
+        """Prepare a call, and make its span the current one.
 
         Returns:
-            A `Begun`; None if the URL is excluded; `NotImplemented` if upstream's own code has to run the call.
+            A `Begun`; None if the call has no span: it is suppressed, its URL is excluded, or there is no SDK;
+            `NotImplemented` if upstream's own code has to run the call.
         """
         try:
+            if is_suppressed():
+                return None
             if len(args) != 1 or kwargs or not isinstance(args[0], self._request_class):
                 return NotImplemented
-            return self._begin(args[0])
+            begun = self._begin(args[0])
         except Exception as error:
             faults.absorb(BEGINNING, error)
             return NotImplemented
+        if type(begun) is not Begun:
+            return begun
+        if begun.shape is None:
+            self.propagate(begun)
+            return None
+        found = opened(self._tracer, begun.name, _CLIENT, begun.attributes)
+        if found is None:
+            return None
+        begun.scope, begun.span = found
+        return begun
 
     def _begin(self, request: Any) -> Any:
         begun = Begun.__new__(Begun)
@@ -116,8 +137,18 @@ class Calls:
             begun.info = self._request_info(request, url)
         return begun
 
+    def close(self, begun: Begun, error: BaseException | None) -> None:
+        """Restore the context and end the span, of a call that raised this."""
+        closed(begun.scope, error)
+
     def propagate(self, begun: Begun) -> None:
         """Give the request new headers, with those of the propagators."""
+        try:
+            self._propagate(begun)
+        except Exception as error:
+            faults.absorb(BEGINNING, error)
+
+    def _propagate(self, begun: Begun) -> None:
         headers = self._headers_class(begun.headers)
         fields = propagated() if self._is_known else None
         if fields is None:
@@ -134,10 +165,10 @@ class Calls:
                     items.append((key, key, value.encode()))
         begun.request.headers = headers
 
-    def answered(self, begun: Begun, span: Any, response: Any) -> Answer | None:
+    def answered(self, begun: Begun, response: Any) -> Answer | None:
         """Set what the response says on the span; return the `Answer` that records the duration."""
         try:
-            shape = begun.shape
+            shape, span = begun.shape, begun.span
             if type(response) is not self._response_class:
                 answer: Answer = self._new_answer(shape, response)
             else:

@@ -5,7 +5,9 @@ from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
 
 cdef object inject
 cdef object faults
+cdef object BEGINNING
 cdef object _END
+cdef object _CLIENT
 
 cdef class Begun:
     cdef public dict attributes
@@ -13,7 +15,9 @@ cdef class Begun:
     cdef public object info
     cdef public object name
     cdef public object request
+    cdef public object scope
     cdef public Shape shape
+    cdef public object span
 
 cdef class Calls:
     cdef object _captured_request
@@ -30,7 +34,9 @@ cdef class Calls:
     cpdef begin(self, tuple args, dict kwargs)
     @cython.locals(begun=Begun, shape=Shape, is_silent=bint, url=str, server=str)
     cdef _begin(self, object request)
-    @cython.locals(fields=dict, items=list)
+    cpdef close(self, Begun begun, object error)
     cpdef propagate(self, Begun begun)
+    @cython.locals(fields=dict, items=list)
+    cdef _propagate(self, Begun begun)
     @cython.locals(shape=Shape, answer=Answer, key=tuple)
-    cpdef answered(self, Begun begun, object span, object response)
+    cpdef answered(self, Begun begun, object response)

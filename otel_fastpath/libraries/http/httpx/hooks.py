@@ -6,9 +6,6 @@ from functools import partial
 from timeit import default_timer
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.instrumentation import httpx as upstream
-from opentelemetry.trace import SpanKind
-
 from otel_fastpath.libraries.http.httpx.calls import BEGINNING
 from otel_fastpath.libraries.http.httpx.set_up import TAKES_MODULE, SetUp
 from otel_fastpath.patching import faults
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching.diverting import Diversions
 
-_CLIENT: Final = SpanKind.CLIENT
 # Where a transport of upstream's keeps its `SetUp`.
 _KEPT: Final = "_otel_fastpath"
 _NAMES: Final = (
@@ -27,79 +23,75 @@ _NAMES: Final = (
 )
 
 
-def _response_info(response: Any) -> Any:
-    return upstream.ResponseInfo(response.status_code, response.headers, response.stream, response.extensions)
-
-
 def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a call as upstream does; returns `NotImplemented`, and does nothing, if only upstream's own code can."""
-    calls = set_up.calls
+    calls, hook = set_up.calls, set_up.response_hook
     begun = calls.begin(args, kwargs)
-    if begun is None:
-        return wrapped(*args)
     if begun is NotImplemented:
         return NotImplemented
-    if begun.shape is None:
-        calls.propagate(begun)
-        return wrapped(*args)
-    hook = set_up.response_hook
-    with set_up.tracer.start_as_current_span(begun.name, kind=_CLIENT, attributes=begun.attributes) as span:
+    if begun is None:
+        return wrapped(*args, **kwargs)
+    try:
         if set_up.request_hook is not None:
-            set_up.request_hook(span, begun.info)
+            set_up.request_hook(begun.span, begun.info)
         calls.propagate(begun)
         start = default_timer()
         try:
             response = wrapped(*args)
         except Exception as error:
-            response = getattr(error, "response", None)
-            if isinstance(response, set_up.response_class):
-                calls.answered(begun, span, response)
-                if hook is not None:
-                    hook(span, begun.info, _response_info(response))
-            set_up.failed(span, error)
+            response = set_up.response_of(error)
+            if response is not None:
+                calls.answered(begun, response)
+                if hook is not None and (info := set_up.response_info(response)) is not None:
+                    hook(begun.span, begun.info, info)
+            set_up.failed(begun.span, error)
             raise
-        seconds = max(default_timer() - start, 0)
-        answer = calls.answered(begun, span, response)
-        if hook is not None and isinstance(response, set_up.response_class):
-            hook(span, begun.info, _response_info(response))
+        seconds = default_timer() - start
+        answer = calls.answered(begun, response)
+        if hook is not None and (info := set_up.response_info(response)) is not None:
+            hook(begun.span, begun.info, info)
         if answer is not None:
             answer.record(seconds)
+    except BaseException as error:
+        calls.close(begun, error)
+        raise
+    calls.close(begun, None)
     return response
 
 
 async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As `call`, for an asynchronous one."""
-    calls = set_up.calls
+    calls, hook = set_up.calls, set_up.response_hook
     begun = calls.begin(args, kwargs)
-    if begun is None:
-        return await wrapped(*args)
     if begun is NotImplemented:
         return NotImplemented
-    if begun.shape is None:
-        calls.propagate(begun)
-        return await wrapped(*args)
-    hook = set_up.response_hook
-    with set_up.tracer.start_as_current_span(begun.name, kind=_CLIENT, attributes=begun.attributes) as span:
+    if begun is None:
+        return await wrapped(*args, **kwargs)
+    try:
         if set_up.request_hook is not None:
-            await set_up.request_hook(span, begun.info)
+            await set_up.request_hook(begun.span, begun.info)
         calls.propagate(begun)
         start = default_timer()
         try:
             response = await wrapped(*args)
         except Exception as error:
-            response = getattr(error, "response", None)
-            if isinstance(response, set_up.response_class):
-                calls.answered(begun, span, response)
-                if hook is not None:
-                    await hook(span, begun.info, _response_info(response))
-            set_up.failed(span, error)
+            response = set_up.response_of(error)
+            if response is not None:
+                calls.answered(begun, response)
+                if hook is not None and (info := set_up.response_info(response)) is not None:
+                    await hook(begun.span, begun.info, info)
+            set_up.failed(begun.span, error)
             raise
-        seconds = max(default_timer() - start, 0)
-        answer = calls.answered(begun, span, response)
-        if hook is not None and isinstance(response, set_up.response_class):
-            await hook(span, begun.info, _response_info(response))
+        seconds = default_timer() - start
+        answer = calls.answered(begun, response)
+        if hook is not None and (info := set_up.response_info(response)) is not None:
+            await hook(begun.span, begun.info, info)
         if answer is not None:
             answer.record(seconds)
+    except BaseException as error:
+        calls.close(begun, error)
+        raise
+    calls.close(begun, None)
     return response
 
 
@@ -112,22 +104,17 @@ def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: s
     def _handle_request_wrapper(
         wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any, **options: Any
     ) -> Any:
-        set_up = _set_up(options)
-        if set_up is None:
+        function = _bound_to(options, _bound, original)
+        if function is None:
             return original(wrapped, instance, args, kwargs, **options)
-        run = _bound(set_up, original)
-        _rebind(instance, method, options, run, diversions)
-        return run(wrapped, instance, args, kwargs)
+        _rebind(instance, method, options, function, diversions)
+        return function(wrapped, instance, args, kwargs)
 
     return _handle_request_wrapper
 
 
 def _bound(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
-    is_suppressed = set_up.is_suppressed
-
     def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        if is_suppressed():
-            return wrapped(*args, **kwargs)
         result = call(set_up, wrapped, args, kwargs)
         return original(wrapped, instance, args, kwargs, **set_up.options) if result is NotImplemented else result
 
@@ -140,28 +127,32 @@ def make_async_wrapper(original: Callable[..., Any], diversions: Diversions, met
     async def _handle_async_request_wrapper(
         wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any, **options: Any
     ) -> Any:
-        set_up = _set_up(options)
-        if set_up is None:
+        function = _bound_to(options, _bound_async, original)
+        if function is None:
             return await original(wrapped, instance, args, kwargs, **options)
-        run = _bound_async(set_up, original)
-        _rebind(instance, method, options, run, diversions)
-        return await run(wrapped, instance, args, kwargs)
+        _rebind(instance, method, options, function, diversions)
+        return await function(wrapped, instance, args, kwargs)
 
     return _handle_async_request_wrapper
 
 
 def _bound_async(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
-    is_suppressed = set_up.is_suppressed
-
     async def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        if is_suppressed():
-            return await wrapped(*args, **kwargs)
         result = await call_async(set_up, wrapped, args, kwargs)
         if result is NotImplemented:
             return await original(wrapped, instance, args, kwargs, **set_up.options)
         return result
 
     return run
+
+
+def _bound_to(options: dict[str, Any], bind: Callable[..., Any], original: Callable[..., Any]) -> Any:
+    """The function that runs the calls with these options; None if upstream's own code has to run them."""
+    try:
+        return bind(SetUp(options), original)
+    except Exception as error:
+        faults.report(BEGINNING, error)
+        return None
 
 
 def _set_up(options: dict[str, Any]) -> SetUp | None:
@@ -194,17 +185,22 @@ def _rebind(
 
 
 def _of_transport(transport: Any) -> SetUp | None:
-    """The `SetUp` of one of upstream's transports."""
-    set_up: SetUp | None = vars(transport).get(_KEPT)
-    if (
-        set_up is None
-        or set_up.tracer is not transport._tracer
-        or set_up.options["request_hook"] is not transport._request_hook
-        or set_up.options["response_hook"] is not transport._response_hook
-    ):
-        options = {name: getattr(transport, f"_{name}") for name in _NAMES}
-        set_up = _set_up({**options, "module": transport._module} if TAKES_MODULE else options)
-        setattr(transport, _KEPT, set_up)
+    """The `SetUp` of one of upstream's transports; None if upstream's own code has to run."""
+    set_up: SetUp | None = None
+    try:
+        set_up = vars(transport).get(_KEPT)
+        if (
+            set_up is None
+            or set_up.tracer is not transport._tracer
+            or set_up.options["request_hook"] is not transport._request_hook
+            or set_up.options["response_hook"] is not transport._response_hook
+        ):
+            options = {name: getattr(transport, f"_{name}") for name in _NAMES}
+            set_up = _set_up({**options, "module": transport._module} if TAKES_MODULE else options)
+            setattr(transport, _KEPT, set_up)
+    except Exception as error:
+        faults.report(BEGINNING, error)
+        return None
     return set_up
 
 
@@ -215,10 +211,7 @@ def make_transport(original: Callable[..., Any]) -> Callable[..., Any]:
         set_up = _of_transport(self)
         if set_up is None:
             return original(self, *args, **kwargs)
-        wrapped = self._transport.handle_request
-        if set_up.is_suppressed():
-            return wrapped(*args, **kwargs)
-        result = call(set_up, wrapped, args, kwargs)
+        result = call(set_up, self._transport.handle_request, args, kwargs)
         return original(self, *args, **kwargs) if result is NotImplemented else result
 
     return handle_request
@@ -231,10 +224,7 @@ def make_async_transport(original: Callable[..., Any]) -> Callable[..., Any]:
         set_up = _of_transport(self)
         if set_up is None:
             return await original(self, *args, **kwargs)
-        wrapped = self._transport.handle_async_request
-        if set_up.is_suppressed():
-            return await wrapped(*args, **kwargs)
-        result = await call_async(set_up, wrapped, args, kwargs)
+        result = await call_async(set_up, self._transport.handle_async_request, args, kwargs)
         return await original(self, *args, **kwargs) if result is NotImplemented else result
 
     return handle_async_request

@@ -18,10 +18,12 @@ from opentelemetry.util.http import (
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_END: Final = "the end of a call of httpx"
 # A header that is captured to see where captured headers come.
 _MARK: Final = "otel-fastpath-mark"
 # Releases before 0.65 support httpx only; their functions have no argument for the module.
@@ -39,7 +41,6 @@ class SetUp:
     Attributes:
         options: Likewise.
         calls: Its `Calls`.
-        is_suppressed: Whether telemetry is suppressed.
         tracer: Starts the spans.
         request_hook: The hook, if it can be called.
         response_hook: Likewise.
@@ -61,7 +62,6 @@ class SetUp:
         self._tail = (module,) if TAKES_MODULE else ()
         self.response_class: type = module.Response
         self._hot = compiled.hot("libraries.http.outgoing")
-        self.is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
         self.calls = self._new_calls()
 
     def _new_calls(self) -> Any:
@@ -89,8 +89,30 @@ class SetUp:
 
     def failed(self, span: Any, error: Exception) -> None:
         """Set the type of an exception on the span."""
-        if self._is_new and span.is_recording():
-            span.set_attribute(ERROR_TYPE, type(error).__qualname__)
+        try:
+            if self._is_new and span.is_recording():
+                span.set_attribute(ERROR_TYPE, type(error).__qualname__)
+        except Exception as fault:
+            faults.absorb(_END, fault)
+
+    def response_of(self, error: Exception) -> Any:
+        """The response that an exception has, if it has one."""
+        try:
+            response = getattr(error, "response", None)
+            return response if isinstance(response, self.response_class) else None
+        except Exception as fault:
+            faults.absorb(_END, fault)
+            return None
+
+    def response_info(self, response: Any) -> Any:
+        """What the response hook gets; None: there is nothing to call it with."""
+        try:
+            if isinstance(response, self.response_class):
+                found: Any = response
+                return upstream.ResponseInfo(found.status_code, found.headers, found.stream, found.extensions)
+        except Exception as fault:
+            faults.absorb(_END, fault)
+        return None
 
     def _new_shape(self, method: str, url: str) -> Any:
         attributes: dict[str, Any] = {}

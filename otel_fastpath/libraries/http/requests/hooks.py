@@ -23,7 +23,6 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
     normalize_user_agent,
 )
-from opentelemetry.util.http.httplib import set_ip_on_next_http_connection
 from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
@@ -66,20 +65,29 @@ class SetUp:
         excluded = given["excluded_urls"]
         if type(excluded) is not ExcludeList:
             raise TypeError(f"excluded URLs are in a {type(excluded).__name__}")
-        self.excluded = excluded._regex.search if excluded._excluded_urls else None
+        self._excluded = excluded._regex.search if excluded._excluded_urls else None
         self.outgoing = compiled.hot("libraries.http.outgoing")
+        self.scopes = compiled.hot("libraries.http.scopes")
+        self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
         self.shapes = self.outgoing.Shapes(self._new_shape, kinds.url_keys(self._mode))
 
-    def begin(self, request: Any) -> tuple[str, dict[str, Any], Any] | None:
-        """The name of a call's span, its attributes at the start, and its shape; None if upstream has to run it."""
+    def begin(self, request: Any) -> Any:
+        """Prepare a call.
+
+        Returns:
+            The name of the span, its attributes at the start, and its shape; None if the call is suppressed or its URL
+            excluded; `NotImplemented` if upstream's own code has to run the call.
+        """
         try:
+            if (self._excluded is not None and self._excluded(request.url)) or self._is_suppressed():
+                return None
             headers = request.headers
             if type(headers) is not CaseInsensitiveDict or type(request.url) is not str:
-                return None
+                return NotImplemented
             url = self.outgoing.redacted(request.url)
             shape = self.shapes.find(request.method, url)
             if shape is None:
-                return None
+                return NotImplemented
             agent = headers.get("User-Agent")
             is_kept = type(agent) is str and len(agent) <= _LONGEST
             captured = _agent_kept(agent) if is_kept else _agent(agent)
@@ -91,7 +99,7 @@ class SetUp:
             return shape.name, self.shapes.attributes(shape, url, captured), shape
         except Exception as error:
             faults.absorb(_BEGINNING, error)
-            return None
+            return NotImplemented
 
     def answered(self, shape: Any, span: Any, response: Any) -> Any:
         """Set what the response says on the span; return its `Answer`."""
@@ -121,17 +129,29 @@ class SetUp:
             return None
         return answer
 
+    def response_of(self, error: Exception) -> Response | None:
+        """The response that an exception has, if it has one."""
+        try:
+            response = getattr(error, "response", None)
+            return response if isinstance(response, Response) else None
+        except Exception as fault:
+            faults.absorb(_END, fault)
+            return None
+
     def failed(self, answer: Any, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration."""
-        metric = {} if answer is None else answer.metric
-        if self._is_new:
-            name = type(error).__qualname__
-            span.set_attribute(ERROR_TYPE, name)
-            metric = {**metric, ERROR_TYPE: name}
-        if self._old is not None:
-            self._old.record(max(round(seconds * 1000), 0), attributes=kinds.old_attributes(metric))
-        if self._new is not None:
-            self._new.record(seconds, attributes=kinds.new_attributes(metric))
+        try:
+            metric = {} if answer is None else answer.metric
+            if self._is_new:
+                name = type(error).__qualname__
+                span.set_attribute(ERROR_TYPE, name)
+                metric = {**metric, ERROR_TYPE: name}
+            if self._old is not None:
+                self._old.record(max(round(seconds * 1000), 0), attributes=kinds.old_attributes(metric))
+            if self._new is not None:
+                self._new.record(seconds, attributes=kinds.new_attributes(metric))
+        except Exception as fault:
+            faults.absorb(_END, fault)
 
     def _new_shape(self, method: str, url: str) -> Any:
         mode = self._mode
@@ -193,60 +213,67 @@ _agent_kept: Final = functools.lru_cache(maxsize=64)(_agent)
 def make_send(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for upstream's wrapper of `Session.send`."""
     set_up = SetUp(original)
-    excluded, wrapped, outgoing = set_up.excluded, set_up.wrapped, set_up.outgoing
-    is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
+    tracer, wrapped, scopes = set_up.tracer, set_up.wrapped, set_up.scopes
 
     def instrumented_send(self: Any, request: Any, **kwargs: Any) -> Any:
-        if (excluded is not None and excluded(request.url)) or is_suppressed():
-            return wrapped(self, request, **kwargs)
         begun = set_up.begin(request)
-        if begun is None:
+        if begun is NotImplemented:
             return original(self, request, **kwargs)
+        if begun is None:
+            return wrapped(self, request, **kwargs)
         name, attributes, shape = begun
-        with set_up.tracer.start_as_current_span(name, kind=_CLIENT, attributes=attributes) as span:
-            if set_up.has_hooks or outgoing.is_connecting():
-                with set_ip_on_next_http_connection(span):
-                    return _send(set_up, shape, span, None, (self, request), kwargs)
-            return _send(set_up, shape, span, span, (self, request), kwargs)
+        opened = scopes.opened(tracer, name, _CLIENT, attributes)
+        if opened is None:
+            return wrapped(self, request, **kwargs)
+        scope, span = opened
+        try:
+            response = _send(set_up, shape, span, (self, request), kwargs)
+        except BaseException as error:
+            scopes.closed(scope, error)
+            raise
+        scopes.closed(scope, None)
+        return response
 
     return instrumented_send
 
 
-def _send(set_up: SetUp, shape: Any, span: Any, connecting: Any, args: tuple[Any, Any], kwargs: Any) -> Any:
+def _send(set_up: SetUp, shape: Any, span: Any, args: tuple[Any, Any], kwargs: Any) -> Any:
     """Send the request inside its span.
 
     Args:
         set_up: The set-up.
         shape: The `Shape` of the call.
         span: The span.
-        connecting: The span that the next connection tells its address; None if that is arranged already.
         args: The session and the request.
         kwargs: The other arguments of `Session.send`.
     """
-    request = args[1]
-    if set_up.request_hook is not None:
-        set_up.request_hook(span, request)
-    set_up.outgoing.propagate(request.headers)
-    context = compiled.hot("trace.current_context")
-    token = set_up.outgoing.suppress(connecting)
-    start = default_timer()
+    outgoing, connecting, request = set_up.outgoing, None, args[1]
+    if set_up.has_hooks or outgoing.is_connecting():
+        connecting = outgoing.connecting(span)
     try:
+        if set_up.request_hook is not None:
+            set_up.request_hook(span, request)
+        outgoing.propagate(request.headers)
+        token = outgoing.suppress(None if connecting is not None else span)
+        start = default_timer()
         try:
-            response = set_up.wrapped(*args, **kwargs)
-        finally:
-            seconds = max(default_timer() - start, 0)
-            if token is not None:
-                context.restore(token)
-    except Exception as error:
-        response = getattr(error, "response", None)
+            try:
+                response = set_up.wrapped(*args, **kwargs)
+            finally:
+                seconds = default_timer() - start
+                outgoing.resume(token)
+        except Exception as error:
+            response = set_up.response_of(error)
+            answer = set_up.answered(shape, span, response)
+            if set_up.response_hook is not None and response is not None:
+                set_up.response_hook(span, request, response)
+            set_up.failed(answer, span, error, seconds)
+            raise
         answer = set_up.answered(shape, span, response)
         if set_up.response_hook is not None and isinstance(response, Response):
             set_up.response_hook(span, request, response)
-        set_up.failed(answer, span, error, seconds)
-        raise
-    answer = set_up.answered(shape, span, response)
-    if set_up.response_hook is not None and isinstance(response, Response):
-        set_up.response_hook(span, request, response)
-    if answer is not None:
-        answer.record(seconds)
-    return response
+        if answer is not None:
+            answer.record(seconds)
+        return response
+    finally:
+        outgoing.connected(connecting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import getclosurevars
 from timeit import default_timer
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.instrumentation import urllib3 as upstream
@@ -16,7 +16,6 @@ from opentelemetry.util.http import (
     normalise_request_header_name,
     normalise_response_header_name,
 )
-from opentelemetry.util.http.httplib import set_ip_on_next_http_connection
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
@@ -67,6 +66,28 @@ class _Answer:
                     histogram.record(size)
 
 
+class _Begun(NamedTuple):
+    """A prepared call.
+
+    Attributes:
+        method: The method.
+        body: The body.
+        headers: The headers to send, in which the propagators write.
+        attributes: The attributes of the span at its start.
+        info: What upstream's hook gets; None if there is none.
+        args: The arguments, with these headers.
+        kwargs: Likewise.
+    """
+
+    method: str
+    body: Any
+    headers: Any
+    attributes: dict[str, Any]
+    info: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 class SetUp:
     """One call of upstream's `_instrument`.
 
@@ -93,16 +114,18 @@ class SetUp:
         self._answers: dict[Any, _Answer] = {}
         self._keys = kinds.url_keys(self._mode)
         self.outgoing = compiled.hot("libraries.http.outgoing")
+        self.scopes = compiled.hot("libraries.http.scopes")
+        self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
 
     def begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Prepare a call.
 
         Returns:
-            Method, URL, headers, body and the attributes of the span at its start; None if the URL is excluded;
-            `NotImplemented` if upstream's own code has to run the call.
+            A `_Begun`; None if the call is suppressed or its URL excluded; `NotImplemented` if upstream's own code has
+            to run the call.
         """
         try:
-            return self._begin(pool, args, kwargs)
+            return None if self._is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
             faults.absorb(_BEGINNING, error)
             return NotImplemented
@@ -128,7 +151,14 @@ class SetUp:
         names = self.given.captured_request_headers
         if names:
             attributes.update(self._captured(headers, names, normalise_request_header_name))
-        return method, url, headers, body, attributes
+        info = None
+        if self.request_hook is not None:
+            info = upstream.RequestInfo(method=method, url=url, headers=headers, body=body)
+        if more > _HEADERS:
+            return _Begun(
+                method, body, headers, attributes, info, (*args[:_HEADERS], headers, *args[_HEADERS + 1 :]), kwargs
+            )
+        return _Begun(method, body, headers, attributes, info, args, {**kwargs, "headers": headers})
 
     def _url(self, pool: Any, url: str) -> str:
         if url.startswith("/"):
@@ -156,11 +186,17 @@ class SetUp:
             return None
         return answer
 
-    def captured_response(self, span: Any, response: Any) -> None:
-        """Set the captured headers of the response on the span."""
-        names = self.given.captured_response_headers
-        if names and span.is_recording():
-            span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
+    def end(self, answer: _Answer | None, begun: _Begun, span: Any, response: Any, seconds: float) -> None:
+        """Record the metrics, and set the captured headers of the response on the span."""
+        try:
+            if answer is not None:
+                size: Any = upstream._get_body_size
+                answer.record(seconds, size(begun.body), int(response.headers.get("Content-Length", 0)))
+            names = self.given.captured_response_headers
+            if names and span.is_recording():
+                span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
+        except Exception as error:
+            faults.absorb(_END, error)
 
     def _new_answer(self, key: tuple[Any, ...]) -> _Answer:
         method, scheme, host, port, status, version = key
@@ -186,50 +222,49 @@ class SetUp:
 def make_urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for upstream's wrapper of `HTTPConnectionPool.urlopen`."""
     set_up = SetUp(original)
-    tracer, outgoing = set_up.given.tracer, set_up.outgoing
-    is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
+    tracer, scopes = set_up.given.tracer, set_up.scopes
 
     def instrumented_urlopen(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        if is_suppressed():
-            return wrapped(*args, **kwargs)
         begun = set_up.begin(instance, args, kwargs)
-        if begun is None:
-            return wrapped(*args, **kwargs)
         if begun is NotImplemented:
             return original(wrapped, instance, args, kwargs)
-        with tracer.start_as_current_span(begun[0], kind=_CLIENT, attributes=begun[4]) as span:
-            if set_up.has_hooks or outgoing.is_connecting():
-                with set_ip_on_next_http_connection(span):
-                    return _open(set_up, begun, span, None, (wrapped, instance, args, kwargs))
-            return _open(set_up, begun, span, span, (wrapped, instance, args, kwargs))
+        if begun is None:
+            return wrapped(*args, **kwargs)
+        opened = scopes.opened(tracer, begun.method, _CLIENT, begun.attributes)
+        if opened is None:
+            return wrapped(*args, **kwargs)
+        scope, span = opened
+        try:
+            response = _open(set_up, begun, span, wrapped, instance)
+        except BaseException as error:
+            scopes.closed(scope, error)
+            raise
+        scopes.closed(scope, None)
+        return response
 
     return instrumented_urlopen
 
 
-def _open(set_up: SetUp, begun: Any, span: Any, connecting: Any, call: tuple[Any, Any, Any, Any]) -> Any:
-    """Run the call inside its span; `connecting` is the span that the next connection tells its address, or None."""
-    method, url, headers, body, _ = begun
-    wrapped, pool, args, kwargs = call
-    if set_up.request_hook is not None:
-        set_up.request_hook(span, pool, upstream.RequestInfo(method=method, url=url, headers=headers, body=body))
-    set_up.outgoing.propagate(headers)
-    if len(args) > _HEADERS:
-        args = (*args[:_HEADERS], headers, *args[_HEADERS + 1 :])
-    else:
-        kwargs = {**kwargs, "headers": headers}
-    token = set_up.outgoing.suppress(connecting)
-    start = default_timer()
+def _open(set_up: SetUp, begun: _Begun, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
+    """Run the call inside its span."""
+    outgoing, connecting = set_up.outgoing, None
+    if set_up.has_hooks or outgoing.is_connecting():
+        connecting = outgoing.connecting(span)
     try:
-        response = wrapped(*args, **kwargs)
-        seconds = default_timer() - start
+        if begun.info is not None:
+            set_up.request_hook(span, pool, begun.info)  # type: ignore[misc]  # without a hook, there is no info
+        outgoing.propagate(begun.headers)
+        token = outgoing.suppress(None if connecting is not None else span)
+        start = default_timer()
+        try:
+            response = wrapped(*begun.args, **begun.kwargs)
+            seconds = default_timer() - start
+        finally:
+            outgoing.resume(token)
+        answer = set_up.answered(begun.method, pool, span, response)
+        if set_up.response_hook is not None:
+            set_up.response_hook(span, pool, response)
+        set_up.end(answer, begun, span, response, seconds)
+        return response
     finally:
-        if token is not None:
-            compiled.hot("trace.current_context").restore(token)
-    answer = set_up.answered(method, pool, span, response)
-    if set_up.response_hook is not None:
-        set_up.response_hook(span, pool, response)
-    if answer is not None:
-        size: Any = upstream._get_body_size
-        answer.record(seconds, size(body), int(response.headers.get("Content-Length", 0)))
-    set_up.captured_response(span, response)
-    return response
+        outgoing.connected(connecting)

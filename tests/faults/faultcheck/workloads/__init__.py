@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks
 from faultcheck.workloads.clients import OpenAI, OpenAIAsync, OpenAIStreams
 from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
 from faultcheck.workloads.exporting import Encoding
+from faultcheck.workloads.http_clients import (
+    HTTPClients,
+    HTTPClientsAsync,
+    HTTPClientsAsyncHooks,
+    HTTPClientsHooks,
+)
+from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptured
 from faultcheck.workloads.placing import SetUp
 from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
+from faultcheck.workloads.wsgi_servers import WSGIServers, WSGIServersHooks
 
 # The longest first: the others fill what is left.
 WORKLOADS = {
@@ -18,6 +27,16 @@ WORKLOADS = {
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,
+    "http-clients-hooks": HTTPClientsHooks,
+    "http-clients": HTTPClients,
+    "http-async-clients-hooks": HTTPClientsAsyncHooks,
+    "http-async-clients": HTTPClientsAsync,
+    "asgi-servers-hooks": ASGIServersHooks,
+    "asgi-servers": ASGIServers,
+    "wsgi-servers-hooks": WSGIServersHooks,
+    "wsgi-servers": WSGIServers,
+    "aiohttp-server-captured": AiohttpServerCaptured,
+    "aiohttp-server": AiohttpServer,
     "collection": Collection,
     "spans": Spans,
     "processors": Processors,

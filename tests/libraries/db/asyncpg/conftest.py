@@ -9,28 +9,6 @@ import pytest
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
 
 from otel_fastpath.libraries.db.asyncpg import LIBRARY
-from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.guard import Distributions, UnmetError
-
-
-@pytest.fixture
-def wrap(instrumentor, core, seen, no_faults):
-    """Wrap asyncpg, with these options; no fault of ours may come up during the test."""
-
-    def instrument(options="", telemetry="full", **settings):
-        instrumentor.instrument(
-            core=core,
-            telemetry=telemetry,
-            disabled="exceptions",
-            asyncpg_options=options,
-            tracer_provider=seen.tracer_provider,
-            meter_provider=seen.meter_provider,
-            **settings,
-        )
-        return seen
-
-    yield instrument
-    assert no_faults.counts() == {}
 
 
 @pytest.fixture
@@ -71,13 +49,9 @@ def look(wrap, run):
 
 
 @pytest.fixture
-def official():
+def official(emulated):
     """The official instrumentor, as in a new process."""
-    (rival,) = LIBRARY.rivals
-    try:
-        Distributions(interpreter.installed).check(rival.emulated, any_version=False)
-    except UnmetError as error:
-        pytest.skip(f"ours stands back: {error}")
+    emulated(LIBRARY)
     AsyncPGInstrumentor._instance = None
     made = AsyncPGInstrumentor()
     yield made

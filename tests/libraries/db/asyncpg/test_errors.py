@@ -17,7 +17,7 @@ async def busy(connection):
 
 
 async def _cancelled(connection):
-    task = asyncio.create_task(connection.fetch("SELECT pg_sleep(60)"))
+    task = asyncio.create_task(connection.fetch("SELECT pg_sleep(5)"))
     await busy(connection)
     task.cancel()
     await task
@@ -31,7 +31,7 @@ ERRORS = {
     "many": (lambda c: c.executemany("INSERT INTO t VALUES ($1)", [(1,)]), asyncpg.UniqueViolationError, "23505"),
     "prepare": (lambda c: c.prepare("SELECT secret"), asyncpg.UndefinedColumnError, "42703"),
     "bad argument": (lambda c: c.fetchval("SELECT $1::int", "secret"), asyncpg.DataError, "22000"),
-    "timeout": (lambda c: c.fetch("SELECT pg_sleep(60)", timeout=0.02), asyncio.TimeoutError, "TimeoutError"),
+    "timeout": (lambda c: c.fetch("SELECT pg_sleep(5)", timeout=0.02), asyncio.TimeoutError, "TimeoutError"),
     "cancelled": (_cancelled, asyncio.CancelledError, "asyncio.exceptions.CancelledError"),
 }
 
@@ -115,7 +115,7 @@ def test_a_server_process_that_is_killed_is_told(look, database_url):
 
     async def main(connection):
         other = await asyncpg.connect(database_url)
-        query = asyncio.create_task(connection.fetch("SELECT pg_sleep(60)"))
+        query = asyncio.create_task(connection.fetch("SELECT pg_sleep(5)"))
         pid = connection.get_server_pid()
         active = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'"
         while not await other.fetchval(active, pid):

@@ -70,7 +70,7 @@ async def _errors(connection):
         lambda: connection.fetch("SELECT * FROM nothing"),
         lambda: connection.executemany("INSERT INTO nothing VALUES ($1)", [(1,)]),
         lambda: connection.prepare("SELECT nothing"),
-        lambda: connection.fetch("SELECT pg_sleep(60)", timeout=0.02),
+        lambda: connection.fetch("SELECT pg_sleep(5)", timeout=0.02),
     ):
         try:
             await call()
@@ -85,7 +85,7 @@ async def _errors(connection):
 
 
 async def _cancelled(connection):
-    task = asyncio.create_task(connection.fetch("SELECT pg_sleep(60)"))
+    task = asyncio.create_task(connection.fetch("SELECT pg_sleep(5)"))
     while not connection._stmt_exclusive_section._acquired:  # noqa: ASYNC110  # asyncpg has no event for it
         await asyncio.sleep(0)
     task.cancel()

@@ -193,7 +193,7 @@ def test_a_cancelled_query_is_an_error_with_ours(official, wrap, seen, run):
     """And the status text has no value of a row."""
 
     async def main(connection):
-        task = asyncio.create_task(connection.fetch("SELECT pg_sleep(60)"))
+        task = asyncio.create_task(connection.fetch("SELECT pg_sleep(5)"))
         while not connection._stmt_exclusive_section._acquired:  # noqa: ASYNC110  # asyncpg has no event for it
             await asyncio.sleep(0)
         task.cancel()

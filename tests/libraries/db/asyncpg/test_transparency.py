@@ -173,7 +173,7 @@ def test_uvloop_is_the_same(wrap, database_url):
         async with connection.transaction():
             assert len([row async for row in connection.cursor("SELECT generate_series(1, 4)", prefetch=3)]) == 4
         with pytest.raises(asyncio.TimeoutError):
-            await connection.fetch("SELECT pg_sleep(60)", timeout=0.02)
+            await connection.fetch("SELECT pg_sleep(5)", timeout=0.02)
         await connection.close()
 
     loop = uvloop.new_event_loop()

@@ -13,26 +13,6 @@ collect_ignore_glob = [] if importlib.util.find_spec("psycopg_binary") else ["te
 
 
 @pytest.fixture
-def wrap(instrumentor, core, seen, no_faults):
-    """Wrap psycopg, with these options; no fault of ours may come up during the test."""
-
-    def instrument(options="", telemetry="full", **settings):
-        instrumentor.instrument(
-            core=core,
-            telemetry=telemetry,
-            disabled="exceptions",
-            psycopg_options=options,
-            tracer_provider=seen.tracer_provider,
-            meter_provider=seen.meter_provider,
-            **settings,
-        )
-        return seen
-
-    yield instrument
-    assert no_faults.counts() == {}
-
-
-@pytest.fixture
 def run(database_url):
     """Run a function with a connection."""
     import psycopg

@@ -27,7 +27,7 @@ ERRORS = {
         "23505",
     ),
     "timeout": (
-        lambda c: c.execute("SET statement_timeout = 20; SELECT pg_sleep(60)"),
+        lambda c: c.execute("SET statement_timeout = 20; SELECT pg_sleep(5)"),
         psycopg.errors.QueryCanceled,
         "57014",
     ),
@@ -111,7 +111,7 @@ async def _time_out(task):
 @pytest.mark.parametrize("how", [_cancel, _time_out])
 def test_a_cancelled_query_is_an_error(look_async, how):
     """By cancelling its task, or by `wait_for`; with the official instrumentation its status is unset."""
-    span = look_async(_cancelling(lambda connection: connection.execute("SELECT pg_sleep(60)"), how)).one()
+    span = look_async(_cancelling(lambda connection: connection.execute("SELECT pg_sleep(5)"), how)).one()
 
     assert span.status.status_code is StatusCode.ERROR
     assert span.attributes["error.type"] == "asyncio.exceptions.CancelledError"
@@ -125,7 +125,7 @@ def test_a_keyboard_interrupt_is_an_error(look):
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            connection.execute("SELECT pg_sleep(60)")
+            connection.execute("SELECT pg_sleep(5)")
         assert connection.execute("SELECT 7").fetchone() == (7,)
 
     first, second = look(main).spans()
@@ -142,7 +142,7 @@ def test_a_query_that_another_thread_cancels_is_an_error(look, method):
         timer = threading.Timer(0.3, getattr(connection, method))
         timer.start()
         with pytest.raises(psycopg.errors.QueryCanceled):
-            connection.execute("SELECT pg_sleep(60)")
+            connection.execute("SELECT pg_sleep(5)")
         timer.join()
 
     assert look(main).one().attributes["error.type"] == "57014"
@@ -184,7 +184,7 @@ def test_a_server_process_that_is_killed_is_told(look, database_url):
             timer = threading.Timer(0.3, other.execute, (kill, [connection.info.backend_pid]))
             timer.start()
             with pytest.raises(psycopg.OperationalError):
-                connection.execute("SELECT pg_sleep(60)")
+                connection.execute("SELECT pg_sleep(5)")
             timer.join()
 
     (span,) = [span for span in look(main).spans() if span.status.status_code is StatusCode.ERROR]

@@ -185,7 +185,7 @@ def test_a_connection_that_is_lost_ends_the_spans(look, database_url):
 
     def lost(connection, other):
         with connection.pipeline() as pipeline:
-            connection.execute("SELECT pg_sleep(60)")
+            connection.execute("SELECT pg_sleep(5)")
             connection.execute("SELECT 1 FROM t")
             other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
             pipeline.sync()
@@ -230,5 +230,5 @@ def test_an_asynchronous_pipeline_is_the_same(look_async):
 
 
 async def _slow(connection):
-    cursor = await connection.execute("SELECT pg_sleep(60)")
+    cursor = await connection.execute("SELECT pg_sleep(5)")
     await cursor.fetchone()

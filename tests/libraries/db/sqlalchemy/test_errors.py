@@ -56,7 +56,7 @@ def test_a_cancelled_statement_is_an_error(wrap, url):
         async with engine.connect() as connection:
             await connection.execute(sa.text("SELECT 1"))
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(connection.execute(sa.text("SELECT pg_sleep(60)")), 0.3)
+                await asyncio.wait_for(connection.execute(sa.text("SELECT pg_sleep(5)")), 0.3)
         await engine.dispose()
 
     asyncio.run(main())

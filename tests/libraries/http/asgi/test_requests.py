@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 
 import pytest
+from asgicheck import (
+    BODY,
+    HOST,
+    REMOTE,
+    START,
+    UNSAMPLED,
+    answers,
+    application,
+    receive_empty,
+    requests,
+    scope,
+    send_nowhere,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import context, trace
@@ -14,49 +26,6 @@ from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-
-HOST = (b"host", b"localhost:8000")
-REMOTE = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-UNSAMPLED = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
-START = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2"), (b"x-kind", b"a")]}
-BODY = {"type": "http.response.body", "body": b"ok"}
-
-
-def scope(**further):
-    """A request."""
-    return {
-        "type": "http",
-        "method": "GET",
-        "scheme": "http",
-        "http_version": "1.1",
-        "path": "/items/3",
-        "query_string": b"",
-        "server": ("127.0.0.1", 8000),
-        "client": ("127.0.0.1", 5000),
-        "headers": [HOST, (b"user-agent", b"curl/8")],
-        **further,
-    }
-
-
-def application(messages, raised=None):
-    """An application that receives one message, sends these and then raises this."""
-
-    async def run(_scope, receive, send):
-        await receive()
-        for message in messages:
-            await send(copy.deepcopy(message))
-        if raised is not None:
-            raise raised
-
-    return run
-
-
-async def _receive():
-    return {"type": "http.request", "body": b""}
-
-
-async def _send(_message):
-    pass
 
 
 def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None, sampler=None, app=None):
@@ -68,7 +37,7 @@ def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None
     async def every():
         for request in requests:
             try:
-                await middleware(request, _receive, _send)
+                await middleware(request, receive_empty, send_nowhere)
                 seen.append("served")
             except BaseException as error:
                 seen.append(repr(error))
@@ -76,43 +45,6 @@ def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None
 
     asyncio.run(every())
     return made.spans(), made.metrics(), seen
-
-
-text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
-header_names = st.sampled_from([b"host", b"Host", b"user-agent", b"content-length", b"x-a", b"traceparent", b"baggage"])
-header_values = st.sampled_from(
-    [b"localhost", b"example.org:80", b"curl/8", b"Googlebot/2.1", b"12", b"-", b"", b"\xc3\xa9", b"a=b", REMOTE[1]]
-)
-requests = st.builds(
-    scope,
-    type=st.sampled_from(["http", "http", "http", "websocket"]),
-    method=st.sampled_from(["GET", "POST", "get", "PURGE", "", "QUERY"]),
-    scheme=st.sampled_from(["http", "https", ""]),
-    http_version=st.sampled_from(["1.1", "2", ""]),
-    path=text.map("/".__add__) | st.just("") | st.just(" /x "),
-    query_string=st.sampled_from([b"", b"a=1", b"sig=x", b"a=%20&Signature=1", b"b=%C3%A9"]),
-    server=st.sampled_from([("127.0.0.1", 8000), ("127.0.0.1", 80), ["h", 1], None, ("/run/app.sock", None)]),
-    client=st.sampled_from([("127.0.0.1", 5000), ["::1", 1], None, ("", 0), ("host", None)]),
-    headers=st.lists(st.tuples(header_names, header_values), max_size=5),
-)
-answers = st.lists(
-    st.sampled_from(
-        [
-            START,
-            {**START, "status": 404},
-            {**START, "status": 503, "headers": []},
-            {**START, "status": "200"},
-            {**START, "status": 99},
-            {"type": "http.response.start", "status": 200, "headers": [], "trailers": True},
-            {**BODY, "more_body": True},
-            BODY,
-            {"type": "http.response.trailers", "headers": []},
-            {"type": "websocket.accept"},
-            {"type": "websocket.send", "text": "a"},
-        ]
-    ),
-    max_size=4,
-)
 
 
 @pytest.mark.proves("asgi.request")
@@ -209,7 +141,7 @@ def test_parents(both_ways, recorded, sampled):
 
         async def inside():
             with made.tracers.get_tracer("tests").start_as_current_span("outer") as outer:
-                await middleware(scope(headers=[HOST, REMOTE]), _receive, _send)
+                await middleware(scope(headers=[HOST, REMOTE]), receive_empty, send_nowhere)
                 return trace.get_current_span() is outer
 
         return asyncio.run(inside()), made.spans(), made.metrics()
@@ -245,7 +177,7 @@ def test_cancelled(both_ways, recorded):
         middleware = OpenTelemetryMiddleware(forever, **made.providers)
 
         async def cancel():
-            task = asyncio.ensure_future(middleware(scope(), _receive, _send))
+            task = asyncio.ensure_future(middleware(scope(), receive_empty, send_nowhere))
             await asyncio.sleep(0)
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -273,7 +205,7 @@ def test_a_response_propagator(both_ways, recorded):
         middleware = OpenTelemetryMiddleware(application((START, BODY)), **made.providers)
         propagators.set_global_response_propagator(propagators.TraceResponsePropagator())
         try:
-            asyncio.run(middleware(scope(), _receive, send))
+            asyncio.run(middleware(scope(), receive_empty, send))
         finally:
             propagators.set_global_response_propagator(None)
         return sent
@@ -294,7 +226,7 @@ def test_without_an_sdk(both_ways, headers):
         async def app(_scope, _receive, _send):
             seen.append(trace.get_current_span().get_span_context())
 
-        asyncio.run(OpenTelemetryMiddleware(app)(scope(headers=headers), _receive, _send))
+        asyncio.run(OpenTelemetryMiddleware(app)(scope(headers=headers), receive_empty, send_nowhere))
         return [*seen, trace.get_current_span()]
 
     stock, ours = both_ways(run)
@@ -370,7 +302,7 @@ def test_strangers_fill_no_memory(instrumented, recorded):
         for number in range(1000):
             host = b"h%d" % number * (1 if number % 2 else 1000)
             agent = b"agent %d" % number
-            await middleware(scope(headers=[(b"host", host), (b"user-agent", agent)]), _receive, _send)
+            await middleware(scope(headers=[(b"host", host), (b"user-agent", agent)]), receive_empty, send_nowhere)
 
     asyncio.run(strangers())
     served = vars(middleware)["_otel_fastpath"]
@@ -387,6 +319,6 @@ def test_overridden_methods_are_called(instrumented, recorded):
             return receive
 
     made = recorded()
-    asyncio.run(Own(application((START, BODY)), **made.providers)(scope(), _receive, _send))
+    asyncio.run(Own(application((START, BODY)), **made.providers)(scope(), receive_empty, send_nowhere))
 
     assert [span[0] for span in made.spans()] == ["GET /items/3 http send", "GET /items/3 http send", "GET /items/3"]

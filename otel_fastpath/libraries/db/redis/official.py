@@ -1,0 +1,156 @@
+"""The attributes and names of spans as in the official instrumentation, which ours replaces, and its hooks.
+
+Its own functions return them. Unless everything must be the same, a span is named after the command even if its
+arguments were passed with the name, and a pipeline's after what its commands have in common, not after all of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.redis.commands import Batch, Command
+    from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.libraries.library import Setup
+
+_OFFICIAL: Final = "opentelemetry.instrumentation.redis"
+_HOOKS: Final = ("request_hook", "response_hook")
+# The names that it has for commands of which it tells more.
+_CREATE: Final = "redis.create_index"
+_SEARCH: Final = "redis.search"
+
+
+class Official:
+    """What the official instrumentation emits, under its own scope.
+
+    Args:
+        setup: Our wrapper's set-up, with the keyword arguments that the official instrumentor was given.
+
+    Attributes:
+        captures: Whether it was given hooks.
+        comments: Whether a comment is added to commands: never.
+        most: How many commands of a pipeline are read: all.
+    """
+
+    comments = False
+    most = None
+
+    def __init__(self, setup: Setup) -> None:
+        self._module: Any = sys.modules[_OFFICIAL]
+        self._is_same = setup.is_same
+        hooks = [setup.keywords.get(name) for name in _HOOKS]
+        self._request, self._response = (hook if callable(hook) else None for hook in hooks)
+        self.captures = any(map(callable, hooks))
+        signals = self._module._OpenTelemetryStabilitySignalType
+        self._module._OpenTelemetrySemanticConventionStability._initialize()
+        self._modes = self._module._get_semconv_opt_in_modes((signals.DATABASE, signals.HTTP))
+        self._signals = (signals.DATABASE, signals.HTTP)
+
+    def tracer(self, tracer_provider: Any) -> Any:
+        return self._module.RedisInstrumentor._get_tracer(tracer_provider=tracer_provider)
+
+    def key_of(self, kind: str, every: list[Any]) -> Any:
+        """What a pipeline's plan is kept by."""
+        return kind, tuple([args[0] for args in every]), tuple(map(len, every))
+
+    def of_command(self, command: Command, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Stable's
+        """The name and attributes of a command's span.
+
+        Args:
+            command: The command.
+            server: The server.
+            own: What it tells of the pool; None: nothing.
+        """
+        given = command.given if self._is_same else command.name or "redis"
+        args = (given, *([None] * command.arguments))
+        found = self._stated(self._module._format_command_args(args))
+        found["db.redis.args_length"] = len(args)
+        return self._module._build_span_name(_client(own or ()), args), self._with_server(found, own)
+
+    def of_batch(self, batch: Batch, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Stable's
+        """The name and attributes of a pipeline's span, with the same arguments."""
+        stack: list[Any] = [((command.given, *([None] * command.arguments)), {}) for command in batch.commands]
+        _, text, name = self._module._build_span_meta_data_for_pipeline(SimpleNamespace(command_stack=stack))
+        found = self._stated(text)
+        found["db.redis.pipeline_length"] = len(stack)
+        return name if self._is_same else batch.name, self._with_server(found, own)
+
+    def _stated(self, text: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self._module._set_db_statement(found, text, self._modes[self._signals[0]])
+        return found
+
+    def _with_server(self, found: dict[str, Any], own: Any) -> dict[str, Any]:
+        if own is not None:
+            collected = _Collected(found)
+            modes = [self._modes[signal] for signal in self._signals]
+            self._module._set_connection_attributes(collected, _client(own), *modes)
+            return dict(collected)
+        return found
+
+    def request(self, call: Any, args: Any, kwargs: Any) -> None:
+        """Call its hook for the request.
+
+        Args:
+            call: The recording call.
+            args: The method's arguments, the client first.
+            kwargs: Its keyword arguments.
+        """
+        if self._request is not None:
+            self._module._execute_hook(self._request, call.span, args[0], args[1:], kwargs)
+
+    def response(self, call: Any, args: Any, result: Any) -> None:
+        """Call its hook for the response.
+
+        Args:
+            call: The recording call.
+            args: The method's arguments, the client first.
+            result: What it returned; None: it raised.
+        """
+        if self._response is not None:
+            self._module._execute_hook(self._response, call.span, args[0], result)
+
+    def creation(self, call: Any, args: Any) -> None:
+        """Add what it tells of an index that is created."""
+        if call.plan.name == _CREATE:
+            self._module._add_create_attributes(call.span, args[1:])
+
+    def search(self, call: Any, args: Any, result: Any) -> None:
+        """Add what it tells of a search."""
+        if call.plan.name == _SEARCH:
+            self._module._add_search_attributes(call.span, result, args[1:])
+
+
+class _Collected(dict[str, Any]):
+    """A span that only collects attributes."""
+
+    set_attribute = dict.__setitem__
+
+    def is_recording(self) -> bool:
+        return True
+
+
+def _client(own: Any) -> Any:
+    """What its functions read of a client."""
+    return SimpleNamespace(connection_pool=SimpleNamespace(connection_kwargs=dict(own)))
+
+
+def told(_instrumentor: Any) -> dict[str, Any]:
+    """The keyword arguments that the official instrumentor was given: its wrapper of `execute_command` has them."""
+    wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
+    held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))
+    given: dict[str, Any] = {name: held[name] for name in _HOOKS if held.get(name) is not None}
+    return {**given, "tracer_provider": _Provider(held["tracer"])}
+
+
+class _Provider:
+    """In the place of the provider that it was given, of which it only has the tracer."""
+
+    def __init__(self, tracer: Any) -> None:
+        self._tracer = tracer
+
+    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
+        """The tracer."""
+        return self._tracer

@@ -1,0 +1,1 @@
+"""FastAPI's own telemetry (`FastAPI(telemetry=...)`, since FastAPI 0.142)."""

@@ -1,0 +1,16 @@
+# C types for the compiled twin of operations.py.
+
+cdef object functools
+cdef object StatusCode
+cdef object faults
+cdef object api
+cdef object _PLACE
+cdef tuple _EXPECTED
+
+cdef class Operation:
+    cdef object _function
+    cdef object _name
+    cdef object _scope
+    cdef object _span
+    cdef object _tracer
+    cdef _describe(self, object error)

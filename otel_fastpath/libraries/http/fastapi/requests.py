@@ -1,0 +1,399 @@
+"""One request of an application with FastAPI's own telemetry: its span and metrics, as FastAPI makes them.
+
+Compiled as `requests_c`.
+"""
+
+from __future__ import annotations
+
+import functools
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi.telemetry import _api, _asgi
+from opentelemetry import _logs, metrics, propagate, trace
+from opentelemetry._logs import _internal as _logs_api
+from opentelemetry.context import Context
+from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER
+from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace.propagation import _SPAN_KEY
+from starlette.datastructures import Headers
+
+from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.parents import attached, taken_back, w3c_propagator
+from otel_fastpath.libraries.http.variables import VARIABLES, encoded
+from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import current
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+api: Any = _api
+asgi: Any = _asgi
+_PLACE: Final = "a request of FastAPI"
+_NAME: Final = "_otel_fastpath"
+_SERVER: Final = SpanKind.SERVER
+_LOWEST_ERROR: Final = 500
+_logs_globals = vars(_logs_api)
+_LOGGER_PROVIDER: Final = encoded(_OTEL_PYTHON_LOGGER_PROVIDER)
+_get_logger_provider = _logs.get_logger_provider
+_PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})
+# Providers are abstract classes, which `isinstance` asks in a Python function.
+_is_kind: Callable[[type, type], bool] = functools.lru_cache(maxsize=16)(issubclass)
+# What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
+_UPSTREAM: Final = object()
+_NOTHING: Final = object()
+
+
+class Kept:
+    """What is kept for one application.
+
+    Args:
+        duration: The histogram of durations.
+        active: The counter of requests in progress.
+    """
+
+    __slots__ = ("_actives", "_durations", "active", "duration")
+
+    def __init__(self, duration: Any, active: Any) -> None:
+        self.duration = duration
+        self.active = active
+        self._actives: dict[Any, Any] = {}
+        self._durations: dict[Any, Any] = {}
+
+    def counter(self, attributes: dict[str, Any]) -> Any:
+        """The bound counter of requests in progress with these attributes."""
+        return self._bound(self._actives, self.active, attributes)
+
+    def histogram(self, attributes: dict[str, Any]) -> Any:
+        """The bound histogram of durations with these attributes."""
+        return self._bound(self._durations, self.duration, attributes)
+
+    def _bound(self, known: dict[Any, Any], instrument: Any, attributes: dict[str, Any]) -> Any:
+        key = tuple(attributes.items())
+        found = known.get(key)
+        if found is None:
+            found = bind(instrument, attributes)
+            if sum([len(str(value)) for value in attributes.values()]) <= LONGEST:
+                keep(known, key, found)
+        return found
+
+
+_addresses: dict[Any, dict[str, Any]] = {}
+
+
+def _server_attributes(scope: dict[str, Any], authority: bytes | None) -> dict[str, Any]:
+    """The address and port of the server, from the Host header or the socket."""
+    server = scope.get("server")
+    key = (authority, scope.get("scheme"), tuple(server) if server and authority is None else None)
+    found = _addresses.get(key)
+    if found is None:
+        found = asgi._server_attributes(scope)
+        if authority is None or len(authority) <= LONGEST:
+            keep(_addresses, key, found)
+    return found
+
+
+def _query(query: bytes) -> str:
+    """The query, parsed and encoded anew, without the values of sensitive parameters."""
+    secret = asgi._SENSITIVE_QUERY_PARAMETERS
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return urlencode([(name, "REDACTED" if name in secret else value) for name, value in pairs])
+
+
+class Request:
+    """One request (or websocket) in progress.
+
+    Args:
+        own: FastAPI's `NativeTelemetry`.
+        scope: The request.
+        tracing: The provider of tracers; None: no spans.
+        metering: Whether to record metrics.
+        logging: Whether to emit log records.
+    """
+
+    __slots__ = (
+        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_is_websocket", "_kept", "_method", "_own"),
+        *("_parent", "_provider", "_receive", "_scope", "_send", "_span", "_started", "_telemetry", "_token"),
+        *("_trailers", "_with_logs"),
+    )
+
+    def __init__(self, own: Any, scope: dict[str, Any], tracing: Any, metering: bool, logging: bool) -> None:
+        self._own = own
+        self._scope, self._provider, self._with_logs = scope, tracing, logging
+        self._is_websocket = scope["type"] == "websocket"
+        self._span: Any = None
+        self._parent: Any = None
+        self._token: Any = None
+        self._active: Any = None
+        self._kept: Kept | None = None
+        self._finished = self._trailers = self._disconnected = False
+        known = scope.get("method", "")
+        method = self._method = known if known in own._known_methods else "_OTHER"
+        scheme = scope.get("scheme", "ws" if self._is_websocket else "http")
+        if self._is_websocket:
+            self._base = {"url.scheme": scheme, "network.protocol.name": "websocket"}
+            self._attributes: dict[str, Any] = self._base.copy()
+            return
+        self._base = {"url.scheme": scheme, "http.request.method": method}
+        self._attributes = self._base.copy()
+        if version := scope.get("http_version"):
+            self._attributes["network.protocol.version"] = version
+        if metering:
+            self._kept = _kept(own)
+            self._active = self._kept.counter(self._base)
+
+    def start(self) -> None:
+        """Count the request, start its span, and make both known to FastAPI."""
+        own, scope = self._own, self._scope
+        config = own.config
+        if self._active is not None:
+            self._active.add(1)
+        self._started = perf_counter()
+        method = "HTTP" if self._method == "_OTHER" else self._method
+        name = "WS" if self._is_websocket else method
+        tracer = None
+        context: Any = current()
+        if self._provider is not None:
+            authority, parent = _read(scope)
+            if parent or context:
+                self._parent = attached(parent)
+            context = parent
+            tracer = own._get_tracer(provider=self._provider)
+            self._span = tracer.start_span(name, parent, _SERVER, self._describe(authority))
+        telemetry = self._telemetry = api._RequestTelemetry(
+            span=self._span,
+            span_method=name,
+            tracer=tracer if config["operation_spans"] else None,
+            logger=_logs.get_logger("fastapi", asgi.__version__, config["logger_provider"], schema_url=asgi._SCHEMA_URL)
+            if self._with_logs
+            else None,
+            _mount_prefix=scope.get("app_root_path", scope.get("root_path", "")).rstrip("/"),
+        )
+        scope["fastapi.telemetry"] = telemetry
+        made = {**context, api._REQUEST_TELEMETRY_KEY: telemetry}
+        if self._span is not None:
+            made[_SPAN_KEY] = self._span
+        self._token = attached(Context(made))
+
+    def _describe(self, authority: bytes | None) -> dict[str, Any]:
+        """The attributes that the span starts with."""
+        scope = self._scope
+        made = self._attributes.copy()
+        made.update(_server_attributes(scope, authority))
+        if not self._is_websocket:
+            made["url.path"] = scope["path"]
+            if query := scope.get("query_string"):
+                made["url.query"] = _query(query)
+            if (method := scope.get("method", "")) != self._method:
+                made["http.request.method_original"] = method
+        return made
+
+    def abandon(self) -> None:
+        """Undo what `start` has done, so that FastAPI's own code can serve the request."""
+        taken_back(self._token)
+        taken_back(self._parent)
+        if self._active is not None:
+            self._active.add(-1)
+
+    def announce(self, receive: Any, send: Any) -> tuple[Any, Any]:
+        """What the application is to be called with."""
+        if self._is_websocket:
+            return receive, send
+        self._receive, self._send = receive, send
+        return self.receive, self.send
+
+    async def receive(self) -> Any:
+        """Receive the next message."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._disconnected = True
+        return message
+
+    async def send(self, message: Any) -> None:
+        """Send a message; with the last one, the request's span ends."""
+        kind = message["type"]
+        if kind == "http.response.start":
+            self._telemetry.status_code = message["status"]
+            self._trailers = message.get("trailers", False)
+        await self._send(message)
+        if (
+            (kind == "http.response.body" and not self._trailers and not message.get("more_body", False))
+            or (kind == "http.response.trailers" and not message.get("more_trailers", False))
+            or kind == "http.response.pathsend"
+        ):
+            self._finish(None)
+
+    def fail(self, error: BaseException) -> None:
+        """End the span of a request whose application raised."""
+        asgi._exception(scope=self._scope, exc=error)
+        self._finish(None if self._is_websocket and api._normal_websocket_disconnect(error) else error)
+
+    def complete(self) -> None:
+        """End the span of a request whose application has returned, if the last message did not end it."""
+        if self._finished:
+            return
+        lost: Exception = RuntimeError("Incomplete ASGI response")
+        if self._disconnected:
+            lost = ConnectionError("Client disconnected")
+        self._finish(None if self._is_websocket else lost)
+
+    def _finish(self, error: BaseException | None) -> None:
+        if self._finished:
+            return
+        self._finished = True
+        span = self._span
+        try:
+            attributes = self._attributes
+            failed = self._put_outcome(attributes, error)
+            if span is not None:
+                span.set_attributes(attributes)
+                if failed:
+                    span.set_status(StatusCode.ERROR)
+            if self._kept is not None:
+                self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        if self._active is not None:
+            self._active.add(-1)
+        if span is not None:
+            span.end()
+
+    def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
+        """Add the route, the status and the type of an error; return whether the request failed."""
+        telemetry = self._telemetry
+        status = telemetry.status_code
+        if telemetry.route is not None:
+            attributes["http.route"] = telemetry.route
+        if status is not None:
+            attributes["http.response.status_code"] = status
+        if error is None and (self._is_websocket or (type(status) is int and status < _LOWEST_ERROR)):
+            return False
+        errors = telemetry._exceptions
+        failure = error or (errors[-1] if errors else None)
+        attributes["error.type"] = api._exception_type(failure) if failure else str(status or "incomplete_response")
+        return True
+
+    def close(self) -> None:
+        """Forget the request and restore the context."""
+        self._telemetry.data = None
+        self._telemetry._exceptions.clear()
+        taken_back(self._token)
+        self._scope.pop("fastapi.telemetry", None)
+        taken_back(self._parent)
+
+
+def _kept(own: Any) -> Kept:
+    duration, active = own._instruments()
+    kept: Kept | None = vars(own).get(_NAME)
+    if kept is None or kept.duration is not duration or kept.active is not active:
+        kept = vars(own)[_NAME] = Kept(duration, active)
+    return kept
+
+
+def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
+    """The first Host header, and the context with the remote parent."""
+    authority = None
+    is_child = w3c_propagator() is None
+    for name, value in scope["headers"]:
+        if name == b"host":
+            if authority is None:
+                authority = value
+        elif name in _PROPAGATED:
+            is_child = True
+    if is_child:
+        return authority, propagate.extract(Headers(scope=scope), getter=asgi._HEADERS_GETTER)
+    return authority, Context()
+
+
+def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method that serves a request, in place of FastAPI's `NativeTelemetry.__call__`."""
+
+    @functools.wraps(original)
+    async def __call__(  # noqa: N807  # the name is in stack traces
+        self: Any, *, app: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool = False
+    ) -> None:
+        request = _begin(self, scope, legacy_otel)
+        if request is _UPSTREAM:
+            await original(self, app=app, scope=scope, receive=receive, send=send, legacy_otel=legacy_otel)
+            return
+        if request is _NOTHING:
+            await app(scope, receive, send)
+            return
+        try:
+            try:
+                await app(scope, *request.announce(receive, send))
+            except BaseException as error:
+                request.fail(error)
+                raise
+            finally:
+                request.complete()
+        finally:
+            request.close()
+
+    return __call__
+
+
+def _begin(own: Any, scope: Any, legacy_otel: bool) -> Any:
+    """Begin to serve a request; return what `_chosen` does, with the span started."""
+    request = None
+    try:
+        chosen = _chosen(own, scope, legacy_otel)
+        if type(chosen) is Request:
+            request = chosen
+            request.start()
+    except Exception as error:
+        faults.report(_PLACE, error)
+        if request is not None:
+            request.abandon()
+        return _UPSTREAM
+    return chosen
+
+
+def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
+    """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_UPSTREAM`."""
+    config = own.config
+    if config["exclude"] is not None or type(scope) is not dict:
+        return _UPSTREAM
+    if legacy_otel:
+        return _NOTHING
+    tracing, metering, logging = _provider(config), _is_metering(config, scope), _is_logging(config)
+    if tracing is None and not metering and not logging:
+        return _NOTHING
+    return Request(own, scope, tracing, metering, logging)
+
+
+def _given(config: Any, name: str, get: Callable[[], Any]) -> Any:
+    """The provider of a signal: the application's or the global one; None if that is not configured yet."""
+    provider = config[name]
+    if provider:
+        return provider
+    provider = get()
+    return None if config[name] is None and api._unconfigured(provider) else provider
+
+
+def _provider(config: Any) -> Any:
+    """The provider of tracers; None: no spans."""
+    provider = _given(config, "tracer_provider", trace.get_tracer_provider) if config["tracing"] else None
+    return None if _is_kind(type(provider), trace.NoOpTracerProvider) else provider
+
+
+def _is_metering(config: Any, scope: Any) -> bool:
+    if not config["metrics"] or scope["type"] == "websocket":
+        return False
+    provider = _given(config, "meter_provider", metrics.get_meter_provider)
+    return provider is not None and not _is_kind(type(provider), metrics.NoOpMeterProvider)
+
+
+def _is_logging(config: Any) -> bool:
+    # Upstream's function reads the environment in every call, while no provider is set.
+    if not config["logs"] or (
+        config["logger_provider"] is None
+        and _logs_globals["_LOGGER_PROVIDER"] is None
+        and _LOGGER_PROVIDER not in VARIABLES
+        and _logs.get_logger_provider is _get_logger_provider
+    ):
+        return False
+    provider = _given(config, "logger_provider", _logs.get_logger_provider)
+    return provider is not None and not _is_kind(type(provider), _logs.NoOpLoggerProvider)

@@ -1,0 +1,90 @@
+# C types for the compiled twin of requests.py.
+import cython
+
+from otel_fastpath.metrics.bound_c cimport BoundCounter, BoundHistogram
+
+cdef object functools
+cdef object perf_counter
+cdef object parse_qsl
+cdef object urlencode
+cdef object _logs
+cdef object metrics
+cdef object propagate
+cdef object trace
+cdef object Context
+cdef object SpanKind
+cdef object StatusCode
+cdef object Headers
+cdef object LONGEST
+cdef object keep
+cdef object VARIABLES
+cdef object bind
+cdef object faults
+cdef object api
+cdef object asgi
+cdef object _PLACE
+cdef object _NAME
+cdef object _SERVER
+cdef int _LOWEST_ERROR
+cdef dict _logs_globals
+cdef object _LOGGER_PROVIDER
+cdef object _get_logger_provider
+cdef object _PROPAGATED
+cdef object _is_kind
+cdef object _UPSTREAM
+cdef object _NOTHING
+cdef dict _addresses
+
+cdef class Kept:
+    cdef dict _actives
+    cdef dict _durations
+    cdef readonly object active
+    cdef readonly object duration
+    cdef BoundCounter counter(self, dict attributes)
+    cdef BoundHistogram histogram(self, dict attributes)
+    cdef _bound(self, dict known, object instrument, dict attributes)
+
+cdef dict _server_attributes(dict scope, object authority)
+cdef _query(bytes query)
+
+cdef class Request:
+    cdef BoundCounter _active
+    cdef dict _attributes
+    cdef dict _base
+    cdef bint _disconnected
+    cdef bint _finished
+    cdef bint _is_websocket
+    cdef Kept _kept
+    cdef object _method
+    cdef object _own
+    cdef object _parent
+    cdef object _provider
+    cdef object _receive
+    cdef dict _scope
+    cdef object _send
+    cdef object _span
+    cdef double _started
+    cdef object _telemetry
+    cdef object _token
+    cdef bint _trailers
+    cdef bint _with_logs
+    cpdef start(self)
+    cdef dict _describe(self, object authority)
+    cpdef abandon(self)
+    cpdef announce(self, object receive, object send)
+    cpdef fail(self, object error)
+    cpdef complete(self)
+    @cython.locals(attributes=dict, failed=bint)
+    cdef _finish(self, object error)
+    cdef bint _put_outcome(self, dict attributes, object error) except -1
+    cpdef close(self)
+
+cdef Kept _kept(object own)
+cdef _read(dict scope)
+@cython.locals(request=Request)
+cdef _begin(object own, object scope, object legacy_otel)
+cdef _chosen(object own, object scope, object legacy_otel)
+cdef _given(object config, object name, object get)
+cdef _provider(object config)
+cdef bint _is_metering(object config, object scope) except -1
+cdef bint _is_logging(object config) except -1

@@ -1,0 +1,54 @@
+"""The span of a call or request as the current one, while the host's code runs: a fault of ours never reaches it.
+
+Plain Python; compiled as `scopes_c`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
+
+_PLACE = "the span around a call of HTTP"
+
+
+def opened(tracer: Any, name: Any, kind: Any, attributes: Any) -> tuple[Any, Any] | None:
+    """Start a span and make it the current one.
+
+    Args:
+        tracer: Starts it.
+        name: Its name.
+        kind: Its kind.
+        attributes: Its attributes at its start.
+
+    Returns:
+        The scope, for `closed`, and the span; None after a fault of ours: there is no span.
+    """
+    try:
+        scope = tracer.start_as_current_span(name, kind=kind, attributes=attributes)
+        return scope, scope.__enter__()
+    except Exception as error:
+        faults.absorb(_PLACE, error)
+        return None
+
+
+def closed(scope: Any, error: Any) -> None:
+    """Restore the context and end the span.
+
+    Args:
+        scope: What `opened` returned first.
+        error: What the code inside raised, or None.
+    """
+    try:
+        if error is None:
+            scope.__exit__(None, None, None)
+        else:
+            scope.__exit__(type(error), error, error.__traceback__)
+    except Exception as fault:
+        if fault is error:
+            # Upstream's own scope is a generator, which raises again what it is told.
+            return
+        # Once more without the exception, which may have been the reason. A scope that was left does nothing.
+        guarded(_PLACE, scope.__exit__, None, None, None)
+        faults.absorb(_PLACE, fault)

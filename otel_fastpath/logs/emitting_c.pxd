@@ -1,0 +1,88 @@
+# C types for the compiled twin of emitting.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.logs.record_c cimport RecordState
+from otel_fastpath.trace.plan_c cimport Batch
+
+cdef Py_ssize_t maxsize
+cdef object LogRecord
+cdef object BoundedAttributes
+cdef object ReadWriteLogRecord
+cdef object INVALID_SPAN_CONTEXT
+cdef object NonRecordingSpan
+cdef object Span
+cdef object SpanContext
+cdef object faults
+cdef object refuse
+cdef object is_standard
+cdef object snapshot
+cdef dict _api_globals
+cdef dict _attributes_globals
+cdef str PLAN
+cdef frozenset _ATOMS
+cdef object PATIENCE
+cdef int _OF_AN_EXCEPTION
+cdef int _FIELDS
+cdef object _make_plan
+cdef object _record_class
+
+cdef class LogPlan:
+    cdef public Batch batch
+    cdef public int closed
+    cdef public Facts facts
+    cdef public dict fields
+    cdef public bint has_stacks
+    cdef public object limits
+    cdef public Py_ssize_t longest
+    cdef public object metrics
+    cdef public Py_ssize_t most
+    cdef public object record_class
+    cdef public object scope
+
+@cython.locals(fields=dict)
+cdef LogPlan plan_of(object logger)
+
+@cython.locals(batch=Batch)
+cdef bint is_open(LogPlan plan) except -1
+
+cdef span_context_in(object context)
+
+@cython.locals(record=RecordState)
+cdef send(
+    LogPlan plan,
+    object context,
+    object timestamp,
+    object observed,
+    object number,
+    object text,
+    object body,
+    dict attributes,
+    object event_name,
+    object exception,
+)
+
+cdef object copied
+
+
+@cython.locals(kept=dict)
+cdef dict cleaned(dict attributes, Py_ssize_t longest)
+
+@cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
+cdef bint _is_emitted(
+    object logger,
+    object timestamp,
+    object observed,
+    object context,
+    object number,
+    object text,
+    object body,
+    object attributes,
+    object event_name,
+    object exception,
+) except -1
+
+cdef dict _exception_attributes(LogPlan plan, object exception)
+
+@cython.locals(batch=Batch, fields=dict, record=RecordState)
+cdef bint _is_queued(object processor, object whole) except -1

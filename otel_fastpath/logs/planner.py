@@ -1,0 +1,247 @@
+"""Works out, for each handler and each logger, whether the short way is open. Upstream's objects are told by type.
+
+What the short way skips is a fact that must hold (see `compiled.facts`): if other code replaces a method that is not
+called there, upstream's way is taken for the records after that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import sys
+import traceback
+from sys import maxsize
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from opentelemetry import _logs as api
+from opentelemetry import attributes as attributes_api
+from opentelemetry._logs import _internal as api_internal
+from opentelemetry.sdk import _logs as sdk
+from opentelemetry.sdk._logs import _internal as sdk_internal
+from opentelemetry.sdk._logs._internal import _exceptions
+from opentelemetry.sdk._logs._internal._logger_metrics import NoOpLoggerMetrics
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk._shared_internal import BatchProcessor
+
+from otel_fastpath.compiled.facts import ABSENT
+from otel_fastpath.logs.emitting import PATIENCE
+from otel_fastpath.patching.swap import seen_through
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    # An item of `Facts`.
+    _Fact = tuple[object, str, object]
+
+_LEVELS: Final = range(61)
+
+
+class Core(NamedTuple):
+    """What plans need of one core.
+
+    Attributes:
+        facts: The class `facts.Facts`.
+        emitting: The module `logs.emitting`.
+        handling: The module `logs.handling`.
+        batch_of: The function `ending.batch_of`.
+        record_class: The class of records.
+    """
+
+    facts: Any
+    emitting: Any
+    handling: Any
+    batch_of: Any
+    record_class: type
+
+
+class _NotOurs(Exception):  # noqa: N818  # not an error: the short way is not open
+    pass
+
+
+def _own(kind: Any, name: str) -> _Fact:
+    """That a class or module has upstream's own function of this name, or our replacement.
+
+    Raises:
+        _NotOurs: Other code has replaced it.
+    """
+    definer = next((each for each in kind.__mro__ if name in vars(each)), None) if isinstance(kind, type) else kind
+    if definer is None:
+        raise _NotOurs
+    found = seen_through(inspect.getattr_static(definer, name))
+    function = getattr(found, "__func__", found)
+    namespace = vars(sys.modules[definer.__module__] if isinstance(definer, type) else definer)
+    # A wrapper may have the wrapped function's `__module__`, but not its globals.
+    is_own = type(function) is FunctionType and function.__globals__ is namespace
+    is_named = not isinstance(definer, type) and isinstance(found, type)
+    if not is_own and not is_named:
+        raise _NotOurs
+    return kind, name, getattr(kind, name)
+
+
+def _inherited(kind: Any, base: Any, names: Iterable[str]) -> list[_Fact]:
+    """That a class has these methods from this base class, and that they are upstream's own.
+
+    Raises:
+        _NotOurs: It has others.
+    """
+    if any(getattr(kind, name) is not getattr(base, name) for name in names):
+        raise _NotOurs
+    return [_own(kind, name) for name in names]
+
+
+def _absent(instance: Any, *names: str) -> list[_Fact]:
+    return [(instance, name, ABSENT) for name in names]
+
+
+def _stacks(module: Any) -> list[_Fact]:
+    """That a module formats stack traces with the standard library's module, or our stand-in for it."""
+    used = vars(module)["traceback"]
+    if used is not traceback and "format_exception" not in vars(used):
+        raise _NotOurs
+    return [(module, "traceback", used)]
+
+
+class Planner:
+    """Makes the plans of one core.
+
+    Args:
+        core: The core.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._planned: list[Any] = []
+
+    def plan_logger(self, logger: Any) -> Any:
+        """The `LogPlan` of a logger."""
+        plan = self._core.emitting.LogPlan()
+        plan.closed = PATIENCE
+        plan.fields = vars(logger)
+        try:
+            self._open(plan, logger)
+        except _NotOurs:
+            return plan
+        plan.closed = 0
+        return plan
+
+    def _open(self, plan: Any, logger: Any) -> None:
+        if type(logger) is not sdk.Logger:
+            raise _NotOurs
+        root = logger._multi_log_record_processor
+        processors: Any = getattr(root, "_log_record_processors", ())
+        if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) != 1:
+            raise _NotOurs
+        (processor,) = processors
+        if not isinstance(processor, BatchLogRecordProcessor):
+            raise _NotOurs
+        batch = self._core.batch_of(processor)
+        if batch is None:
+            raise _NotOurs
+        limits = logger._log_record_limits
+        plan.batch = batch
+        plan.facts = self._core.facts(
+            [
+                _own(sdk.Logger, "emit"),
+                _own(sdk.Logger, "_is_enabled"),
+                _own(type(root), "on_emit"),
+                *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
+                _own(BatchProcessor, "emit"),
+                _own(sdk.ReadWriteLogRecord, "__post_init__"),
+                _own(api.LogRecord, "__init__"),
+                _own(attributes_api.BoundedAttributes, "__init__"),
+                _own(attributes_api.BoundedAttributes, "_set_items"),
+                _own(attributes_api, "_clean_attribute_value"),
+                (api_internal, "get_current", vars(api_internal)["get_current"]),
+                *_absent(logger, "emit", "_is_enabled"),
+                (root, "_log_record_processors", processors),
+                *_absent(root, "on_emit"),
+                *_absent(processor, "on_emit"),
+                *_absent(batch.processor, "emit"),
+                *_stacks(_exceptions),
+            ]
+        )
+        plan.has_stacks = True
+        plan.limits = limits
+        plan.longest = _or_most(limits.max_log_record_attribute_length)
+        plan.most = _or_most(limits.max_log_record_attributes)
+        metrics = logger._logger_metrics
+        plan.metrics = None if type(metrics) is NoOpLoggerMetrics else metrics
+        plan.record_class = self._core.record_class
+        plan.scope = logger._instrumentation_scope
+
+    def plan_handler(self, handler: Any) -> Any:
+        """The `HandlerPlan` of a handler."""
+        plan = self._core.handling.HandlerPlan()
+        plan.closed = PATIENCE
+        try:
+            self._open_handler(plan, handler)
+        except _NotOurs:
+            return plan
+        plan.closed = 0
+        return plan
+
+    def _open_handler(self, plan: Any, handler: Any) -> None:
+        kind = type(handler)
+        base = next((each for each in kind.__mro__ if each.__name__ == "LoggingHandler" and _is_upstreams(each)), None)
+        if base is None or vars(object)["__getattribute__"] is not inspect.getattr_static(kind, "__getattribute__"):
+            raise _NotOurs
+        module = sys.modules[base.__module__]
+        provider = handler._logger_provider
+        facts: list[_Fact] = []
+        real: Any = provider
+        if type(provider) is api_internal.ProxyLoggerProvider:
+            real = api_internal._LOGGER_PROVIDER
+            facts.append((api_internal, "_LOGGER_PROVIDER", real))
+        if type(real) is not sdk.LoggerProvider or real._disabled:
+            raise _NotOurs
+        plan.facts = self._core.facts(
+            [
+                *facts,
+                *_inherited(kind, base, ("_translate", "_get_attributes")),
+                *_absent(handler, "emit", "filter", "acquire", "release", "_translate", "_get_attributes"),
+                _own(logging.LogRecord, "getMessage"),
+                _own(sdk.LoggerProvider, "get_logger"),
+                *_absent(real, "get_logger"),
+                *((module, name, getattr(module, name)) for name in ("get_logger", "LogRecord", "std_to_otel")),
+                *_stacks(module),
+            ]
+        )
+        plan.handling = self._core.facts(_handling(kind, base))
+        names = vars(module)
+        plan.get_logger = _getter(names["get_logger"], provider)
+        guard = getattr(kind, "_is_emitting", None)
+        plan.guard = guard
+        plan.has_code = bool(getattr(handler, "_log_code_attributes", guard is None))
+        plan.has_event_names = guard is not None
+        plan.has_stacks = True
+        plan.plans = {}
+        plan.names = names
+        plan.provider = provider
+        plan.severity = names["std_to_otel"]
+        plan.severities = {level: plan.severity(level) for level in _LEVELS}
+
+
+def _handling(kind: Any, base: Any) -> list[_Fact]:
+    """That what `Handler.handle` does and calls is as in `logging`, with our `emit`; else what is never true."""
+    emit: Any = vars(base)["emit"]
+    # Another function may have been below ours when that was put in place.
+    is_inherited = seen_through(inspect.getattr_static(base, "handle")) is vars(logging.Handler)["handle"]
+    if is_inherited and seen_through(emit) is not emit and kind.emit is emit:
+        with contextlib.suppress(_NotOurs):
+            inherited = _inherited(kind, logging.Handler, ("filter", "acquire", "release"))
+            return [(kind, "emit", emit), _own(logging.Handler, "handle"), *inherited]
+    return [(kind, "emit", object())]
+
+
+def _is_upstreams(kind: type) -> bool:
+    return kind.__module__ in {sdk_internal.__name__, "opentelemetry.instrumentation.logging.handler"}
+
+
+def _or_most(limit: int | None) -> int:
+    return maxsize if limit is None else limit
+
+
+def _getter(get_logger: Any, provider: Any) -> Any:
+    return lambda name: get_logger(name, logger_provider=provider)

@@ -1,0 +1,51 @@
+"""Prepares the hot modules of log records."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, NamedTuple
+
+from otel_fastpath import compiled
+
+
+class Ready(NamedTuple):
+    """One implementation of the hot modules, ready for use.
+
+    Attributes:
+        emitting: The module `logs.emitting`.
+        handling: The module `logs.handling`.
+    """
+
+    emitting: Any
+    handling: Any
+
+
+def set_up() -> Ready:
+    """Prepare the hot modules. Called whenever a patch that needs them is applied."""
+    # The planner imports these. They are imported first, because the patches of what is in them, which use the same hot
+    # modules, are applied before the import returns.
+    for name in ("opentelemetry.sdk.trace", "opentelemetry.sdk._logs.export"):
+        importlib.import_module(name)
+    return _ready(compiled.implementation()[0])
+
+
+@functools.cache
+def _ready(core: str) -> Ready:
+    # These import the SDK, so they are imported only when it is patched.
+    from otel_fastpath.logs import planner, record_class  # noqa: PLC0415  # see above
+
+    emitting, handling = compiled.hot("logs.emitting", core), compiled.hot("logs.handling", core)
+    kind = record_class.make_record_class(compiled.hot("logs.record", core).RecordState)
+    plans = planner.Planner(
+        planner.Core(
+            facts=compiled.hot("compiled.facts", core).Facts,
+            emitting=emitting,
+            handling=handling,
+            batch_of=compiled.hot("trace.ending", core).batch_of,
+            record_class=kind,
+        )
+    )
+    emitting.configure(plans.plan_logger, kind)
+    handling.configure(plans.plan_handler)
+    return Ready(emitting, handling)

@@ -1,0 +1,30 @@
+"""Whether the metrics of this package that no call of the host creates should be reported to the global provider."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+PATCHES: Final = "otel_fastpath"
+EXCEPTIONS: Final = "otel_fastpath.exceptions"
+# The instrumentation scopes of these metrics.
+SCOPES: Final = frozenset({PATCHES, EXCEPTIONS})
+
+
+def has_use(provider: Any) -> bool:
+    """Whether the provider exports metrics besides these.
+
+    If there are no other instruments, these alone would make the provider export, perhaps to a back end that accepts no
+    metrics. If all readers are in-memory ones, they belong to tests, which may count the metrics.
+    """
+    try:
+        readers = dict(provider._measurement_consumer._reader_storages)
+        if readers and all(type(reader).__name__ == "InMemoryMetricReader" for reader in readers):
+            return False
+        return any(
+            instrument.instrumentation_scope.name not in SCOPES
+            for storage in readers.values()
+            for instrument in tuple(storage._instrument_view_instrument_matches)
+        )
+    except AttributeError:
+        # Not the SDK's provider.
+        return True

@@ -1,0 +1,107 @@
+"""Says that otel-fastpath is active: one INFO record in the log and, with full telemetry, a metric of its patches."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import metrics
+from opentelemetry.metrics import Observation
+
+from otel_fastpath import compiled, own_metrics
+from otel_fastpath.locks import Lock
+from otel_fastpath.patching import interpreter
+from otel_fastpath.patching.patch import State
+from otel_fastpath.patching.quiet import Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from otel_fastpath.patching.patch import Row
+
+NAME: Final = "otel_fastpath.patch.count"
+UNIT: Final = "{patch}"
+DESCRIPTION: Final = "The number of patches that are in the state described by the state attribute."
+STATE: Final = "otel_fastpath.patch.state"
+STATES: Final = (State.APPLIED, State.SKIPPED)
+
+_CORES: Final = {"c": "compiled", "py": "pure Python"}
+_LOGGER: Final = "otel_fastpath"
+_logger = Quiet(_LOGGER)
+_lock = Lock()
+_is_said = False
+# Returns the rows of the instrumentor; None while this process is not instrumented.
+_rows: Callable[[], Sequence[Row]] | None = None
+# The instruments cannot be removed, so that each provider gets one.
+_is_global = False
+_others: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def is_heard() -> bool:
+    """Whether anybody reads our INFO records."""
+    return logging.getLogger(_LOGGER).isEnabledFor(logging.INFO)
+
+
+def say(rows: Callable[[], Sequence[Row]], why_off: str) -> None:
+    """Log the version, the core and the number of patches, once per process. Without a reader, nothing is counted.
+
+    Args:
+        rows: Returns the rows of the instrumentor.
+        why_off: Why nothing is patched at all; empty if patches are applied.
+    """
+    global _is_said
+    if not is_heard():
+        return
+    with _lock:
+        if _is_said:
+            return
+        _is_said = True
+    version = interpreter.version("otel-fastpath") or "?"
+    if why_off:
+        _logger.log(logging.INFO, "otel-fastpath %s: off, %s", version, why_off)
+        return
+    found = [row.state for row in rows()]
+    core = _CORES.get(compiled.implementation()[0], "no core")
+    applied, skipped, waiting = (found.count(state) for state in (*STATES, State.WAITING))
+    text = "otel-fastpath %s: %s, %d patches applied, %d skipped, %d waiting for an import"
+    _logger.log(logging.INFO, text, version, core, applied, skipped, waiting)
+
+
+def count(rows: Callable[[], Sequence[Row]], meter_provider: Any = None) -> None:
+    """Report the number of patches by state from now on.
+
+    Args:
+        rows: Returns the rows of the instrumentor.
+        meter_provider: The meter provider; by default the global one, which may also be set later.
+    """
+    global _rows, _is_global
+    _rows = rows
+    with _lock:
+        is_known = _is_global if meter_provider is None else meter_provider in _others
+        if is_known:
+            return
+        if meter_provider is None:
+            _is_global = True
+        else:
+            _others.add(meter_provider)
+    meter = metrics.get_meter(own_metrics.PATCHES, meter_provider=meter_provider)
+    observe = _observe_globally if meter_provider is None else _observe
+    meter.create_observable_up_down_counter(NAME, callbacks=[observe], unit=UNIT, description=DESCRIPTION)
+
+
+def stop() -> None:
+    """Report nothing from now on."""
+    global _rows
+    _rows = None
+
+
+def _observe(_options: Any) -> Iterable[Observation]:
+    if _rows is None:
+        return ()
+    found = [row.state for row in _rows()]
+    return [Observation(found.count(state), {STATE: state.value}) for state in STATES]
+
+
+def _observe_globally(options: Any) -> Iterable[Observation]:
+    return _observe(options) if own_metrics.has_use(metrics.get_meter_provider()) else ()

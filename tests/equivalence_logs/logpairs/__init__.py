@@ -1,0 +1,1 @@
+"""The same log calls with and without the fast path."""

@@ -1,0 +1,399 @@
+"""Log records on the fast path: what upstream loses or raises, and everything that can happen while one is made."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import logging
+import os
+import signal
+import threading
+
+import opentelemetry.exporter.otlp.proto.http._log_exporter as http_exporter
+import opentelemetry.instrumentation.logging.handler as handler_module
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.sdk import _logs
+from opentelemetry.sdk._logs.export import (
+    BatchLogRecordProcessor,
+    InMemoryLogRecordExporter,
+    LogRecordExporter,
+    LogRecordExportResult,
+)
+
+from otel_fastpath.otlp import logs_requests
+
+OURS = "otel_fastpath.logs.record_class"
+
+
+class Count(LogRecordExporter):
+    """Counts the records by body."""
+
+    def __init__(self):
+        self.bodies = []
+
+    def export(self, batch):
+        """Keep the bodies."""
+        self.bodies += [each.log_record.body for each in batch]
+        return LogRecordExportResult.SUCCESS
+
+    def shutdown(self):
+        """Nothing is held."""
+
+    def force_flush(self, timeout_millis=30_000):  # noqa: ARG002  # the interface
+        """Nothing waits."""
+        return True
+
+
+class Setup:
+    """A logger with upstream's handler and a batch processor."""
+
+    def __init__(self, exporter=None, **batch):
+        self.exporter = exporter or InMemoryLogRecordExporter()
+        self.provider = _logs.LoggerProvider(shutdown_on_exit=False)
+        self.processor = BatchLogRecordProcessor(self.exporter, **{"schedule_delay_millis": 1e7, **batch})
+        self.provider.add_log_record_processor(self.processor)
+        self.handler = handler_module.LoggingHandler(logger_provider=self.provider)
+        self.logger = logging.Logger("test.records")  # noqa: LOG001  # not one of the application
+        self.logger.addHandler(self.handler)
+
+    def exported(self):
+        """The records so far."""
+        self.provider.force_flush()
+        return list(self.exporter.get_finished_logs())
+
+    def bodies(self):
+        """Their bodies."""
+        return [each.log_record.body for each in self.exported()]
+
+
+@pytest.fixture
+def setup(instrumented):  # noqa: ARG001  # the fast path is in place
+    """A logger on the fast path."""
+    made = Setup()
+    yield made
+    made.provider.shutdown()
+
+
+def test_a_message_that_cannot_be_formatted_reaches_handle_error_only(setup, monkeypatch, no_faults):
+    """Stock raises it in the application."""
+
+    class Broken:
+        def __str__(self):
+            raise ValueError("no text")
+
+    failed = []
+    monkeypatch.setattr(setup.handler, "handleError", lambda record: failed.append(record.msg))
+
+    setup.logger.info("%d", "x")
+    setup.logger.info(Broken())
+    setup.logger.info("%s", Broken())
+    setup.logger.info("fine")
+
+    assert failed[0] == "%d"
+    assert len(failed) == 3
+    assert setup.bodies() == ["fine"]
+    assert no_faults.counts() == {}
+
+
+def test_a_raising_processor_does_not_reach_the_application(setup, logged):
+    """It is logged once."""
+
+    class Raising(_logs.LogRecordProcessor):
+        def on_emit(self, log_record):
+            raise ValueError(log_record.log_record.body)
+
+        def shutdown(self):
+            pass
+
+        def force_flush(self, timeout_millis=30_000):  # noqa: ARG002  # the interface
+            return True
+
+    setup.provider.add_log_record_processor(Raising())
+
+    for _ in range(2):
+        setup.provider.get_logger("direct").emit(body="x")
+        setup.logger.info("y")
+
+    assert len(logged()) <= 1
+    assert setup.bodies() == ["x", "y", "x", "y"]
+
+
+def test_a_body_that_changes_later_is_exported_as_it_was(setup):
+    """Stock exports the change."""
+    body = {"a": [1, {"b": 2}]}
+    setup.provider.get_logger("direct").emit(body=body)
+    body["a"][1]["b"] = 3
+    body["c"] = 4
+
+    assert setup.bodies() == [{"a": [1, {"b": 2}]}]
+
+
+def test_a_recursive_body_is_no_error(setup):
+    """It is altered when it is encoded."""
+    body = {}
+    body["self"] = body
+    setup.provider.get_logger("direct").emit(body=body)
+
+    request = ExportLogsServiceRequest.FromString(http_exporter.encode_logs(setup.exported()).SerializeToString())
+    assert len(request.resource_logs[0].scope_logs[0].log_records) == 1
+
+
+def test_a_record_that_cannot_be_encoded_is_altered_and_the_rest_sent(setup, caplog):
+    """Stock loses the batch."""
+    logs_requests._counts.clear()
+    logger = setup.provider.get_logger("direct")
+    for body in ("first", "\ud800", 1 << 70, object(), {"a": {1: "\udfff"}}, "last"):
+        logger.emit(body=body)
+    logger.emit(body="times", timestamp=-1, event_name=5)
+
+    request = ExportLogsServiceRequest.FromString(http_exporter.encode_logs(setup.exported()).SerializeToString())
+
+    records = request.resource_logs[0].scope_logs[0].log_records
+    texts = [each.body.string_value for each in records]
+    assert (texts[0], texts[1], texts[2]) == ("first", "?", hex(1 << 70))
+    assert texts[3].startswith("<object object")
+    assert texts[5:] == ["last", "times"]
+    assert records[4].body.kvlist_value.values[0].value.kvlist_value.values[0].value.string_value == "?"
+    assert (records[6].time_unix_nano, records[6].event_name) == (0, "5")
+    assert logs_requests.counts() == {"altered": 5}
+    assert len([each for each in caplog.records if each.name == logs_requests.__name__]) == 1
+
+
+def test_what_else_cannot_be_encoded_is_altered(setup):
+    """A body that contains itself, an object without a text."""
+
+    class Broken:
+        def __str__(self):
+            raise ValueError("no text")
+
+    logger = setup.provider.get_logger("direct")
+    cyclic = []
+    cyclic += [cyclic, cyclic, cyclic]
+    logger.emit(body=Broken())
+    logger.emit(body=cyclic)
+    logger.emit(body="last")
+
+    request = ExportLogsServiceRequest.FromString(http_exporter.encode_logs(setup.exported()).SerializeToString())
+
+    records = request.resource_logs[0].scope_logs[0].log_records
+    assert records[0].body.string_value == "<unprintable Broken object>"
+    assert len(records[1].body.array_value.values) == 3
+    assert records[2].body.string_value == "last"
+
+
+def test_copies_are_upstreams_records(setup):
+    """They share upstream's `LogRecord`, which the fast path makes for them."""
+    setup.logger.info("x", extra={"a": 1})
+    [record] = setup.exported()
+    assert type(record).__module__ == OURS
+    assert record.bounded_attributes is None
+
+    copied = copy.copy(record)
+    assert type(copied) is _logs.ReadableLogRecord
+    assert copied.log_record is record.log_record
+    assert copy.deepcopy(record).log_record.attributes == {"a": 1}
+    assert repr(record).startswith("ReadableLogRecord(log_record=")
+
+
+def test_an_exporter_may_change_what_it_gets(setup):
+    """The encoder writes the changed record."""
+    setup.logger.info("x", extra={"a": 1})
+    [record] = setup.exported()
+    record.log_record.body = "changed"
+    record.log_record.attributes["b"] = 2
+
+    request = ExportLogsServiceRequest.FromString(http_exporter.encode_logs([record]).SerializeToString())
+    [sent] = request.resource_logs[0].scope_logs[0].log_records
+    assert sent.body.string_value == "changed"
+    assert [each.key for each in sent.attributes] == ["a", "b"]
+
+
+def test_another_vendors_patch_after_ours_is_called(setup, monkeypatch):
+    """Of a method that the short way skips."""
+    setup.logger.info("before")
+    original = _logs.Logger.emit
+    seen = []
+
+    def emit(self, record=None, **parts):
+        seen.append(record.body if record is not None else parts["body"])
+        return original(self, record, **parts)
+
+    monkeypatch.setattr(_logs.Logger, "emit", emit)
+    setup.logger.info("wrapped")
+    monkeypatch.undo()
+    setup.logger.info("after")
+
+    assert seen == ["wrapped"]
+    assert setup.bodies() == ["before", "wrapped", "after"]
+
+
+def test_another_vendors_patch_before_ours_is_called(instrumentor, core, monkeypatch):
+    """Ours is then left off."""
+    original = handler_module.LoggingHandler._translate
+    seen = []
+
+    def translate(self, record):
+        seen.append(record.msg)
+        return original(self, record)
+
+    monkeypatch.setattr(handler_module.LoggingHandler, "_translate", translate)
+    instrumentor.instrument(core=core)
+    setup = Setup()
+    setup.logger.info("x")
+
+    assert seen == ["x"]
+    assert setup.bodies() == ["x"]
+    setup.provider.shutdown()
+
+
+def test_a_subclass_that_calls_super_is_as_fast(setup):
+    """Its own `emit` runs first."""
+
+    class Own(handler_module.LoggingHandler):
+        def emit(self, record):
+            record.msg += "!"
+            super().emit(record)
+
+    handler = Own(logger_provider=setup.provider)
+    handler.handle(logging.LogRecord("n", 20, "f", 1, "x", (), None))
+
+    [record] = setup.exported()
+    assert record.log_record.body == "x!"
+    assert type(record).__module__ == OURS
+    assert record.bounded_attributes is None
+
+
+def test_a_disabled_logger_emits_nothing(setup):
+    """The configuration may change at any time."""
+    setup.logger.info("x")
+    logger = setup.provider.get_logger("test.records", "")
+    logger._set_logger_config(type(logger._logger_config)(is_enabled=False))
+    setup.logger.info("y")
+    logger._set_logger_config(type(logger._logger_config)(is_enabled=True))
+    setup.logger.info("z")
+
+    assert setup.bodies() == ["x", "z"]
+
+
+def test_a_full_queue_drops_the_oldest(instrumented):  # noqa: ARG001  # the fast path is in place
+    """As upstream's processor does."""
+    setup = Setup(Count(), max_queue_size=4, max_export_batch_size=4)
+    release = threading.Event()
+    setup.exporter.export = lambda batch: (release.wait(20), setup.exporter.bodies.extend(batch))
+    for number in range(20):
+        setup.logger.info("%d", number)
+    release.set()
+    setup.provider.force_flush()
+    assert len(setup.exporter.bodies) <= 12
+    assert setup.exporter.bodies[-1].log_record.body == "19"
+    setup.provider.shutdown()
+
+
+def test_nothing_is_emitted_after_shutdown(setup):
+    """Upstream's processor says so."""
+    setup.logger.info("x")
+    setup.provider.shutdown()
+    setup.logger.info("y")
+    assert [each.log_record.body for each in setup.exporter.get_finished_logs()] == ["x"]
+
+
+def test_a_signal_handler_that_logs(setup):
+    """In the middle of formatting a message."""
+
+    class Signalling:
+        def __str__(self):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            return "text"
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: other.info("from the signal"))
+    other = logging.Logger("other")  # noqa: LOG001  # likewise
+    other.addHandler(handler_module.LoggingHandler(logger_provider=setup.provider))
+    try:
+        setup.logger.info("%s", Signalling())
+        setup.logger.info("x")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert setup.bodies()[-2:] == ["text", "x"]
+
+
+def test_a_finalizer_that_logs(setup):
+    """While records are made."""
+
+    class Cycle:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            setup.logger.info("finalized")
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    try:
+        for _ in range(50):
+            Cycle()
+            setup.logger.info("x", extra={"a": [1]})
+    finally:
+        gc.set_threshold(*thresholds)
+    gc.collect()
+    bodies = setup.bodies()
+    assert bodies.count("x") == 50
+    assert bodies.count("finalized") == 50
+
+
+def test_a_message_of_a_megabyte(setup):
+    """Once, not copied for each step."""
+    text = "x" * (1 << 20)
+    setup.logger.info(text)
+    [record] = setup.exported()
+    assert record.log_record.body is text
+    assert len(http_exporter.encode_logs([record]).SerializeToString()) > 1 << 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+def test_a_forked_child_exports_its_own(setup):
+    """And none of its parent's."""
+    setup.logger.info("parent")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            setup.logger.info("child")
+            os.write(write, ",".join(setup.bodies()).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100) == b"child"
+    os.close(read)
+    os.close(write)
+    assert setup.bodies() == ["parent"]
+
+
+def _from_threads(count):
+    """Log from eight threads; returns the sorted bodies."""
+    setup = Setup(Count(), max_queue_size=8 * count, max_export_batch_size=512)
+
+    def log(thread):
+        for number in range(count):
+            setup.logger.info("%d %d", thread, number, extra={"of": thread})
+
+    threads = [threading.Thread(target=log, args=(number,)) for number in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    setup.provider.shutdown()
+    return sorted(setup.exporter.bodies)
+
+
+def test_threads_lose_no_record(instrumented):  # noqa: ARG001  # the fast path is in place
+    """Eight of them."""
+    assert _from_threads(300) == sorted(f"{thread} {number}" for thread in range(8) for number in range(300))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_threads_lose_none_of_800_000_records(instrumented):  # noqa: ARG001  # likewise
+    """The same at full scale."""
+    assert len(set(_from_threads(100_000))) == 800_000
