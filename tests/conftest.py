@@ -86,8 +86,17 @@ def environ(monkeypatch):
     return monkeypatch
 
 
+@pytest.fixture(autouse=True)
+def patchers():
+    """The patchers of a test, which are uninstalled once more after its wrappers of our patches are gone."""
+    made = []
+    yield made
+    for patcher in made:
+        patcher.uninstall()
+
+
 @pytest.fixture
-def instrumentor(environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+def instrumentor(environ, patchers):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     """An instrumentor as in a new process; after the test it is uninstrumented, and the singleton is restored."""
     kind = FastpathInstrumentor
     before = {name: vars(kind).get(name) for name in ("_instance", "_patcher")}
@@ -98,6 +107,8 @@ def instrumentor(environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     finally:
         if made.is_instrumented_by_opentelemetry:
             made.uninstrument()
+        if kind._patcher is not None:
+            patchers.append(kind._patcher)
         kind._instance, kind._patcher = before["_instance"], before["_patcher"]
 
 

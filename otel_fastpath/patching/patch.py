@@ -261,6 +261,7 @@ class Installation:
 
     def _take_off(self, swap: _swap.Swap) -> bool:
         if not swap.is_active:
+            swap.clear()
             return True
         if not swap.take_off():
             _logger.warning("Patch %s was wrapped by other code and cannot be undone: it stays.", self.patch.name)

@@ -100,6 +100,11 @@ class Swap:
         self.is_active = not is_inert
         return is_inert
 
+    def clear(self) -> None:
+        """Set the attribute to the original if its value is the inert replacement: the wrapper around it is gone."""
+        if self.current() is self._replacement:
+            self.lift()
+
     def revive(self) -> None:
         """Put an inert replacement in force again, below the wrappers around it."""
         for function in _functions(self._replacement):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import linecache
 import logging
 import sys
@@ -33,9 +34,12 @@ BETA = "0.{}b{}".format(int(sdk_version.split(".")[1]) + 21, sdk_version.split("
 
 @pytest.fixture
 def instrumentation(monkeypatch):
-    """The module of the `logging` instrumentation's handler, the released one, for as long as the test."""
-    monkeypatch.syspath_prepend(released.wheel("opentelemetry-instrumentation-logging", BETA))
+    """The module of the `logging` instrumentation's handler: the installed one, or the release for this SDK."""
     name = "opentelemetry.instrumentation.logging"
+    if importlib.util.find_spec(name) is not None:
+        yield importlib.import_module(f"{name}.handler")
+        return
+    monkeypatch.syspath_prepend(released.wheel("opentelemetry-instrumentation-logging", BETA))
     yield importlib.import_module(f"{name}.handler")
     for module in [module for module in sys.modules if module.startswith(name)]:
         del sys.modules[module]

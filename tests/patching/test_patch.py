@@ -111,6 +111,22 @@ def test_wrapped_on_top_then_unwrapped_then_on_again(patcher):
     assert patched.function is original
 
 
+def test_off_again_after_a_wrapper_is_gone(patcher):
+    """The inert replacement that the wrapper left is removed by the next `uninstall`."""
+    patched = importlib.import_module("patched")
+    original = patched.function
+    one = patcher()
+    one.install()
+    ours = patched.function
+    patched.function = lambda: ours()
+    one.uninstall()
+    patched.function = ours
+
+    one.uninstall()
+
+    assert patched.function is original
+
+
 @pytest.mark.parametrize("hides", [False, True])
 def test_on_again_below_a_wrapper(patcher, hides):
     """A patch that went inert below a wrapper is revived there, whether the wrapper names what it wraps or not."""
