@@ -47,8 +47,9 @@ MAY_IMPORT = {
     "instrumentor": BOTTOM | {"rooms", "presence", "running"},
     "__init__": {"instrumentor", "metrics"},
     "budget": {""},
+    "verify": {"budget"},  # its report is written as those of the budgets
     # The command loads the requested sub-command.
-    "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget"},
+    "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget", "verify"},
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
@@ -62,6 +63,7 @@ THIRD_PARTIES = {
     **{name: {"opentelemetry"} for name in ("instrumentor", "loading", "presence")},
     # It measures OpenTelemetry, and is a plugin of pytest.
     "budget": {"opentelemetry", "pytest"},
+    "verify": {"opentelemetry"},
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "fastapi", "starlette", "httpx", "httpcore", "requests"}
@@ -271,7 +273,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
     reached = {
         name
         for name in MODULES
-        if (unit(name) not in {"trace", "metrics", "logs", "otlp", "budget"} and not is_http_hook(name))
+        if (unit(name) not in {"trace", "metrics", "logs", "otlp", "budget", "verify"} and not is_http_hook(name))
         or name.rpartition(".")[2].startswith("patches_")
     }
     waiting = sorted(reached)
@@ -343,6 +345,8 @@ def test_only_settings_read_the_environment():
         f"{NAME}.compiled.build_hook",
         # What upstream's instrumentations read for each request.
         f"{NAME}.libraries.http.variables",
+        # It is handed on to the program that is verified.
+        f"{NAME}.verify.program",
     }
 
 

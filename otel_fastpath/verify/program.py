@@ -1,0 +1,173 @@
+"""Runs the program to verify: its environment in each leg, the process, and what uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+STOCK: Final = "stock"
+FASTPATH: Final = "fastpath"
+_LAUNCHER: Final = "opentelemetry-instrument"
+_DISABLED: Final = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
+# What would send telemetry somewhere else, or in another way.
+_REMOVED: Final = tuple(
+    f"OTEL_EXPORTER_OTLP_{signal}{name}"
+    for signal in ("", "TRACES_", "METRICS_", "LOGS_")
+    for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE", "INSECURE")
+)
+_START_S: Final = 60.0
+_STOP_S: Final = 15.0
+_STEP_S: Final = 0.1
+
+
+class ProgramError(Exception):
+    """The program cannot be run; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run.
+
+    Attributes:
+        command: The program and its arguments.
+        is_as_it_is: Whether it sets OpenTelemetry up by itself; otherwise it is run by `opentelemetry-instrument`.
+        seconds: How long it runs at most; None: until it ends.
+        ready: The URL that answers once the program, a server, is ready; empty: `load` is started at once.
+        load: A command that uses the program, which is stopped afterwards; empty for none.
+    """
+
+    command: tuple[str, ...]
+    is_as_it_is: bool = False
+    seconds: float | None = None
+    ready: str = ""
+    load: tuple[str, ...] = ()
+
+    def run(self, leg: str, endpoint: str, output: IO[bytes]) -> int:
+        """Run the program once.
+
+        Args:
+            leg: `STOCK` or `FASTPATH`.
+            endpoint: Where its telemetry goes.
+            output: What it prints goes there.
+
+        Returns:
+            Its exit status; 0 if it was stopped because its time or the load had ended.
+
+        Raises:
+            ProgramError: A command cannot be started, the program is not ready in time, or the load fails.
+        """
+        environment = surroundings(os.environ, leg, endpoint)
+        with _started([*self._launcher(environment), *self.command], environment, output) as process:
+            if not self.load:
+                return self._wait(process)
+            self._wait_until_ready(process)
+            with _started(self.load, os.environ, output) as load:
+                status = load.wait(self.seconds)
+            if status:
+                raise ProgramError(f"--load {' '.join(self.load)} ended with exit status {status}")
+            return 0
+
+    def _launcher(self, environment: Mapping[str, str]) -> list[str]:
+        if self.is_as_it_is or Path(self.command[0]).stem == _LAUNCHER:
+            return []
+        found = shutil.which(_LAUNCHER, path=environment["PATH"])
+        if found is None:
+            raise ProgramError(f"{_LAUNCHER} is not installed: pip install opentelemetry-distro")
+        return [found]
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        try:
+            return process.wait(self.seconds)
+        except subprocess.TimeoutExpired:
+            return 0
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        end = time.monotonic() + _START_S
+        while self.ready and not _answers(self.ready):
+            if process.poll() is not None:
+                raise ProgramError(f"the program ended with exit status {process.returncode} before it was ready")
+            if time.monotonic() > end:
+                raise ProgramError(f"--ready {self.ready} did not answer within {_START_S:g} seconds")
+            time.sleep(_STEP_S)
+
+
+def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[str, str]:
+    """The environment of a leg: the given one, with telemetry sent to the endpoint, and otel-fastpath off or on."""
+    found = {name: value for name, value in environ.items() if name not in _REMOVED}
+    found |= {f"OTEL_{each}_EXPORTER": "otlp" for each in ("TRACES", "METRICS", "LOGS")}
+    found |= {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        # A full queue drops spans, and then nothing can be compared.
+        "OTEL_BSP_MAX_QUEUE_SIZE": "1000000",
+        "OTEL_BLRP_MAX_QUEUE_SIZE": "1000000",
+        # Sets have the same order in each run.
+        "PYTHONHASHSEED": environ.get("PYTHONHASHSEED", "0"),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", os.defpath))),
+    }
+    for name in ("NO_PROXY", "no_proxy"):
+        found[name] = ",".join(filter(None, (environ.get(name), "127.0.0.1")))
+    if leg == STOCK:
+        found[_DISABLED] = ",".join(filter(None, (environ.get(_DISABLED), "fastpath")))
+        # If the program instruments explicitly.
+        found["OTEL_FASTPATH_DISABLED"] = "*"
+    return found
+
+
+@contextlib.contextmanager
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process in a group of its own; at the end of the block, stop it and what it has started."""
+    try:
+        process = subprocess.Popen(
+            command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ProgramError(f"{command[0]}: {error.strerror}") from None
+    try:
+        yield process
+    finally:
+        _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        # As Ctrl-C does: the program ends in good order, and its telemetry is exported.
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_S)
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1):  # noqa: S310  # the user names it
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,180 @@
+"""`otel-fastpath verify`, with real programs, exporters and processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SPANS = """
+import logging, os, sys
+from opentelemetry import metrics, trace
+
+tracer = trace.get_tracer("shop")
+with tracer.start_as_current_span("order", attributes={"process": os.getpid()}) as span:
+    logging.getLogger("shop").warning("sold %d", 3)
+    try:
+        with tracer.start_as_current_span("pay"):
+            raise ValueError("no money")
+    except ValueError:
+        pass
+metrics.get_meter("shop").create_counter("orders", unit="{order}").add(1, {"kind": "new"})
+"""
+# As if otel-fastpath changed what is emitted: the program looks whether it is there.
+CHANGED = f"""{SPANS}
+is_there = not type(tracer).start_span.__module__.startswith("opentelemetry.")
+from otel_fastpath import FastpathInstrumentor
+is_there = any(row.state.value == "applied" for row in FastpathInstrumentor().status())
+with tracer.start_as_current_span("report", attributes={{"is_there": is_there}}):
+    pass
+sys.exit(3 if is_there else 0)
+"""
+SERVER = """
+import sys
+import http.server
+from opentelemetry import trace
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with trace.get_tracer("shop").start_as_current_span(self.path):
+            self.send_response(200)
+            self.end_headers()
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+try:
+    server.serve_forever()
+except KeyboardInterrupt:
+    pass
+"""
+LOAD = "import sys, urllib.request; [urllib.request.urlopen(sys.argv[1] + '/order') for _ in range(3)]"
+
+
+def test_a_program_with_the_same_telemetry(verify):
+    """Spans with an exception, a log record and a metric; the process id differs with stock OpenTelemetry, too."""
+    status, report, errors = verify(program=SPANS)
+
+    assert (status, report["differences"]) == (0, []), errors
+    assert report["counts"] == {"span": 2, "metric": 1, "log record": 1, "resource": 3}
+    assert {"signal": "span", "scope": "shop", "name": "order", "field": "attributes.process"} in report["varying"]
+
+
+def test_a_program_with_other_telemetry(verify):
+    """An attribute and the exit status depend on otel-fastpath, whose patches are applied in one of three runs."""
+    status, report, errors = verify(program=CHANGED)
+
+    assert status == 1, errors
+    found = [(each["name"], each["field"], each["stock"], each["fastpath"]) for each in report["differences"]]
+    assert found == [("report", "attributes.is_there", "1 x false", "1 x true"), ("", "exit status", "0", "3")]
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def test_a_server_with_load(verify, tmp_path):
+    """The server is stopped when the load has ended, and exports what it has."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    load = tmp_path / "load.py"
+    load.write_text(LOAD, encoding="utf-8")
+
+    status, report, errors = verify(
+        "--ready", f"{url}/ready", "--load", f"{sys.executable} {load} {url}", program=SERVER, arguments=[port]
+    )
+
+    assert status == 0, errors
+    assert report["counts"]["span"] >= 4
+
+
+@pytest.mark.parametrize(
+    ("options", "program", "status", "expected"),
+    [
+        (["--as-is"], "pass", 4, "with stock, the program sent no telemetry; its exit status was 0"),
+        (["--as-is", "--load", "false"], "import time; time.sleep(60)", 4, "--load false ended with exit status 1"),
+        (
+            ["--as-is", "--ready", "http://127.0.0.1:1", "--load", "true"],
+            "raise SystemExit('cannot start')",
+            4,
+            "the program ended with exit status 1 before it was ready: cannot start",
+        ),
+        (["--stock-runs", "1"], "pass", 2, "--stock-runs 1: expected a number from 2 upwards"),
+        (["--seconds", "0"], "pass", 2, "--seconds 0: expected a number above 0"),
+        (["--ready", "http://127.0.0.1:1"], "pass", 2, "--ready: expected --load, too"),
+        (["--load", "'"], "pass", 2, "--load ': No closing quotation"),
+    ],
+)
+def test_what_cannot_be_verified(verify, options, program, status, expected):
+    """One line that names the value."""
+    found, report, errors = verify(*options, program=program)
+
+    assert (found, report) == (status, None)
+    assert errors == f"otel-fastpath: {expected}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["--", "no-such-program"]], ids=["none", "unknown"])
+def test_a_command_that_does_not_exist(command):
+    """One line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "otel_fastpath", "verify", "--as-is", *command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == (4 if command else 2)
+    assert done.stderr.startswith("otel-fastpath: no-such-program: " if command else "otel-fastpath: verify: expected")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups are POSIX's")
+def test_ctrl_c_leaves_no_process(tmp_path):
+    """Neither the program nor what it has started."""
+    told = tmp_path / "pids"
+    program = (
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
+        f"open({str(told)!r} + '.new', 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+        f"os.rename({str(told)!r} + '.new', {str(told)!r})\n"
+        "time.sleep(300)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "otel_fastpath", "verify", "--as-is", sys.executable, "-c", program],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test runner in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  # see above
+    )
+    end = time.monotonic() + 60
+    while not told.exists():
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, errors) == (130, "interrupted\n")
+    for pid in map(int, told.read_text().split()):
+        assert not _runs(pid)
+
+
+def _runs(pid):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+            # A child of a killed process may be a zombie that nobody waits for.
+            if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
+                return False
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+        time.sleep(0.05)
+    return True
