@@ -100,14 +100,19 @@ def provider(*processors):
 
 @pytest.fixture
 def in_a_process(core):
-    """Runs a program after `PRELUDE` in a process of its own; gives what it printed. A hang ends after the limit."""
+    """Runs a program after `PRELUDE` in a process of its own; gives what it printed.
+
+    A program that hangs is ended at the limit, and the test fails with the stack of each of its threads.
+    """
 
     def run(program, *arguments, limit=180):
+        watch = f"import faulthandler; faulthandler.dump_traceback_later({limit}, exit=True)\n"
+        text = watch + PRELUDE + textwrap.dedent(program)
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", PRELUDE + textwrap.dedent(program), core, *map(str, arguments)],
+            [sys.executable, "-W", "ignore", "-c", text, core, *map(str, arguments)],
             capture_output=True,
             text=True,
-            timeout=limit,
+            timeout=limit + 30,
             check=False,
             cwd=Path(__file__).parents[2],
             env={key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
