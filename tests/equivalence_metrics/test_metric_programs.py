@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from metricpairs.setups import FILTERS, READERS, VIEWS, Setup
-from metricpairs.switch import stock
 from metricpairs.values import AMOUNTS, CHANGES, CONTEXTS, attributes
 from metricpairs.world import VERBS, run
 from opentelemetry.exporter.otlp.proto.http import metric_exporter
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from stock_or_fastpath import stock
 
 # OTEL_FASTPATH_TESTS=heavy, or a number of programs.
 _ASKED = os.environ.get("OTEL_FASTPATH_TESTS", "")

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from metricpairs.setups import READERS
-from metricpairs.switch import stock
 from metricpairs.values import CONTEXTS, attributes
 from opentelemetry.sdk.metrics import (
     AlwaysOffExemplarFilter,
@@ -21,6 +20,7 @@ from opentelemetry.sdk.metrics import (
     TraceBasedExemplarFilter,
 )
 from opentelemetry.sdk.metrics.view import View
+from stock_or_fastpath import stock
 
 import otel_fastpath
 

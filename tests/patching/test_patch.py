@@ -118,7 +118,7 @@ def test_off_again_after_a_wrapper_is_gone(patcher):
     one = patcher()
     one.install()
     ours = patched.function
-    patched.function = lambda: ours()
+    patched.function = lambda: "<" + ours() + ">"
     one.uninstall()
     patched.function = ours
 

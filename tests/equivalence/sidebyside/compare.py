@@ -15,12 +15,12 @@ import opentelemetry.sdk.trace as sdk_trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import Resource
+from stock_or_fastpath import stock
 
 from otel_fastpath.patching import faults
 from sidebyside.processors import PROCESSORS
 from sidebyside.seeing import seen, seen_error, seen_record
 from sidebyside.setups import ID_GENERATORS, SAMPLERS, Setup
-from sidebyside.switch import stock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

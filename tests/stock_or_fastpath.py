@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def applied() -> list[Any]:
-    """The patches in place, in the order in which they were applied."""
+    """The installations of the patches in place, in the order in which they were applied."""
     patcher = FastpathInstrumentor()._patches()
     return [each for each in patcher.installations.values() if each.state is State.APPLIED]
 
@@ -22,7 +22,7 @@ def applied() -> list[Any]:
 def stock() -> Iterator[None]:
     """Upstream as it is.
 
-    `uninstrument()` would do as well but takes milliseconds to come back from, which hypothesis has no time for.
+    `uninstrument()` would do as well, but takes milliseconds to come back from, which hypothesis has no time for.
     """
     installations = applied()
     assert installations, "nothing is patched: both runs would be stock"
@@ -36,12 +36,20 @@ def stock() -> Iterator[None]:
 
 
 @contextmanager
-def fastpath(core: str) -> Iterator[None]:
-    """The fast path with this core: "c" or "py"."""
+def fastpath(core: str, *names: str, **settings: Any) -> Iterator[None]:
+    """The fast path with this core, "c" or "py".
+
+    Args:
+        core: The core.
+        *names: The patches that must be in place.
+        **settings: Arguments of `instrument()`.
+    """
     instrumentor = FastpathInstrumentor()
-    instrumentor.instrument(core=core)
+    instrumentor.instrument(core=core, **settings)
     try:
-        assert applied(), instrumentor.status()
+        found = {each.patch.name for each in applied()}
+        assert found, instrumentor.status()
+        assert set(names) <= found, instrumentor.status()
         yield
     finally:
         instrumentor.uninstrument()
