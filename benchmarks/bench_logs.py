@@ -55,6 +55,7 @@ class Given:
         plain: A logger of `logging` with a `NullHandler`.
         logging: One with the instrumentation's handler, and a batch processor whose thread never wakes.
         deprecated: One with the SDK's handler and such a processor.
+        unused: One with the instrumentation's handler, and no processor, as with OTEL_LOGS_EXPORTER=none.
         batch: A logger of the SDK with such a processor.
         behind: One with another processor before it.
         span: A span context to log in.
@@ -77,6 +78,7 @@ class Given:
         self.deep = fallen(DEEP)
         self.plain = quiet(logging.NullHandler())
         self.logging = quiet(LoggingHandler(logger_provider=queued))
+        self.unused = quiet(LoggingHandler(logger_provider=_logs.LoggerProvider(shutdown_on_exit=False)))
         self.batch = queued.get_logger("bench")
         self.behind = behind.get_logger("bench")
         self.span = trace.NonRecordingSpan(trace.SpanContext(1 << 100, 1 << 50, is_remote=False))
@@ -162,6 +164,11 @@ def message(given: Given) -> None:
 def deprecated(given: Given) -> None:
     """A message to the SDK's handler."""
     given.deprecated.info("message")
+
+
+def unused(given: Given) -> None:
+    """A message to the instrumentation's handler, whose provider has no processor."""
+    given.unused.info("message")
 
 
 def plain_3(given: Given) -> None:

@@ -1,8 +1,8 @@
 """From a log record's parts to the batch queue: `Logger.emit`, `BatchLogRecordProcessor.on_emit`. Compiled, too.
 
-The short way is taken if the logger's only processor is upstream's batch processor; `planner` works that out. In any
-other case upstream's method runs. Errors of this code are reported, and upstream's method runs instead, unless the
-record is in the queue already.
+The short way is taken if the logger's only processor is upstream's batch processor, or if it has none, as with
+OTEL_LOGS_EXPORTER=none; `planner` works that out. In any other case upstream's method runs. Errors of this code are
+reported, and upstream's method runs instead, unless the record is in the queue already.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ _FIELDS = 12
 class LogPlan:
     """What emitting a record needs to know of its logger, worked out once by `planner`.
 
-    It is valid while `facts` hold; the configuration and the resource are read for each record. Limits that are not set
-    are `maxsize`. `closed` counts the records that are still left to upstream, if the short way is not open.
+    It is valid while `facts` hold; the configuration and the resource are read for each record. Without a processor,
+    `batch` is None. Limits that are not set are `maxsize`. `closed` counts the records that are still left to upstream,
+    if the short way is not open.
     """
 
     __slots__ = (
@@ -74,7 +75,7 @@ class LogPlan:
         "record_class",
         "scope",
     )
-    batch: Batch
+    batch: Batch | None
     closed: int
     facts: Facts
     fields: dict[str, Any]
@@ -117,11 +118,11 @@ def is_open(plan: LogPlan) -> bool:
     if not plan.facts.hold():
         plan.closed = PATIENCE
         return False
+    if not plan.fields["_logger_config"].is_enabled:
+        return False
     batch = plan.batch
     # For all that is unusual, upstream logs a warning.
-    return not (
-        len(batch.queue) >= batch.max_queue or batch.state["_shutdown"] or not plan.fields["_logger_config"].is_enabled
-    )
+    return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
 
 
 def span_context_in(context: Context | None) -> SpanContext | None:
@@ -151,6 +152,11 @@ def send(
     exception: BaseException | None,
 ) -> None:
     """Queue a record of these parts."""
+    if plan.metrics is not None:
+        plan.metrics.emit_log()
+    batch = plan.batch
+    if batch is None:
+        return
     record = new_instance(plan.record_class)  # type: ignore[var-annotated]  # a `RecordState`
     record.timestamp = timestamp
     record.observed_timestamp = observed
@@ -168,9 +174,7 @@ def send(
     record.instrumentation_scope = plan.scope
     record.limits = plan.limits
     record.made = None
-    if plan.metrics is not None:
-        plan.metrics.emit_log()
-    enqueue(plan.batch, record)
+    enqueue(batch, record)
 
 
 def cleaned(attributes: dict[str, Any], longest: int) -> dict[str, object]:

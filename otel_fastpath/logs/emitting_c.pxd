@@ -48,7 +48,7 @@ cdef bint is_open(LogPlan plan) except -1
 
 cdef span_context_in(object context)
 
-@cython.locals(record=RecordState)
+@cython.locals(batch=Batch, record=RecordState)
 cdef send(
     LogPlan plan,
     object context,

@@ -131,22 +131,25 @@ class Planner:
             raise _NotOurs
         root = logger._multi_log_record_processor
         processors: Any = getattr(root, "_log_record_processors", ())
-        if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) != 1:
+        if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) > 1:
             raise _NotOurs
-        (processor,) = processors
-        if not isinstance(processor, BatchLogRecordProcessor):
-            raise _NotOurs
-        batch = self._core.batch_of(processor)
-        if batch is None:
-            raise _NotOurs
+        plan.batch = None
+        of_processor = []
+        for processor in processors:
+            plan.batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
+            if plan.batch is None:
+                raise _NotOurs
+            of_processor = [
+                *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
+                *_absent(processor, "on_emit"),
+                *_absent(plan.batch.processor, "emit"),
+            ]
         limits = logger._log_record_limits
-        plan.batch = batch
         plan.facts = self._core.facts(
             [
                 _own(sdk.Logger, "emit"),
                 _own(sdk.Logger, "_is_enabled"),
                 _own(type(root), "on_emit"),
-                *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
                 _own(BatchProcessor, "emit"),
                 _own(sdk.ReadWriteLogRecord, "__post_init__"),
                 _own(api.LogRecord, "__init__"),
@@ -157,8 +160,7 @@ class Planner:
                 *_absent(logger, "emit", "_is_enabled"),
                 (root, "_log_record_processors", processors),
                 *_absent(root, "on_emit"),
-                *_absent(processor, "on_emit"),
-                *_absent(batch.processor, "emit"),
+                *of_processor,
                 *_stacks(_exceptions),
             ]
         )

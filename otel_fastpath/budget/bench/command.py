@@ -14,6 +14,7 @@ from otel_fastpath.budget.bench import report
 from otel_fastpath.budget.bench.leg import FASTPATH, LEGS, STOCK
 from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
 from otel_fastpath.budget.bench.operation import Operation
+from otel_fastpath.budget.bench.options import SERVERS
 from otel_fastpath.budget.bench.probes import PROBES
 from otel_fastpath.budget.outputs import UsageError, write
 from otel_fastpath.budget.render import progress
@@ -52,6 +53,10 @@ def run(options: argparse.Namespace) -> int:
     return int(Exit.HELD if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
 
 
+def _servers(options: argparse.Namespace) -> dict[str, str]:
+    return {name: getattr(options, name) for name in SERVERS}
+
+
 def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]]:
     found = [Operation(probe.name, ("prepare", number)) for number, probe in enumerate(PROBES)]
     path = [str(Path.cwd())]
@@ -77,7 +82,7 @@ def _round(
     log: Any,
     show: Callable[[int, str], None],
 ) -> dict[str, Any]:
-    legs = [Leg(name, options.dsn, path, log) for name in LEGS]
+    legs = [Leg(name, _servers(options), path, log) for name in LEGS]
     try:
         done = number * len(operations)
         show(done, "loading")
@@ -103,7 +108,7 @@ def _measure(legs: list[Leg], operation: Operation, cycles: int, seed: int) -> N
 
 def _list(operations: list[Operation], options: argparse.Namespace, path: list[str]) -> int:
     with tempfile.TemporaryFile("w+") as log:
-        leg = Leg(STOCK, options.dsn, path, log)
+        leg = Leg(STOCK, _servers(options), path, log)
         try:
             active = leg.ask("load")["active"]
             for operation in operations:

@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget import blocks
+from otel_fastpath.budget.bench.options import SERVERS
 from otel_fastpath.budget.bench.probes import PROBES
 from otel_fastpath.budget.callables import Running, ScenarioError, describe, load
 
@@ -30,12 +31,12 @@ LEGS: Final = (BARE, STOCK, FASTPATH)
 PLAN: Final = blocks.Plan(block_ns=2_000_000, warm_up=200)
 
 
-def main(name: str, dsn: str, *path: str) -> None:
+def main(name: str, servers: str, *path: str) -> None:
     """Serve until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.path[:0] = path
-    leg = _Leg(name, dsn)
+    leg = _Leg(name, json.loads(servers))
     for line in sys.stdin:
         command, *arguments = json.loads(line)
         try:
@@ -53,9 +54,9 @@ def main(name: str, dsn: str, *path: str) -> None:
 class _Leg:
     """The commands."""
 
-    def __init__(self, name: str, dsn: str) -> None:
+    def __init__(self, name: str, servers: dict[str, str]) -> None:
         self._name = name
-        self._dsn = dsn
+        self._servers = servers
         self._running: Running | None = None
         self._instrumentor: Any = None
         self._arms: dict[str, Arm] = {}
@@ -90,11 +91,12 @@ class _Leg:
         for module in probe.needs:
             if not _importable(module):
                 return {"error": f"{module} is not installed"}
-        if probe.database and not self._dsn:
-            return {"error": "no database: --dsn, or DATABASE_URL"}
+        url = self._servers.get(probe.server, "")
+        if probe.server and not url:
+            return {"error": f"no server: --{probe.server}, or {SERVERS[probe.server][0]}"}
         bare = self._name == BARE
         use = probe.use if not (bare and probe.only_telemetry) else _anything
-        setup = functools.partial(probe.setup, self._dsn) if probe.database else probe.setup
+        setup = functools.partial(probe.setup, url) if probe.server else probe.setup
         return self._start(use, use, None if use is _anything else setup)
 
     def scenario(self, bare: str, instrumented: str, setup: str | None) -> dict[str, Any]:
@@ -139,7 +141,13 @@ def _importable(module: str) -> bool:
 
 def _provide() -> None:
     """Set the providers of all signals, configured by the environment except for the exporters: nothing is sent."""
-    from opentelemetry import metrics, trace  # noqa: PLC0415  # not in the bare leg
+    from opentelemetry import _logs, metrics, trace  # noqa: PLC0415  # not in the bare leg
+    from opentelemetry.sdk._logs import LoggerProvider  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk._logs.export import (  # noqa: PLC0415  # likewise
+        BatchLogRecordProcessor,
+        LogRecordExporter,
+        LogRecordExportResult,
+    )
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # likewise
@@ -153,6 +161,19 @@ def _provide() -> None:
         def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # the interface
             return SpanExportResult.SUCCESS
 
+    class DropRecords(LogRecordExporter):
+        def export(self, batch: Any) -> LogRecordExportResult:  # noqa: ARG002  # the interface
+            return LogRecordExportResult.SUCCESS
+
+        def shutdown(self) -> None:
+            pass
+
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002  # the interface
+            return True
+
+    logger_provider = LoggerProvider()
+    logger_provider.add_log_record_processor(BatchLogRecordProcessor(DropRecords()))
+    _logs.set_logger_provider(logger_provider)
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(Drop()))
     trace.set_tracer_provider(provider)

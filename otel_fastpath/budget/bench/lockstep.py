@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath.budget import processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _LONGEST_S = 10.0
 _FEWEST_CYCLES = 10
@@ -24,10 +24,10 @@ class LegError(Exception):
 class Leg:
     """The parent's end of one leg's process."""
 
-    def __init__(self, name: str, dsn: str, path: Sequence[str], log: Any) -> None:
+    def __init__(self, name: str, servers: Mapping[str, str], path: Sequence[str], log: Any) -> None:
         self.name = name
         self._process = subprocess.Popen(
-            processes.command("bench.leg", name, dsn, *path),
+            processes.command("bench.leg", name, json.dumps(servers), *path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

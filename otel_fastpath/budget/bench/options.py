@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import argparse
+
+# The servers that operations need: option -> its environment variable and help.
+SERVERS: Final = {
+    "dsn": ("DATABASE_URL", "PostgreSQL to measure asyncpg and psycopg with"),
+    "redis": ("REDIS_URL", "redis to measure its client with"),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +31,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="fresh processes of each kind (default 3)")
     parser.add_argument("--cycles", type=int, default=60, metavar="N", help="blocks in each of them (default 60)")
-    parser.add_argument(
-        "--dsn",
-        default=os.environ.get("DATABASE_URL", ""),
-        help="PostgreSQL to measure asyncpg with (default: DATABASE_URL)",
-    )
+    for name, (variable, text) in SERVERS.items():
+        parser.add_argument(
+            f"--{name}", default=os.environ.get(variable, ""), metavar="URL", help=f"{text} (default: {variable})"
+        )
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")

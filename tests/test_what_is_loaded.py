@@ -1,0 +1,62 @@
+"""What importing and instrumenting loads, seen in a new process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import otel_fastpath
+
+NAME = "otel_fastpath"
+APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "sqlalchemy", "fastapi", "starlette", "httpx", "requests"}
+
+
+def loaded_by(statement):
+    """The modules that a new process has after this statement and did not have before, and its threads."""
+    program = f"""
+import json, sys, threading, importlib.util
+before = set(sys.modules)
+{statement}
+print(json.dumps([sorted(set(sys.modules) - before), threading.active_count(), len(sys.meta_path)]))
+"""
+    result = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_importing_the_package_does_no_work():
+    """One module, which imports nothing of OpenTelemetry and starts nothing."""
+    modules, threads, finders = loaded_by("import otel_fastpath")
+    _, _, finders_before = loaded_by("pass")
+
+    assert [name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names] == [NAME]
+    assert (threads, finders) == (1, finders_before)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from otel_fastpath import FastpathInstrumentor",
+        "from otel_fastpath import FastpathInstrumentor; FastpathInstrumentor().status()",
+        "from otel_fastpath import FastpathInstrumentor; FastpathInstrumentor().instrument()",
+    ],
+)
+def test_instrumenting_imports_no_sdk_and_no_library(statement):
+    """A process that does not use the SDK, an exporter or a library does not import it because of this package."""
+    modules, threads, _ = loaded_by(statement)
+
+    foreign = [name for name in modules if name.startswith(("opentelemetry.sdk.trace", "opentelemetry.exporter"))]
+    assert foreign == []
+    assert APPLICATIONS.isdisjoint(modules)
+    assert threads == 1
+
+
+def test_unknown_names_of_the_package_are_attribute_errors():
+    """As with any module."""
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        otel_fastpath.nothing  # noqa: B018  # reading it is the test
