@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.budget.outputs import UsageError, add_outputs, write
+from otel_fastpath.budget.outputs import UsageError, add_outputs, one_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,7 +174,9 @@ def _selected(options: argparse.Namespace, declaration: Declaration) -> None:
 
     for pattern in options.only:
         if not checks.selected(declaration, [pattern]):
-            raise UsageError(f"--only {pattern}: expected one of {', '.join(declaration.scenarios)}, or a pattern")
+            raise UsageError(
+                f"--only {pattern}: expected one of {one_of(declaration.scenarios, pattern)}, or a pattern"
+            )
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -242,7 +244,7 @@ def _explained(options: argparse.Namespace) -> int:
     declaration = declaration_of(options)
     scenario = declaration.scenarios.get(options.scenario)
     if scenario is None:
-        raise UsageError(f"{options.scenario}: expected one of {', '.join(declaration.scenarios)}")
+        raise UsageError(f"{options.scenario}: expected one of {one_of(declaration.scenarios, options.scenario)}")
     sys.stdout.write(explain.scenario(declaration, scenario))
     return 0
 

@@ -5,19 +5,31 @@ Importing this module is cheap: a format's module is loaded when it is written.
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from otel_fastpath.budget.render.document import Document
+
+_MOST_NAMES: Final = 8
 
 
 class UsageError(Exception):
     """The request cannot be carried out; the message is one line."""
+
+
+def one_of(names: Iterable[str], given: str) -> str:
+    """The names as an enumeration for an error; of many, those that are most like what was given."""
+    known = list(names)
+    if len(known) <= _MOST_NAMES:
+        return ", ".join(known)
+    near = difflib.get_close_matches(given, known, _MOST_NAMES, cutoff=0.0)
+    return f"{len(known)} names such as {', '.join(near)}"
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

@@ -126,7 +126,7 @@ def test_the_list_says_what_would_be_measured(project, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--only", "none"), "--only none: expected one of span, "),
+        (("--only", "none"), "--only none: expected one of 18 names such as "),
         (("--rounds", "0"), "--rounds and --cycles: expected"),
     ],
 )

@@ -10,6 +10,8 @@ import subprocess
 
 import pytest
 
+from otel_fastpath.budget.outputs import one_of
+
 GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@t")
 SLOWER = "def work():\n    pass\n\ndef hooked():\n    for _ in range(60):\n        pass\n"
 
@@ -320,3 +322,12 @@ def test_a_terminal_gets_a_progress_bar(project):
         assert run.returncode == 0
         assert ("process 1 of 1" in text) == shown
         assert not shown or text.endswith("\x1b[K")
+
+
+def test_of_many_names_the_nearest_are_told():
+    """An error of 200 names is not one that somebody reads."""
+    names = [f"scenario {number}" for number in range(100)]
+
+    assert one_of(names[:2], "x") == "scenario 0, scenario 1"
+    assert one_of(names, "scenario 7").startswith("100 names such as scenario 7, ")
+    assert one_of(names, "scenario 7").count(",") == 7

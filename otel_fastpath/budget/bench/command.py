@@ -16,7 +16,7 @@ from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take
 from otel_fastpath.budget.bench.operation import Operation
 from otel_fastpath.budget.bench.options import SERVERS
 from otel_fastpath.budget.bench.probes import PROBES
-from otel_fastpath.budget.outputs import UsageError, write
+from otel_fastpath.budget.outputs import UsageError, one_of, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.results import Exit
 
@@ -70,7 +70,8 @@ def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]
         ]
     chosen = [each for each in found if not options.only or any(fnmatchcase(each.name, p) for p in options.only)]
     if not chosen:
-        raise UsageError(f"--only {options.only[0]}: expected one of {', '.join(each.name for each in found)}")
+        names = one_of((each.name for each in found), options.only[0])
+        raise UsageError(f"--only {options.only[0]}: expected one of {names}")
     return chosen, path
 
 
