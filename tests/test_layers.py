@@ -42,8 +42,9 @@ MAY_IMPORT = {
     "loading": set(),
     "instrumentor": BOTTOM | {"rooms", "presence", "running"},
     "__init__": {"instrumentor", "metrics"},
-    "budget": {""},
-    "verify": {"budget"},  # its report is written as those of the budgets
+    "trial": set(),
+    "budget": {"", "trial"},
+    "verify": {"budget", "trial"},  # its report is written as those of the budgets
     # The command loads the requested sub-command.
     "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget", "verify"},
 }
@@ -343,6 +344,6 @@ def test_only_settings_read_the_environment():
         f"{NAME}.compiled.build_hook",
         # What upstream's instrumentations read for each request.
         f"{NAME}.libraries.http.variables",
-        # It is handed on to the program that is verified.
-        f"{NAME}.verify.program",
+        # It is handed on to the program that is run.
+        f"{NAME}.trial.program",
     }

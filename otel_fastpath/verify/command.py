@@ -7,19 +7,19 @@ import shlex
 import sys
 import tempfile
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget.cli import guarded
 from otel_fastpath.budget.outputs import UsageError, add_outputs, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.results import Exit
-from otel_fastpath.verify.program import FASTPATH, STOCK, Program, ProgramError
+from otel_fastpath.trial.program import FASTPATH, STOCK, Program, ProgramError, last_lines
+from otel_fastpath.trial.receiver import Receiver
 
 if TYPE_CHECKING:
     from otel_fastpath.verify.telemetry import Item
 
 _LEAST_RUNS: Final = 2
-_LAST_LINES: Final = 5
 _DESCRIPTION: Final = (
     "Runs COMMAND with stock OpenTelemetry, with otel-fastpath, and with stock OpenTelemetry again, each time under "
     "opentelemetry-instrument, receives the telemetry on the loopback interface, and lists the differences. What "
@@ -67,8 +67,8 @@ def add_command(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     program = _program(options)
     try:
-        from otel_fastpath.verify import receiver, report  # noqa: PLC0415  # they need OTLP's messages
-        from otel_fastpath.verify.comparing import compare  # noqa: PLC0415  # likewise
+        from otel_fastpath.verify import report  # noqa: PLC0415  # not needed for the help
+        from otel_fastpath.verify.comparing import compare  # noqa: PLC0415  # it needs OTLP's messages
         from otel_fastpath.verify.telemetry import items  # noqa: PLC0415  # likewise
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is not installed: pip install opentelemetry-exporter-otlp-proto-http") from None
@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
     found: list[list[Item]] = []
     statuses: list[int] = []
-    with receiver.Receiver() as receiving:
+    with Receiver() as receiving:
         for number, leg in enumerate(legs):
             show(number, len(legs), f"with {'otel-fastpath' if leg == FASTPATH else 'stock OpenTelemetry'}")
             name = f"{leg}-{number}"
@@ -123,10 +123,4 @@ def _run_once(program: Program, leg: str, endpoint: str) -> int:
         try:
             return program.run(leg, endpoint, output)
         except ProgramError as error:
-            raise ProgramError(f"{error}{_last_lines(output)}") from None
-
-
-def _last_lines(output: IO[bytes]) -> str:
-    output.seek(0)
-    lines = [line for line in output.read().decode(errors="replace").splitlines() if line.strip()]
-    return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
+            raise ProgramError(f"{error}{last_lines(output)}") from None

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 
-from otel_fastpath.verify.receiver import Receiver
+from otel_fastpath.trial.receiver import Receiver
 from otel_fastpath.verify.telemetry import items
 
 STACKTRACE = """Traceback (most recent call last):

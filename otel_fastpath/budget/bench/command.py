@@ -29,6 +29,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     if options.rounds < 1 or options.cycles < 1:
         raise UsageError("--rounds and --cycles: expected numbers from 1 upwards")
+    if options.url:
+        from otel_fastpath.budget.bench import service  # noqa: PLC0415  # another command, in fact
+
+        return service.run(options)
+    if options.command:
+        raise UsageError(f"{' '.join(options.command)}: expected --url, too")
     operations, path = _operations(options)
     if options.list:
         return _list(operations, options, path)

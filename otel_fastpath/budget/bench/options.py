@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import argparse
+from typing import Final
 
 # The servers that operations need: option -> its environment variable and help.
 SERVERS: Final = {
@@ -35,4 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}", default=os.environ.get(variable, ""), metavar="URL", help=f"{text} (default: {variable})"
         )
+    service = parser.add_argument_group("a service of your own", "COMMAND is started three ways in turns (Linux)")
+    service.add_argument("--url", default="", help="send requests to this URL of COMMAND")
+    service.add_argument(
+        "--seconds", type=float, default=4.0, metavar="S", help="the length of a measurement (default 4)"
+    )
+    service.add_argument("--clients", type=int, default=8, metavar="N", help="clients at a time (default 8)")
+    service.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="starts the service")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")

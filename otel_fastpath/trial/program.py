@@ -1,4 +1,4 @@
-"""Runs the program to verify: its environment in each leg, the process, and what uses it."""
+"""Runs a program: its environment in each leg, the process, and what uses it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+BARE: Final = "bare"
 STOCK: Final = "stock"
 FASTPATH: Final = "fastpath"
 _LAUNCHER: Final = "opentelemetry-instrument"
@@ -31,6 +32,7 @@ _REMOVED: Final = tuple(
 _START_S: Final = 60.0
 _STOP_S: Final = 15.0
 _STEP_S: Final = 0.1
+_LAST_LINES: Final = 5
 
 
 class ProgramError(Exception):
@@ -45,7 +47,7 @@ class Program:
         command: The program and its arguments.
         is_as_it_is: Whether it sets OpenTelemetry up by itself; otherwise it is run by `opentelemetry-instrument`.
         seconds: How long it runs at most; None: until it ends.
-        ready: The URL that answers once the program, a server, is ready; empty: `load` is started at once.
+        ready: The URL that answers once the program, a server, is ready; empty: it is ready at once.
         load: A command that uses the program, which is stopped afterwards; empty for none.
     """
 
@@ -55,13 +57,31 @@ class Program:
     ready: str = ""
     load: tuple[str, ...] = ()
 
-    def run(self, leg: str, endpoint: str, output: IO[bytes]) -> int:
-        """Run the program once.
+    @contextlib.contextmanager
+    def started(self, leg: str, endpoint: str, output: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+        """Start the program; at the end of the block, stop it and what it has started.
 
         Args:
-            leg: `STOCK` or `FASTPATH`.
+            leg: `BARE`, `STOCK` or `FASTPATH`.
             endpoint: Where its telemetry goes.
             output: What it prints goes there.
+
+        Raises:
+            ProgramError: It cannot be started, or is not ready in time.
+        """
+        environment = surroundings(os.environ, leg, endpoint)
+        launcher = [] if leg == BARE else self._launcher(environment)
+        with _started([*launcher, *self.command], environment, output) as process:
+            self._wait_until_ready(process)
+            yield process
+
+    def run(self, leg: str, endpoint: str, output: IO[bytes]) -> int:
+        """Run the program once, until it or the load ends.
+
+        Args:
+            leg: See `started`.
+            endpoint: Likewise.
+            output: Likewise.
 
         Returns:
             Its exit status; 0 if it was stopped because its time or the load had ended.
@@ -69,11 +89,9 @@ class Program:
         Raises:
             ProgramError: A command cannot be started, the program is not ready in time, or the load fails.
         """
-        environment = surroundings(os.environ, leg, endpoint)
-        with _started([*self._launcher(environment), *self.command], environment, output) as process:
+        with self.started(leg, endpoint, output) as process:
             if not self.load:
                 return self._wait(process)
-            self._wait_until_ready(process)
             with _started(self.load, os.environ, output) as load:
                 status = load.wait(self.seconds)
             if status:
@@ -100,7 +118,7 @@ class Program:
             if process.poll() is not None:
                 raise ProgramError(f"the program ended with exit status {process.returncode} before it was ready")
             if time.monotonic() > end:
-                raise ProgramError(f"--ready {self.ready} did not answer within {_START_S:g} seconds")
+                raise ProgramError(f"{self.ready} did not answer within {_START_S:g} seconds")
             time.sleep(_STEP_S)
 
 
@@ -118,6 +136,9 @@ def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[st
         "PYTHONHASHSEED": environ.get("PYTHONHASHSEED", "0"),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", os.defpath))),
     }
+    if leg == BARE:
+        # If the program sets OpenTelemetry up by itself.
+        found["OTEL_SDK_DISABLED"] = "true"
     for name in ("NO_PROXY", "no_proxy"):
         found[name] = ",".join(filter(None, (environ.get(name), "127.0.0.1")))
     if leg == STOCK:
@@ -125,6 +146,13 @@ def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[st
         # If the program instruments explicitly.
         found["OTEL_FASTPATH_DISABLED"] = "*"
     return found
+
+
+def last_lines(output: IO[bytes]) -> str:
+    """The end of what a program has printed, to be appended to an error; empty if there is nothing."""
+    output.seek(0)
+    lines = [line for line in output.read().decode(errors="replace").splitlines() if line.strip()]
+    return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
 
 
 @contextlib.contextmanager

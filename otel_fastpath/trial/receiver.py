@@ -61,6 +61,10 @@ class Receiver:
         """
         return list(self._bodies.get((run, signal), ()))
 
+    def forget(self) -> None:
+        """Drop what was received so far."""
+        self._bodies.clear()
+
     def _keep(self, run: str, signal: str, body: bytes) -> None:
         self._bodies[run, signal].append(body)
 
