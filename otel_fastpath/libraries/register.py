@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db import asyncpg, psycopg, psycopg2, redis, sqlalchemy
+from otel_fastpath.libraries.db import asyncpg, mysqlclient, psycopg, psycopg2, pymysql, redis, sqlalchemy, sqlite3
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
 from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
@@ -60,6 +60,9 @@ ROOM: Final = _Libraries(
         asyncpg.LIBRARY,
         psycopg.LIBRARY,
         psycopg2.LIBRARY,
+        sqlite3.LIBRARY,
+        pymysql.LIBRARY,
+        mysqlclient.LIBRARY,
         sqlalchemy.LIBRARY,
         redis.LIBRARY,
         openai.LIBRARY,

@@ -149,7 +149,7 @@ def entering(driver: Driver) -> Any:
 
 def count(call: Any, cursor: Any) -> None:
     """Record the rows of a cursor's result; those of the official instrumentation include rows that were changed."""
-    if call.link.active.is_same or cursor.description is not None:
+    if call.link.active.is_same or getattr(cursor, "description", None) is not None:
         number = cursor.rowcount
         if 0 <= number < _MOST_ROWS:
             call.told(number)

@@ -36,22 +36,19 @@ def begin_connect(database: Database, start_ns: int, server: Server) -> Any:
 
 
 def around_connect(
-    database: Database, server_of: Callable[[Any], Server], meant: Callable[[Any, Any], Server], original: Any
+    database: Database, server_of: Callable[[Any, Any], Server], meant: Callable[[Any, Any], Server], original: Any
 ) -> Any:
     """Wrap a method of a connection that connects it.
 
     Args:
         database: The driver's `Database`.
-        server_of: Returns the server of a connection.
-        meant: Returns the server that the method's arguments mean, if there is no connection.
+        server_of: Returns the server of a connection, given the method's arguments after it has returned.
+        meant: Returns the server that the method's arguments mean, after it has raised.
         original: The method.
     """
 
-    def begin(_args: Any, _kwargs: Any) -> int:
-        return time_ns()
-
-    def ended(start_ns: int, server: Callable[..., Server], given: Any, error: BaseException | None) -> None:
-        begun = begin_connect(database, start_ns, server(*given))
+    def ended(start_ns: int, server: Server, error: BaseException | None) -> None:
+        begun = begin_connect(database, start_ns, server)
         if begun is not None and error is None:
             begun.end()
         elif begun is not None:
@@ -59,16 +56,25 @@ def around_connect(
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
-        start_ns = begin(args, kwargs)
+        start_ns = time_ns()
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            guarded(database.place, ended, start_ns, meant, (args, kwargs), error)
+            server = guarded(database.place, meant, args, kwargs)
+            if server is not None:
+                guarded(database.place, ended, start_ns, server, error)
             raise
-        guarded(database.place, ended, start_ns, server_of, (args[0],), None)
+        server = guarded(database.place, server_of, args, kwargs)
+        if server is not None:
+            guarded(database.place, ended, start_ns, server, None)
         return result
 
     return connect
+
+
+def always(command: str) -> Callable[..., str]:
+    """Returns the `command` of `around_command` for a method that sends the same one whenever it is called."""
+    return lambda *_args, **_kwargs: command
 
 
 def around_command(database: Database, command: Callable[..., str | None], original: Any) -> Any:

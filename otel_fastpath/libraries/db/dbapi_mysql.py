@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import conventions, dbapi_plans
+from otel_fastpath.libraries.db import conventions, dbapi_plans, official_dbapi
 from otel_fastpath.libraries.db.conventions import Query
 from otel_fastpath.libraries.db.servers import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from otel_fastpath.libraries.db.servers import Server
 
 MYSQL: Final = System("mysql", 3306)
 # There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
@@ -29,6 +31,15 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
         return read_whole(text, has_arguments)
     first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
     return Query(text, text if has_arguments else "", first, first, first.upper())
+
+
+class Official(official_dbapi.Official):
+    """What an official instrumentation of a driver emits, under its own scope."""
+
+    def shown(self, server: Server, host: Any, port: Any) -> Any:
+        """A connection by a Unix socket shows the default port of "localhost"."""
+        by_socket = isinstance(server.address, str)
+        return super().shown(server, *(("localhost", MYSQL.port) if by_socket else (host, port)))
 
 
 class Plans(dbapi_plans.Plans):

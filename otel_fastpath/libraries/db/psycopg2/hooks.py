@@ -9,19 +9,18 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import calls, cursors
+from otel_fastpath.libraries.db import calls, cursors, dbapi_procedures
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.derived import Derived, is_derived
-from otel_fastpath.libraries.db.psycopg2.official import Official
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
 
-# The arguments of copy_from, copy_to and callproc: the cursor, then
-_FILE, _TABLE = 1, 2
-_PROCEDURE: Final = 1
+# The position of the table among the arguments of copy_from and copy_to.
+_TABLE: Final = 2
+# That of the sets of parameters among the arguments of execute_batch and execute_values.
 _SETS: Final = 2
 # What an asynchronous connection stores: the call that goes on, and its cursor; None instead of one: it connects.
 PENDING: Final = "_otel_fastpath_pending"
@@ -40,17 +39,6 @@ def _of_copied(direction: str, args: Any, kwargs: Any) -> Opening:
     table = str(args[_TABLE] if len(args) > _TABLE else kwargs.get("table"))
     quoted = '"{}"'.format(table.replace('"', '""'))
     return _beyond(args[0], lambda link: link.plans.plan(f"COPY {quoted} {direction}"))
-
-
-def _of_procedure(args: Any, kwargs: Any) -> Opening:
-    """Open `callproc`."""
-    link = DATABASE.link(args[0].connection)
-    name = str(args[_PROCEDURE] if len(args) > _PROCEDURE else kwargs.get("procname"))
-    if isinstance(link.active.convention, Official):
-        plan = link.plans.plan(name)
-    else:
-        plan = link.plans.special(f"CALL {name}", {"db.stored_procedure.name": name})
-    return link, plan, None, None, None
 
 
 def _beyond(cursor: Any, plan: Any) -> Opening:
@@ -105,7 +93,7 @@ def make_pages(original: Any) -> Any:
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
     enter = functools.partial(calls.begin, DATABASE, opener)
-    return cursors.around(DRIVER, enter, lambda _call, args, kwargs: (args, kwargs), original)
+    return cursors.around(DRIVER, enter, dbapi_procedures.unchanged, original)
 
 
 def _around_declaration(original: Any) -> Any:
@@ -207,7 +195,7 @@ def _ended(connection: Any, error: BaseException | None) -> None:
 _EXECUTED: Final = {
     "execute": functools.partial(cursors.around_execute, DRIVER),
     "executemany": functools.partial(cursors.around_executemany, DRIVER),
-    "callproc": functools.partial(_around, _of_procedure),
+    "callproc": functools.partial(dbapi_procedures.around, DRIVER),
 }
 _COPIED: Final = {
     "copy_expert": functools.partial(_around, _of_copy),
@@ -229,6 +217,8 @@ NAMED_CURSORS: Final = Derived(
 ASYNC_CURSORS: Final = Derived(
     {
         "execute": functools.partial(_submitting, cursors.entering(DRIVER)),
-        "callproc": functools.partial(_submitting, functools.partial(calls.begin, DATABASE, _of_procedure)),
+        "callproc": functools.partial(
+            _submitting, functools.partial(calls.begin, DATABASE, dbapi_procedures.opener(DRIVER))
+        ),
     }
 )
