@@ -94,26 +94,6 @@ def driver(library):
 
 
 @pytest.fixture
-def wrap(instrumentor, core, seen, no_faults, library):
-    """Wrap the driver; no fault of ours may come up during the test."""
-
-    def instrument(options="", telemetry="full", **settings):
-        instrumentor.instrument(
-            core=core,
-            telemetry=telemetry,
-            disabled="exceptions",
-            **{f"{library}_options": options},
-            tracer_provider=seen.tracer_provider,
-            meter_provider=seen.meter_provider,
-            **settings,
-        )
-        return seen
-
-    yield instrument
-    assert no_faults.counts() == {}
-
-
-@pytest.fixture
 def connect(driver, mariadb):
     """Connect to the server: `connect(**settings)`. All are closed in the end."""
     made = []

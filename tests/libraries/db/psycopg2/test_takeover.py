@@ -5,19 +5,7 @@ from __future__ import annotations
 import psycopg2
 import psycopg2.extras
 import pytest
-from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from psycopg2 import sql
-
-
-@pytest.fixture(params=["", "database", "database/dup"])
-def opt_in(request, monkeypatch):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
-    stability = _OpenTelemetrySemanticConventionStability
-    monkeypatch.setattr(stability, "_initialized", False)
-    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
-    stability._initialized = False
 
 
 def program(connection):
@@ -39,19 +27,10 @@ def program(connection):
         assert len(server.fetchall()) == 3
 
 
-def seen_of(span):
-    """What is compared of a span."""
-    scope = span.instrumentation_scope
-    return (
-        *(span.name, span.kind.name, dict(span.attributes), span.status.status_code.name),
-        *(scope.name, scope.version, scope.schema_url, [event.name for event in span.events]),
-    )
-
-
 @pytest.mark.proves("psycopg2.connect")
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, run, ours_first):
+def test_the_spans_are_equal(official, wrap, seen, run, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
     official.instrument(tracer_provider=seen.tracer_provider)
     run(program, autocommit=False)
