@@ -88,6 +88,7 @@ RUN_BY = {
     "pymysql.rollback": "pymysql, commit",
     "pymysql.connect": "pymysql, connect",
     "mysqlclient.*": "pymysql, execute",
+    "dbapi.execution": "pymysql, execute",
     "sqlalchemy.execute": "sqlalchemy, select",
     "sqlalchemy.default": "sqlalchemy, select",
     "sqlalchemy.insertmany": "sqlalchemy, insertmanyvalues",

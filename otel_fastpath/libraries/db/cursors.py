@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # What a call is opened with that the driver refuses.
 NOTHING: Final = (None, None, None, None, None)
+# The attribute of a wrapper that is its `Database`: the official instrumentation's proxies call the wrapper.
+DATABASE_OF: Final = "_otel_fastpath_database"
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
 # A driver that does not know the number of rows may have this, or -1.
@@ -116,6 +118,7 @@ def around(driver: Driver, enter: Any, look: Any, original: Any) -> Any:
         call.done(result)
         return result
 
+    setattr(method, DATABASE_OF, database)
     return method
 
 

@@ -88,3 +88,24 @@ def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode, libra
     connect().cursor().execute("SELECT 1")
 
     assert seen.names() == ["SELECT"]
+
+
+@pytest.mark.proves("dbapi.execution")
+@pytest.mark.parametrize("by", ["instrument", "instrument_connection"])
+def test_a_connection_that_it_made_has_one_span(official, wrap, seen, connect, instrumentor, by):
+    """Its proxy calls the method that ours patches; with ours removed, the proxy's own span is back."""
+    if by == "instrument":
+        official.instrument(tracer_provider=seen.tracer_provider)
+        connection = connect()
+    else:
+        connection = official.instrument_connection(connect(), tracer_provider=seen.tracer_provider)
+    wrap()
+    seen.spans()
+
+    connection.cursor().execute("SELECT 1")
+    connection.cursor().executemany("SELECT %s", [(1,), (2,)])
+
+    assert len(seen.spans()) == 2
+    instrumentor.uninstrument()
+    connection.cursor().execute("SELECT 1")
+    assert len(seen.spans()) == 1
