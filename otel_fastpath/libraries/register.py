@@ -5,7 +5,17 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db import asyncpg, psycopg, redis, sqlalchemy
+from otel_fastpath.libraries.db import (
+    asyncpg,
+    dbapi_patches,
+    mysqlclient,
+    psycopg,
+    psycopg2,
+    pymysql,
+    redis,
+    sqlalchemy,
+    sqlite3,
+)
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
 from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
@@ -55,10 +65,15 @@ ROOM: Final = _Libraries(
         *requests.PATCHES,
         *aiohttp_client.PATCHES,
         *urllib3.PATCHES,
+        *dbapi_patches.PATCHES,
     ),
     wrappers=(
         asyncpg.LIBRARY,
         psycopg.LIBRARY,
+        psycopg2.LIBRARY,
+        sqlite3.LIBRARY,
+        pymysql.LIBRARY,
+        mysqlclient.LIBRARY,
         sqlalchemy.LIBRARY,
         redis.LIBRARY,
         openai.LIBRARY,

@@ -45,7 +45,8 @@ def wrap(instrumentor, core):
     made = Wrapper(sqlite3_wrapper.LIBRARY)
 
     def install(options="", **providers):
-        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **providers)
+        # The package has a wrapper of its own for sqlite3.
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", sqlite3="off", **providers)
         config = Config(telemetry="full", libraries={"sqlite3_options": options})
         made.install(config, config.off, providers)
         return made

@@ -43,6 +43,7 @@ class Database:
         make_plans: The class of the plans.
         own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
         has_rows: Whether the rows of results are counted.
+        drivers: Other names of the library: SQLAlchemy's of its drivers.
 
     Attributes:
         place: The name of a call of the library for `faults.report`.
@@ -63,6 +64,7 @@ class Database:
         make_plans: type[Plans] = Plans,
         own: Callable[[Any], Any] = lambda _connection: None,
         has_rows: bool = True,
+        drivers: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.place = f"a call of {name}"
@@ -83,7 +85,7 @@ class Database:
         self._link_name = name
         # The `Queries` of each core that was in use.
         self._queries: dict[Any, Any] = {}
-        _databases[self.name] = self
+        _databases.update(dict.fromkeys((self.name, *drivers), self))
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -82,9 +83,14 @@ def seen():
 
 
 @pytest.fixture
-def wrap(request, instrumentor, core, seen, no_faults):
-    """Wrap the library that the folder of the tests is named after; no fault of ours may come up during the test."""
-    library = request.path.parent.name
+def library(request):
+    """The name of the wrapper: that of the folder of the tests."""
+    return request.path.parent.name
+
+
+@pytest.fixture
+def wrap(instrumentor, core, seen, no_faults, library):
+    """Wrap the library; no fault of ours may come up during the test."""
 
     def instrument(options="", telemetry="full", **settings):
         instrumentor.instrument(
@@ -100,6 +106,31 @@ def wrap(request, instrumentor, core, seen, no_faults):
 
     yield instrument
     assert no_faults.counts() == {}
+
+
+@pytest.fixture(params=["", "database", "database/dup"])
+def opt_in(request, monkeypatch):
+    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that the official instrumentations know."""
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
+    stability = _OpenTelemetrySemanticConventionStability
+    monkeypatch.setattr(stability, "_initialized", False)
+    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
+    yield request.param
+    stability._initialized = False
+
+
+@pytest.fixture
+def seen_of():
+    """Returns what is compared of a span."""
+
+    def compared(span):
+        scope = span.instrumentation_scope
+        return (
+            *(span.name, span.kind.name, dict(span.attributes), span.status.status_code.name),
+            *(scope.name, scope.version, scope.schema_url, [event.name for event in span.events]),
+        )
+
+    return compared
 
 
 @pytest.fixture

@@ -1,146 +1,25 @@
-"""The attributes, names and metrics of the official instrumentation, which ours replaces.
-
-Its own functions return them, called with the server and the text.
-"""
+"""The attributes, names and metrics of the official instrumentation, which ours replaces."""
 
 from __future__ import annotations
 
-import copy
-import inspect
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.call import Series
-from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
-from otel_fastpath.metrics.bind import bind
+from otel_fastpath.libraries.db import official_dbapi
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from otel_fastpath.libraries.call import Failure
-    from otel_fastpath.libraries.db.conventions import Query
-    from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
 _OFFICIAL: Final = "opentelemetry.instrumentation.psycopg"
-_KEYWORDS: Final = (
-    *("tracer_provider", "capture_parameters", "enable_commenter", "commenter_options"),
-    "enable_attribute_commenter",
-)
-# The attributes of a query's text, by convention.
-_TEXTS: Final = ("db.statement", "db.query.text")
 
 
 def told(_instrumentor: Any) -> dict[str, Any]:
-    """The keyword arguments that the official instrumentor was given: it keeps them in its wrapper of `connect`."""
-    wrapper = sys.modules["psycopg"].connect._self_wrapper
-    given = inspect.getclosurevars(wrapper).nonlocals
-    return {name: given[name] for name in _KEYWORDS if given.get(name) is not None}
+    """The keyword arguments that the official instrumentor was given."""
+    return official_dbapi.told(sys.modules["psycopg"].connect)
 
 
-class Official:
-    """What the official instrumentation emits, under its own scope.
-
-    Args:
-        setup: Our wrapper's set-up, with the keyword arguments that the official instrumentor was given.
-
-    Attributes:
-        comments: Whether the official instrumentation's comment is added to queries.
-    """
+class Official(official_dbapi.Official):
+    """What the official instrumentation emits, under its own scope."""
 
     def __init__(self, setup: Setup) -> None:
-        self._module: Any = sys.modules[_OFFICIAL]
-        self._is_same = setup.is_same
-        keywords = {name: setup.keywords[name] for name in _KEYWORDS if setup.keywords.get(name) is not None}
-        self._integration = self._module.DatabaseApiIntegration(
-            _OFFICIAL,
-            self._module.PsycopgInstrumentor._DATABASE_SYSTEM,
-            connection_attributes=self._module.PsycopgInstrumentor._CONNECTION_ATTRIBUTES,
-            version=self._module.__version__,
-            connect_module=self._module.psycopg,
-            **keywords,
-        )
-        self._commenter = self._module.CursorTracer(self._integration)
-        self.captures = bool(keywords.get("capture_parameters"))
-        self.comments = bool(keywords.get("enable_commenter"))
-
-    def tracer(self, tracer_provider: Any) -> Any:  # noqa: ARG002  # the protocol's
-        return self._integration._tracer
-
-    def _traced(self, server: Server) -> Any:
-        """The official tracer of cursors for connections to this server."""
-        host, port = server.address if isinstance(server.address, tuple) else (server.address, None)
-        integration = copy.copy(self._integration)
-        integration.connection_props, integration.span_attributes = {}, {}
-        info = SimpleNamespace(dbname=server.namespace, port=port, host=host, user=server.user)
-        integration.get_connection_attributes(SimpleNamespace(info=info))
-        return self._module.CursorTracer(integration)
-
-    def name(self, query: Query, server: Server, prefix: str) -> str:
-        if self._is_same:
-            return self._its_name(query.raw) or server.namespace or server.system.name
-        name = query.first if prefix in {"", BATCH, CURSOR} else prefix.strip() or query.first
-        return name or server.namespace or server.system.name
-
-    def _its_name(self, text: str) -> str:
-        words = self._commenter._leading_comment_remover.sub("", text).split(maxsplit=1)
-        return words[0] if words else ""
-
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
-        found = _Attributes()
-        self._traced(server)._populate_span(found, None, query.raw)
-        return found.collected
-
-    def parameters(self, args: Any) -> Mapping[str, Any]:
-        return {"db.statement.parameters": shortened(args)}
-
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        return self.parameters(given)
-
-    def commented(self, call: Any, query: Any, cursor: Any) -> Any:
-        """The query with the official instrumentation's comment.
-
-        Args:
-            call: The recording call, whose text gets the comment, too, if the official instrumentor was told so.
-            query: The query.
-            cursor: The cursor that executes it.
-        """
-        (made,) = self._commenter._update_args_with_added_sql_comment((query,), cursor)
-        if self._integration.enable_attribute_commenter and isinstance(made, str):
-            attributes = call.plan.attributes
-            call.span.set_attributes({key: made for key in _TEXTS if key in attributes})
-        return made
-
-    def measures(self, query: Query, server: Server) -> tuple[Series | None, Any] | None:
-        """The official instruments for the duration of such calls and their rows; None: there are none."""
-        if self._integration._duration_histogram is None:
-            return None
-        attributes = self._traced(server)._get_metric_attributes(self._its_name(query.raw), None)
-        rows = bind(self._integration._returned_rows_histogram, attributes)
-        return _Durations(self._integration._duration_histogram, attributes), rows
-
-
-class _Attributes:
-    """A span that only collects attributes."""
-
-    def __init__(self) -> None:
-        self.collected: dict[str, Any] = {}
-
-    def is_recording(self) -> bool:
-        return True
-
-    def set_attribute(self, key: str, value: Any) -> None:
-        self.collected[key] = value
-
-    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
-        self.collected.update(attributes)
-
-
-class _Durations(Series):
-    """The official histogram of durations: its `error.type` is the name of the exception's class."""
-
-    __slots__ = ()
-
-    def record_failed(self, seconds: float, failure: Failure) -> None:
-        super().record_failed(seconds, failure._replace(type=failure.description or failure.type))
+        super().__init__(setup, _OFFICIAL, "psycopg")

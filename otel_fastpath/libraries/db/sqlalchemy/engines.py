@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import conventions, plans
-from otel_fastpath.libraries.db.conventions import Query
+from otel_fastpath.libraries.db import dbapi_mysql, plans
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server, System
 from otel_fastpath.libraries.db.sqlalchemy.official import Official, Read
 from otel_fastpath.libraries.db.sqlalchemy.options import Options
 
 if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.conventions import Query
     from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
 # SQLAlchemy's names of databases that have another name in the conventions, or a default port.
 _SYSTEMS: Final = {
     "postgresql": POSTGRESQL,
-    "mysql": System("mysql", 3306),
+    "mysql": dbapi_mysql.MYSQL,
     "mariadb": System("mariadb", 3306),
     "mssql": System("microsoft.sql_server", 1433),
     "oracle": System("oracle.db", 1521),
@@ -30,10 +30,7 @@ _SYSTEMS: Final = {
     "db2": System("ibm.db2", 50000),
     "hana": System("sap.hana"),
 }
-# There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
-# for names.
 _OTHER_QUOTES: Final = frozenset({"mysql", "mariadb"})
-_AMBIGUOUS: Final = frozenset('"\\#`')
 
 
 class Plans(plans.Plans):
@@ -53,15 +50,9 @@ class Plans(plans.Plans):
 
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text; of one whose values could be taken for names, only the first word."""
-        if (
-            self.server.system.name not in _OTHER_QUOTES
-            or not isinstance(text, str)
-            or _AMBIGUOUS.isdisjoint(text)
-            or text.lstrip()[:1] in _AMBIGUOUS
-        ):
-            return super().read(text, has_arguments)
-        first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
-        return Query(text, text if has_arguments else "", first, first, first.upper())
+        whole = super().read
+        is_mysql = self.server.system.name in _OTHER_QUOTES
+        return dbapi_mysql.read(text, has_arguments, whole) if is_mysql else whole(text, has_arguments)
 
 
 def server_of(engine: Any) -> Server:
@@ -100,9 +91,7 @@ def _status_code(error: BaseException) -> Any:
         code = getattr(error, name, None)
         if code:
             return code
-    # The drivers of MySQL: the number and the message.
-    number = error.args[0] if error.args else None
-    return str(number) if type(number) is int and "mysql" in type(error).__module__.lower() else None
+    return dbapi_mysql.status_code(error)
 
 
 DATABASE: Final = Database(

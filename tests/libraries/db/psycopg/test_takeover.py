@@ -8,17 +8,6 @@ from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConvent
 from psycopg import sql
 
 
-@pytest.fixture(params=["", "database", "database/dup"])
-def opt_in(request, monkeypatch):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
-    stability = _OpenTelemetrySemanticConventionStability
-    monkeypatch.setattr(stability, "_initialized", False)
-    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
-    stability._initialized = False
-
-
 def program(connection):
     """What both see alike, without autocommit: the commit has no span."""
     connection.execute("CREATE TEMP TABLE p (id int PRIMARY KEY, v text)")
@@ -52,15 +41,6 @@ async def async_program(connection):
     await connection.commit()
 
 
-def seen_of(span):
-    """What is compared of a span."""
-    scope = span.instrumentation_scope
-    return (
-        *(span.name, span.kind.name, dict(span.attributes), span.status.status_code.name),
-        *(scope.name, scope.version, scope.schema_url, [event.name for event in span.events]),
-    )
-
-
 def metrics_of(seen):
     """What is compared of the metrics."""
     return {
@@ -83,7 +63,7 @@ def both_runs(run, run_async, table):  # noqa: ARG001  # a fixture cannot use `u
 @pytest.mark.proves("psycopg.cursor.execute*", "psycopg.async_cursor.execute*")
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first):
+def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order, also its metrics."""
     official.instrument(tracer_provider=seen.tracer_provider)
     both_runs()

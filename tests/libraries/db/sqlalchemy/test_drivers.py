@@ -73,14 +73,39 @@ def test_by_option_it_is_the_driver(wrap, run):
 
 def test_the_option_does_not_silence_a_driver_without_a_wrapper(wrap):
     """There, SQLAlchemy tells."""
-    seen = wrap("drivers")
-    engine = sa.create_engine("sqlite://")
+    seen = wrap("drivers", sqlite3="off")
 
+    _select(sa.create_engine("sqlite://"))
+
+    assert scopes(seen.spans()) == [("sqlalchemy", name) for name in ("CONNECT", "SELECT", "ROLLBACK")]
+
+
+def _select(engine):
     with engine.connect() as connection:
         connection.execute(sa.text("SELECT 1"))
     engine.dispose()
 
-    assert seen.names() == ["CONNECT", "SELECT", "ROLLBACK"]
+
+@pytest.mark.parametrize("driver", ["sqlite", "psycopg2"])
+def test_one_layer_tells_for_other_drivers_too(wrap, request, instrumentor, driver):
+    """SQLAlchemy by default; by option, a driver in C, whose connections are of our subclasses."""
+    if driver == "psycopg2":
+        pytest.importorskip("psycopg2", reason="psycopg2 is not installed")
+        target = request.getfixturevalue("url")("psycopg2")
+    else:
+        target = "sqlite://"
+    seen = wrap()
+    _select(sa.create_engine(target))
+    assert scopes(seen.spans()) == [("sqlalchemy", name) for name in ("CONNECT", "SELECT", "ROLLBACK")]
+
+    instrumentor.uninstrument()
+    wrap("drivers")
+    _select(sa.create_engine(target))
+
+    found = scopes(seen.spans())
+    assert {library for library, _ in found} == {"psycopg2" if driver == "psycopg2" else "sqlite3"}
+    assert [name for _, name in found][:1] == ["CONNECT"]
+    assert "SELECT" in [name for _, name in found]
 
 
 def test_a_driver_that_is_off_is_told_by_sqlalchemy(wrap, run):

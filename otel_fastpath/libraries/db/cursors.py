@@ -1,0 +1,178 @@
+"""Wrappers of the methods of cursors of the DB-API (PEP 249) that execute a query, for drivers without `async def`."""
+
+from __future__ import annotations
+
+import functools
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from otel_fastpath.libraries.db import calls, comments
+from otel_fastpath.patching.outcome import guarded, never_raises
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.libraries.db.calls import Opening
+    from otel_fastpath.libraries.db.database import Database
+
+# What a call is opened with that the driver refuses.
+NOTHING: Final = (None, None, None, None, None)
+# The attribute of a wrapper that is its `Database`: the official instrumentation's proxies call the wrapper.
+DATABASE_OF: Final = "_otel_fastpath_database"
+# self and the query
+_BEFORE_PARAMETERS: Final = 2
+# A driver that does not know the number of rows may have this, or -1.
+_MOST_ROWS: Final = 1 << 62
+
+
+def _plain(query: Any, _link: Any, _connection: Any) -> Any:
+    return str.__str__(query) if isinstance(query, str) else ""
+
+
+def _appended(query: Any, _cursor: Any, _has_parameters: bool) -> Any:
+    return comments.with_comment(query)
+
+
+class Driver(NamedTuple):
+    """What distinguishes the cursors of a driver.
+
+    Attributes:
+        database: Its `Database`.
+        link: The attribute of a connection that stores its link.
+        query: The name of the parameter of `execute` that is the query.
+        parameters: The name of the one for its parameters.
+        sets: The name of the one for the sets of parameters of `executemany`.
+        text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
+        commented: Returns a query with the trace context as a comment, given the query, the cursor, and whether
+            parameters are passed with it.
+        connection_of: Returns the connection of the object that has the methods; None: it is closed.
+    """
+
+    database: Database
+    link: str
+    query: str
+    parameters: str
+    sets: str
+    text_of: Callable[[Any, Any, Any], Any] = _plain
+    commented: Callable[[Any, Any, bool], Any] = _appended
+    connection_of: Callable[[Any], Any] = attrgetter("connection")
+
+    def query_of(self, args: Any, kwargs: Any) -> Any:
+        """The query among the arguments of a cursor's method."""
+        return args[1] if len(args) > 1 else kwargs.get(self.query)
+
+    def parameters_of(self, args: Any, kwargs: Any) -> Any:
+        """Its parameters; None: there are none."""
+        return args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self.parameters)
+
+    def text(self, query: Any, link: Any, connection: Any) -> Any:
+        """The text of a query."""
+        return query if type(query) is str else self.text_of(query, link, connection)
+
+
+def around_execute(driver: Driver, original: Any) -> Any:
+    """Wrap `execute` of a cursor: the shortest path, taken by most calls."""
+    return around(driver, entering(driver), functools.partial(looked, driver), original)
+
+
+def around_executemany(driver: Driver, original: Any) -> Any:
+    """Wrap `executemany` of a cursor."""
+
+    def opened(args: Any, kwargs: Any) -> Opening:
+        connection = driver.connection_of(args[0])
+        if connection is None:
+            return NOTHING
+        link = driver.database.link(connection)
+        sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
+        return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
+
+    enter = functools.partial(calls.begin, driver.database, opened)
+    return around(driver, enter, functools.partial(_commented, driver), original)
+
+
+def around(driver: Driver, enter: Any, look: Any, original: Any) -> Any:
+    """Wrap a method of a cursor.
+
+    Args:
+        driver: The driver.
+        enter: Begins the call, given the method's arguments; None: it is not instrumented. Must not raise.
+        look: Called with the call and the arguments if the options need it; returns the arguments.
+        original: The method.
+    """
+    database = driver.database
+
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = enter(args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        if database.is_curious:
+            args, kwargs = guarded(database.place, look, call, args, kwargs) or (args, kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        if call.plan.rows is not None or call.link.active.options.rows:
+            guarded(database.place, count, call, args[0])
+        call.done(result)
+        return result
+
+    setattr(method, DATABASE_OF, database)
+    return method
+
+
+def entering(driver: Driver) -> Any:
+    """Returns what begins the query of `execute`: as `calls.begin` with an opener, but without its calls."""
+    database, name, text_of, connection_of = driver.database, driver.link, driver.text_of, driver.connection_of
+
+    @never_raises(database.place)
+    def enter(args: Any, kwargs: Any) -> Any:
+        active = database.active
+        if active is None or active.hot.is_suppressed():
+            return None
+        connection = connection_of(args[0])
+        if connection is None:
+            # The cursor is closed: the driver reports it.
+            return None
+        link = getattr(connection, name, None)
+        if link is None or link.active is not active:
+            link = database.new_link(connection)
+        query = args[1] if len(args) > 1 else kwargs.get(driver.query)
+        parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.parameters)
+        text = query if type(query) is str else text_of(query, link, connection)
+        has_arguments = bool(parameters)
+        plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+        if plan is None:
+            plan = link.plans.plan(text, "", has_arguments)
+        return active.hot.open_query(link, plan, 0, None)
+
+    return enter
+
+
+def count(call: Any, cursor: Any) -> None:
+    """Record the rows of a cursor's result; those of the official instrumentation include rows that were changed."""
+    if call.link.active.is_same or getattr(cursor, "description", None) is not None:
+        number = cursor.rowcount
+        if 0 <= number < _MOST_ROWS:
+            call.told(number)
+
+
+def looked(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Apply the options to a query: set parameters as attributes, add a comment."""
+    parameters = driver.parameters_of(args, kwargs)
+    if call.recording and parameters:
+        guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
+    return _commented(driver, call, args, kwargs)
+
+
+def _commented(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Add the comment that the options ask for, or that of the official instrumentation."""
+    active, query = call.link.active, driver.query_of(args, kwargs)
+    if active.convention.comments:
+        made = active.convention.commented(call, query, args[0]) if call.recording else query
+    elif active.options.sqlcommenter:
+        made = driver.commented(query, args[0], driver.sets in kwargs or driver.parameters_of(args, kwargs) is not None)
+    else:
+        return args, kwargs
+    return ((args[0], made, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, driver.query: made})

@@ -1,0 +1,65 @@
+"""What the drivers of MySQL and MariaDB share: where texts can be read, the server's error codes, and their plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import conventions, dbapi_plans, official_dbapi
+from otel_fastpath.libraries.db.conventions import Query
+from otel_fastpath.libraries.db.servers import System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.libraries.db.servers import Server
+
+MYSQL: Final = System("mysql", 3306)
+# There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
+# for names.
+_AMBIGUOUS: Final = frozenset('"\\#`')
+
+
+def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query]) -> Query:
+    """Read a text of MySQL; of one whose values could be taken for names, only the first word.
+
+    Args:
+        text: The text.
+        has_arguments: Whether arguments were passed with it.
+        read_whole: Reads any other text.
+    """
+    if not isinstance(text, str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
+        return read_whole(text, has_arguments)
+    first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
+    return Query(text, text if has_arguments else "", first, first, first.upper())
+
+
+class Official(official_dbapi.Official):
+    """What an official instrumentation of a driver emits, under its own scope."""
+
+    def shown(self, server: Server, host: Any, port: Any) -> Any:
+        """A connection by a Unix socket shows the default port of "localhost"."""
+        by_socket = isinstance(server.address, str)
+        return super().shown(server, *(("localhost", MYSQL.port) if by_socket else (host, port)))
+
+
+class Plans(dbapi_plans.Plans):
+    """The plans for one server and database."""
+
+    __slots__ = ()
+
+    def read(self, text: Any, has_arguments: bool) -> Query:
+        """Read a text, once."""
+        return read(text, has_arguments, super().read)
+
+
+def status_code(error: BaseException) -> str | None:
+    """The server's number for an error; PyMySQL and mysqlclient pass it before the message."""
+    number = error.args[0] if error.args else None
+    return str(number) if type(number) is int and "mysql" in type(error).__module__.lower() else None
+
+
+def text(value: Any) -> str | None:
+    """A name that a driver holds as `str` or encoded."""
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode("utf-8", "replace") or None
+    return str(value) if value else None

@@ -1,0 +1,40 @@
+"""`callproc` of the drivers of the DB-API (PEP 249)."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.libraries.db import calls, cursors
+from otel_fastpath.libraries.db.official_dbapi import Official
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.calls import Opening
+    from otel_fastpath.libraries.db.cursors import Driver
+
+
+def opener(driver: Driver) -> Any:
+    """Returns what a call of `callproc` is opened with."""
+
+    def opened(args: Any, kwargs: Any) -> Opening:
+        connection = driver.connection_of(args[0])
+        if connection is None:
+            return cursors.NOTHING
+        link = driver.database.link(connection)
+        name = str(args[1] if len(args) > 1 else kwargs.get("procname"))
+        if isinstance(link.active.convention, Official):
+            return link, link.plans.plan(name), None, None, None
+        return link, link.plans.special(f"CALL {name}", {"db.stored_procedure.name": name}), None, None, None
+
+    return opened
+
+
+def around(driver: Driver, original: Any) -> Any:
+    """Wrap `callproc` of a cursor."""
+    enter = functools.partial(calls.begin, driver.database, opener(driver))
+    return cursors.around(driver, enter, unchanged, original)
+
+
+def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a method that the options do not change."""
+    return args, kwargs

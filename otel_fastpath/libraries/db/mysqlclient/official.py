@@ -1,0 +1,25 @@
+"""The attributes, names and metrics of the official instrumentation, which ours replaces."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import dbapi_mysql, official_dbapi
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.library import Setup
+
+_OFFICIAL: Final = "opentelemetry.instrumentation.mysqlclient"
+
+
+def told(_instrumentor: Any) -> dict[str, Any]:
+    """The keyword arguments that the official instrumentor was given."""
+    return official_dbapi.told(sys.modules["MySQLdb"].connect)
+
+
+class Official(dbapi_mysql.Official):
+    """What the official instrumentation emits, under its own scope."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup, _OFFICIAL, "MySQLdb", official_dbapi.COMMENTER)

@@ -1,0 +1,62 @@
+"""What is worked out once for mysqlclient: its set-up, and what is stored for a connection, as attributes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import dbapi_mysql
+from otel_fastpath.libraries.db.cursors import Driver
+from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.mysqlclient.official import Official
+from otel_fastpath.libraries.db.servers import Server
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.library import Setup
+
+_LINK: Final = "_otel_fastpath"
+# The server that a connection was told to connect to, which it does not keep itself.
+_SERVER: Final = "_otel_fastpath_server"
+
+
+def server_of(connection: Any) -> Server:
+    """The server of a connection; one that was made before we instrumented shows it since mysqlclient 2.3."""
+    found: Server | None = getattr(connection, _SERVER, None)
+    if found is not None:
+        return found
+    names = ("host", "port", "user", "db")
+    return meant((connection,), {name: getattr(connection, name, None) for name in names})
+
+
+def connected(connection: Any, args: Any, kwargs: Any) -> Server:
+    """Store the server of a connection that was made with these arguments."""
+    server = meant(args, kwargs)
+    setattr(connection, _SERVER, server)
+    # What its `__init__` has executed was executed without it.
+    setattr(connection, _LINK, None)
+    return server
+
+
+def meant(args: Any, kwargs: Any) -> Server:
+    """The server that the arguments of a connection's `__init__` mean."""
+    given = {**dict(zip(("self", "host", "user", "password", "database", "port"), args, strict=False)), **kwargs}
+    host, port = given.get("host"), given.get("port") or dbapi_mysql.MYSQL.port
+    address = given.get("unix_socket") or (str(host), port if isinstance(port, int) else None) if host else None
+    name = given.get("database") or given.get("db")
+    return Server(dbapi_mysql.MYSQL, address, dbapi_mysql.text(name), dbapi_mysql.text(given.get("user")))
+
+
+def _convention(setup: Setup) -> Official | None:
+    return Official(setup) if setup.rival else None
+
+
+DATABASE: Final = Database(
+    "mysqlclient",
+    server_of,
+    status_code=dbapi_mysql.status_code,
+    connection=lambda held: getattr(held, "connection", held),
+    link=_LINK,
+    convention=_convention,
+    make_plans=dbapi_mysql.Plans,
+    drivers=("mysqldb",),
+)
+DRIVER: Final = Driver(DATABASE, _LINK, "query", "args", "args")

@@ -1,0 +1,161 @@
+"""The attributes, names and metrics of an official instrumentation that stands on that of the DB-API.
+
+Its own functions return them, called with the server and the text.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.call import Series
+from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.metrics.bind import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otel_fastpath.libraries.call import Failure
+    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.libraries.library import Setup
+
+# The arguments that all of them read, and one that some do.
+COMMENTER: Final = ("tracer_provider", "enable_commenter", "commenter_options", "enable_attribute_commenter")
+_KEYWORDS: Final = (*COMMENTER, "capture_parameters")
+# The attributes of a query's text, by convention.
+_TEXTS: Final = ("db.statement", "db.query.text")
+
+
+def told(connect: Any) -> dict[str, Any]:
+    """The keyword arguments that an official instrumentor was given: they are in its wrapper of `connect`.
+
+    Args:
+        connect: That wrapper.
+    """
+    given = inspect.getclosurevars(connect._self_wrapper).nonlocals
+    return {name: given[name] for name in _KEYWORDS if given.get(name) is not None}
+
+
+class Official:
+    """What the official instrumentation emits, under its own scope.
+
+    Args:
+        setup: Our wrapper's set-up, with the keyword arguments that the official instrumentor was given.
+        name: The name of the official instrumentation's module.
+        library: The name of the library's module.
+        keywords_read: Those of these arguments that the official instrumentor does not ignore.
+
+    Attributes:
+        comments: Whether the official instrumentation's comment is added to queries.
+    """
+
+    def __init__(self, setup: Setup, name: str, library: str, keywords_read: tuple[str, ...] = _KEYWORDS) -> None:
+        self._module: Any = sys.modules[name]
+        self._dbapi: Any = sys.modules["opentelemetry.instrumentation.dbapi"]
+        self._is_same = setup.is_same
+        keywords = {key: setup.keywords[key] for key in keywords_read if setup.keywords.get(key) is not None}
+        # Some declare these in their module, some in their class.
+        declared = self._module if hasattr(self._module, "_DATABASE_SYSTEM") else setup.instrumentor
+        self._integration = self._its("DatabaseApiIntegration")(
+            name,
+            declared._DATABASE_SYSTEM,
+            connection_attributes=declared._CONNECTION_ATTRIBUTES,
+            version=self._module.__version__,
+            connect_module=sys.modules[library],
+            **keywords,
+        )
+        self._commenter = self._its("CursorTracer")(self._integration)
+        self.captures = bool(keywords.get("capture_parameters"))
+        self.comments = bool(keywords.get("enable_commenter"))
+
+    def _its(self, name: str) -> Any:
+        """A class of the official instrumentation, or that of the DB-API's that it uses."""
+        return getattr(self._module, name, None) or getattr(self._dbapi, name)
+
+    def shown(self, server: Server, host: Any, port: Any) -> Any:
+        """What the official instrumentation reads of a connection to this server: an object with its attributes."""
+        info = SimpleNamespace(dbname=server.namespace, port=port, host=host, user=server.user)
+        return SimpleNamespace(info=info, db=server.namespace, port=port, host=host, user=server.user)
+
+    def tracer(self, tracer_provider: Any) -> Any:  # noqa: ARG002  # the protocol's
+        return self._integration._tracer
+
+    def _traced(self, server: Server) -> Any:
+        """The official tracer of cursors for connections to this server."""
+        host, port = server.address if isinstance(server.address, tuple) else (server.address, None)
+        integration = copy.copy(self._integration)
+        integration.connection_props, integration.span_attributes = {}, {}
+        integration.get_connection_attributes(self.shown(server, host, port))
+        return self._its("CursorTracer")(integration)
+
+    def name(self, query: Query, server: Server, prefix: str) -> str:
+        if self._is_same:
+            return self._its_name(query.raw) or server.namespace or server.system.name
+        name = query.first if prefix in {"", BATCH, CURSOR} else prefix.strip() or query.first
+        return name or server.namespace or server.system.name
+
+    def _its_name(self, text: str) -> str:
+        words = self._commenter._leading_comment_remover.sub("", text).split(maxsplit=1)
+        return words[0] if words else ""
+
+    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
+        found = _Attributes()
+        self._traced(server)._populate_span(found, None, query.raw)
+        return found.collected
+
+    def parameters(self, args: Any) -> Mapping[str, Any]:
+        return {"db.statement.parameters": shortened(args)}
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        return self.parameters(given)
+
+    def commented(self, call: Any, query: Any, cursor: Any) -> Any:
+        """The query with the official instrumentation's comment.
+
+        Args:
+            call: The recording call, whose text gets the comment, too, if the official instrumentor was told so.
+            query: The query.
+            cursor: The cursor that executes it.
+        """
+        (made,) = self._commenter._update_args_with_added_sql_comment((query,), cursor)
+        if self._integration.enable_attribute_commenter and isinstance(made, str):
+            attributes = call.plan.attributes
+            call.span.set_attributes({key: made for key in _TEXTS if key in attributes})
+        return made
+
+    def measures(self, query: Query, server: Server) -> tuple[Series | None, Any] | None:
+        """The official instruments for the duration of such calls and their rows; None: there are none."""
+        if self._integration._duration_histogram is None:
+            return None
+        attributes = self._traced(server)._get_metric_attributes(self._its_name(query.raw), None)
+        rows = bind(self._integration._returned_rows_histogram, attributes)
+        return _Durations(self._integration._duration_histogram, attributes), rows
+
+
+class _Attributes:
+    """A span that only collects attributes."""
+
+    def __init__(self) -> None:
+        self.collected: dict[str, Any] = {}
+
+    def is_recording(self) -> bool:
+        return True
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        self.collected[key] = value
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        self.collected.update(attributes)
+
+
+class _Durations(Series):
+    """The official histogram of durations: its `error.type` is the name of the exception's class."""
+
+    __slots__ = ()
+
+    def record_failed(self, seconds: float, failure: Failure) -> None:
+        super().record_failed(seconds, failure._replace(type=failure.description or failure.type))

@@ -1,0 +1,224 @@
+"""Wrappers of the methods of psycopg2's cursors.
+
+psycopg2's own methods return once the result is there, except on an asynchronous connection: there, `poll`
+ends the call.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import calls, cursors, dbapi_procedures
+from otel_fastpath.libraries.db.conventions import CURSOR
+from otel_fastpath.libraries.db.derived import Derived, is_derived
+from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
+from otel_fastpath.patching.outcome import guarded
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.calls import Opening
+
+# The position of the table among the arguments of copy_from and copy_to.
+_TABLE: Final = 2
+# That of the sets of parameters among the arguments of execute_batch and execute_values.
+_SETS: Final = 2
+# What an asynchronous connection stores: the call that goes on, and its cursor; None instead of one: it connects.
+PENDING: Final = "_otel_fastpath_pending"
+# psycopg2.extensions.POLL_OK
+_DONE: Final = 0
+
+
+def _of_copy(args: Any, kwargs: Any) -> Opening:
+    """Open `copy_expert`."""
+    text = args[1] if len(args) > 1 else kwargs.get("sql")
+    return _beyond(args[0], lambda link: link.plans.plan(DRIVER.text(text, link, args[0].connection)))
+
+
+def _of_copied(direction: str, args: Any, kwargs: Any) -> Opening:
+    """Open `copy_from` or `copy_to`, which make their own text."""
+    table = str(args[_TABLE] if len(args) > _TABLE else kwargs.get("table"))
+    quoted = '"{}"'.format(table.replace('"', '""'))
+    return _beyond(args[0], lambda link: link.plans.plan(f"COPY {quoted} {direction}"))
+
+
+def _beyond(cursor: Any, plan: Any) -> Opening:
+    """Open what the official instrumentation does not see."""
+    link = DATABASE.link(cursor.connection)
+    # Without a plan, there is no span, and neither for what is executed inside.
+    return link, None if link.active.is_same else plan(link), None, None, None
+
+
+def _of_declaration(args: Any, kwargs: Any) -> Opening:
+    """Open the declaration of a named cursor."""
+    connection = args[0].connection
+    link = DATABASE.link(connection)
+    text = DRIVER.text(DRIVER.query_of(args, kwargs), link, connection)
+    parameters = DRIVER.parameters_of(args, kwargs)
+    # For the round trips that fetch its rows.
+    setattr(args[0], LINK, (text, bool(parameters)))
+    return link, link.plans.plan(text, CURSOR, bool(parameters)), None, parameters, None
+
+
+def _of_trip(args: Any, _kwargs: Any) -> Opening:
+    """Open a round trip of a named cursor."""
+    declared = getattr(args[0], LINK, None)
+    if declared is None:
+        # It was declared while nothing was instrumented.
+        return _beyond(args[0], lambda link: link.plans.special("FETCH", {"db.operation.name": "FETCH"}))
+    text, has_arguments = declared
+    return _beyond(args[0], lambda link: link.plans.plan(text, CURSOR, has_arguments))
+
+
+def _of_pages(args: Any, kwargs: Any) -> Opening:
+    """Open `execute_batch` or `execute_values`."""
+    connection = args[0].connection
+    link = DATABASE.link(connection)
+    text = DRIVER.text(args[1] if len(args) > 1 else kwargs.get("sql"), link, connection)
+    sets = args[_SETS] if len(args) > _SETS else kwargs.get("argslist")
+    return calls.batch(link, text, sets, None)
+
+
+def make_pages(original: Any) -> Any:
+    """Wrap `execute_batch` or `execute_values`: the pages that they execute are part of the call."""
+    wrapped = calls.around_sync(DATABASE, _of_pages, calls.all_rows, original)
+
+    @functools.wraps(original)
+    def execute_pages(*args: Any, **kwargs: Any) -> Any:
+        is_seen = args and is_derived(type(getattr(args[0], "connection", None)))
+        return wrapped(*args, **kwargs) if is_seen else original(*args, **kwargs)
+
+    return execute_pages
+
+
+def _around(opener: Any, original: Any) -> Any:
+    """Wrap a method of a cursor, without a look at the options."""
+    enter = functools.partial(calls.begin, DATABASE, opener)
+    return cursors.around(DRIVER, enter, dbapi_procedures.unchanged, original)
+
+
+def _around_declaration(original: Any) -> Any:
+    enter = functools.partial(calls.begin, DATABASE, _of_declaration)
+    return cursors.around(DRIVER, enter, functools.partial(cursors.looked, DRIVER), original)
+
+
+def _around_trip(rows: calls.Rows, original: Any) -> Any:
+    """Wrap a method that fetches rows of a named cursor, or moves it."""
+    return calls.around_sync(DATABASE, _of_trip, rows, original)
+
+
+def _around_next(original: Any) -> Any:
+    """Wrap the iteration of a named cursor: a round trip brings `itersize` rows, and the next ones cost nothing."""
+
+    @functools.wraps(original)
+    def following(self: Any) -> Any:
+        if self.rownumber < self.rowcount:
+            return original(self)
+        call = calls.begin(DATABASE, _of_trip, (self,), {})
+        if call is None:
+            return original(self)
+        try:
+            row = original(self)
+        except StopIteration:
+            guarded(DATABASE.place, call.told, 0)
+            call.done(None)
+            raise
+        except BaseException as error:
+            call.failed(error)
+            raise
+        guarded(DATABASE.place, lambda: call.told(self.rowcount))
+        call.done(None)
+        return row
+
+    return following
+
+
+def _submitting(enter: Any, original: Any) -> Any:
+    """Wrap a method of a cursor of an asynchronous connection, which only sends the query: `poll` ends the call."""
+
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = enter(args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        if DATABASE.is_curious:
+            args, kwargs = guarded(DATABASE.place, cursors.looked, DRIVER, call, args, kwargs) or (args, kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        if not guarded(DATABASE.place, _left, call, args[0]):
+            call.done(result)
+        return result
+
+    return method
+
+
+def _left(call: Any, cursor: Any) -> bool:
+    """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
+    call.link.call = None
+    call.leave()
+    setattr(cursor.connection, PENDING, (call, cursor))
+    return True
+
+
+def make_poll(original: Any) -> Any:
+    """Wrap `poll` of an asynchronous connection, which tells when it is connected or a query's result is there."""
+
+    @functools.wraps(original)
+    def poll(self: Any) -> Any:
+        try:
+            state = original(self)
+        except BaseException as error:
+            guarded(DATABASE.place, _ended, self, error)
+            raise
+        if state == _DONE:
+            guarded(DATABASE.place, _ended, self, None)
+        return state
+
+    return poll
+
+
+def _ended(connection: Any, error: BaseException | None) -> None:
+    call, cursor = getattr(connection, PENDING, None) or (None, None)
+    if call is None:
+        return
+    setattr(connection, PENDING, None)
+    if error is not None:
+        call.fail(error)
+        return
+    if cursor is not None:
+        guarded(DATABASE.place, cursors.count, call, cursor)
+    call.end()
+
+
+_EXECUTED: Final = {
+    "execute": functools.partial(cursors.around_execute, DRIVER),
+    "executemany": functools.partial(cursors.around_executemany, DRIVER),
+    "callproc": functools.partial(dbapi_procedures.around, DRIVER),
+}
+_COPIED: Final = {
+    "copy_expert": functools.partial(_around, _of_copy),
+    "copy_from": functools.partial(_around, functools.partial(_of_copied, "FROM STDIN")),
+    "copy_to": functools.partial(_around, functools.partial(_of_copied, "TO STDOUT")),
+}
+CURSORS: Final = Derived({**_EXECUTED, **_COPIED})
+NAMED_CURSORS: Final = Derived(
+    {
+        "execute": _around_declaration,
+        "fetchone": functools.partial(_around_trip, calls.one_row),
+        "fetchmany": functools.partial(_around_trip, calls.all_rows),
+        "fetchall": functools.partial(_around_trip, calls.all_rows),
+        "scroll": functools.partial(_around_trip, calls.no_rows),
+        "__next__": _around_next,
+    },
+    (LINK,),
+)
+ASYNC_CURSORS: Final = Derived(
+    {
+        "execute": functools.partial(_submitting, cursors.entering(DRIVER)),
+        "callproc": functools.partial(
+            _submitting, functools.partial(calls.begin, DATABASE, dbapi_procedures.opener(DRIVER))
+        ),
+    }
+)

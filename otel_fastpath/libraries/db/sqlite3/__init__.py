@@ -1,0 +1,29 @@
+"""Our own instrumentation of sqlite3 and aiosqlite: its patches, and the instrumentation that it replaces."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from otel_fastpath.libraries.db.sqlite3.official import told
+from otel_fastpath.libraries.db.sqlite3.patches import PATCHES
+from otel_fastpath.libraries.db.sqlite3.plans import DATABASE
+from otel_fastpath.libraries.library import Library, Rival
+
+LIBRARY: Final = Library(
+    name="sqlite3",
+    why="Statements of cursors and connections, also of aiosqlite, for a tenth of what the official one costs.",
+    patches=PATCHES,
+    configure=DATABASE.configure,
+    read=DATABASE.read,
+    rivals=(
+        Rival(
+            "official",
+            "opentelemetry.instrumentation.sqlite3:SQLite3Instrumentor",
+            # Older releases do not support the stable conventions.
+            "opentelemetry-instrumentation-sqlite3>=0.64b0,<0.67",
+            told=told,
+        ),
+    ),
+    entry_points=frozenset({"sqlite3"}),
+    stop=DATABASE.stop,
+)

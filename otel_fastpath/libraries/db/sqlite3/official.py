@@ -1,0 +1,31 @@
+"""The attributes, names and metrics of the official instrumentation, which ours replaces."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import official_dbapi
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.libraries.library import Setup
+
+_OFFICIAL: Final = "opentelemetry.instrumentation.sqlite3"
+
+
+def told(_instrumentor: Any) -> dict[str, Any]:
+    """The keyword arguments that the official instrumentor was given."""
+    return official_dbapi.told(sys.modules["sqlite3"].connect)
+
+
+class Official(official_dbapi.Official):
+    """What the official instrumentation emits, under its own scope."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup, _OFFICIAL, "sqlite3", ("tracer_provider",))
+
+    def name(self, query: Query, server: Server, prefix: str) -> str:
+        # It does not know the database.
+        return super().name(query, server._replace(namespace=None), prefix)

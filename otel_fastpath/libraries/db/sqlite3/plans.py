@@ -1,0 +1,49 @@
+"""What is worked out once for sqlite3: its set-up, and what is stored for a connection, as attributes of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import dbapi_plans
+from otel_fastpath.libraries.db.cursors import Driver
+from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.servers import Server, System
+from otel_fastpath.libraries.db.sqlite3.official import Official
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.library import Setup
+
+LINK: Final = "_otel_fastpath"
+# What a connection was made with: sqlite3 itself would have to be asked with a query.
+NAME: Final = "_otel_fastpath_name"
+_SQLITE: Final = System("sqlite")
+
+
+def server_of(connection: Any) -> Server:
+    """The database of a connection."""
+    return server_named(getattr(connection, NAME, None))
+
+
+def server_named(name: Any) -> Server:
+    """The database of this name or path."""
+    return Server(_SQLITE, namespace=None if name is None else os.fsdecode(name))
+
+
+def _convention(setup: Setup) -> Official | None:
+    return Official(setup) if setup.rival else None
+
+
+DATABASE: Final = Database(
+    "sqlite3",
+    server_of,
+    status_code=lambda error: getattr(error, "sqlite_errorname", None),
+    connection=lambda held: getattr(held, "connection", held),
+    link=LINK,
+    convention=_convention,
+    make_plans=dbapi_plans.Plans,
+    drivers=("pysqlite", "aiosqlite"),
+)
+DRIVER: Final = Driver(DATABASE, LINK, "sql", "parameters", "seq_of_parameters")
+# For methods of a connection that are like those of a cursor.
+OF_CONNECTION: Final = DRIVER._replace(connection_of=lambda connection: connection)

@@ -1,0 +1,149 @@
+"""A real MariaDB, and the drivers as an application has them, each in turn: wrapped by us, with both cores."""
+
+from __future__ import annotations
+
+import getpass
+import importlib
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+NO_SERVER = "no MariaDB is installed: apt-get install mariadb-server"
+MODULES = {"pymysql": "pymysql", "mysqlclient": "MySQLdb"}
+
+
+class Server:
+    """A running server.
+
+    Attributes:
+        port: Its port on the loopback interface.
+        path: The path of its Unix socket.
+    """
+
+    def __init__(self, folder, daemon):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.path = str(folder / "socket")
+        data, user = folder / "data", getpass.getuser()
+        subprocess.run(
+            [
+                *("mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}"),
+                *("--auth-root-authentication-method=normal", "--skip-test-db"),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        # A file: a pipe that nobody reads would stop the server once it is full.
+        self._log = (folder / "log").open("wb")
+        self._process = subprocess.Popen(
+            [
+                *(daemon, "--no-defaults", f"--datadir={data}", f"--user={user}", "--bind-address=127.0.0.1"),
+                *(f"--port={self.port}", f"--socket={self.path}", f"--pid-file={folder / 'pid'}"),
+                *("--innodb-buffer-pool-size=16M", "--skip-log-bin", "--skip-name-resolve"),
+            ],
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+        )
+
+    def stop(self):
+        """Stop the server, and wait until it has stopped."""
+        self._process.terminate()
+        self._process.wait(60)
+        self._log.close()
+
+
+@pytest.fixture(scope="session")
+def mariadb(tmp_path_factory):
+    """A server with a database `test`."""
+    pymysql = pytest.importorskip("pymysql", reason="PyMySQL is not installed")
+    daemon = shutil.which("mariadbd", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    if daemon is None or shutil.which("mariadb-install-db") is None:
+        pytest.skip(NO_SERVER)
+    server = Server(tmp_path_factory.mktemp("mariadb"), daemon)
+    try:
+        for _ in range(300):
+            try:
+                connection = pymysql.connect(host="127.0.0.1", port=server.port, user="root")
+                break
+            except pymysql.err.OperationalError:
+                time.sleep(0.1)
+        connection.cursor().execute("CREATE DATABASE IF NOT EXISTS test")
+        connection.close()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(params=MODULES)
+def library(request):
+    """The name of each driver's wrapper in turn."""
+    pytest.importorskip(MODULES[request.param], reason=f"{request.param} is not installed")
+    return request.param
+
+
+@pytest.fixture
+def driver(library):
+    """The driver's module."""
+    found = importlib.import_module(MODULES[library])
+    importlib.import_module(f"{found.__name__}.cursors")
+    return found
+
+
+@pytest.fixture
+def connect(driver, mariadb):
+    """Connect to the server: `connect(**settings)`. All are closed in the end."""
+    made = []
+
+    def call(**settings):
+        given = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "database": "test", **settings}
+        made.append(driver.connect(**given))
+        return made[-1]
+
+    yield call
+    for each in made:
+        if each.open:
+            each.close()
+
+
+@pytest.fixture
+def table(connect):
+    """A table `t` of ten rows."""
+    connection = connect(autocommit=True)
+    cursor = connection.cursor()
+    cursor.execute("DROP TABLE IF EXISTS t")
+    cursor.execute("CREATE TABLE t (id int PRIMARY KEY, v text)")
+    cursor.executemany("INSERT INTO t VALUES (%s, %s)", [(number, f"row {number}") for number in range(1, 11)])
+    cursor.execute("CREATE OR REPLACE PROCEDURE p(x int) SELECT x, x + 1")
+    connection.close()
+
+
+@pytest.fixture
+def look(wrap, connect, table):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Run a function with a connection, once wrapped; gives what was seen, without the connect."""
+
+    def call(function, options="", **settings):
+        seen = wrap(options)
+        connection = connect(**{"autocommit": True, **settings})
+        seen.spans()
+        function(connection)
+        return seen
+
+    return call
+
+
+@pytest.fixture
+def official(library, driver):  # noqa: ARG001  # likewise
+    """The official instrumentor, as in a new process."""
+    module = importlib.import_module(f"opentelemetry.instrumentation.{library}")
+    kind = {"pymysql": "PyMySQLInstrumentor", "mysqlclient": "MySQLClientInstrumentor"}[library]
+    instrumentor = getattr(module, kind)
+    instrumentor._instance = None
+    made = instrumentor()
+    yield made
+    if made.is_instrumented_by_opentelemetry:
+        made.uninstrument()
+    instrumentor._instance = None

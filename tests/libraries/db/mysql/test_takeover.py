@@ -1,0 +1,111 @@
+"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def program(connection):
+    """What both see alike; the commit has no span."""
+    cursor = connection.cursor()
+    cursor.execute("SELECT * FROM t WHERE v <> 'x' AND id = %s", (1,))
+    cursor.execute("/* a comment */ select id from t")
+    cursor.execute("-- a comment\nSELECT 1")
+    cursor.executemany("INSERT INTO t VALUES (%s, %s)", [(11, "two"), (12, "three")])
+    cursor.callproc("p", (1,))
+    cursor.close()
+    connection.rollback()
+
+
+@pytest.mark.usefixtures("opt_in", "table")
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of):
+    """With `telemetry="same"`: in each mode of its conventions, in either order."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    program(connect())
+    official.uninstrument()
+    stock = [seen_of(span) for span in seen.spans()]
+
+    if ours_first:
+        wrap(telemetry="same")
+        program(connect())
+        assert seen.spans() == ()
+    official.instrument(tracer_provider=seen.tracer_provider)
+    if not ours_first:
+        wrap(telemetry="same")
+    program(connect())
+
+    assert [seen_of(span) for span in seen.spans()] == stock
+    assert {"SELECT", "select", "--", "INSERT", "p"} == {span[0] for span in stock}
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_its_arguments_are_ours(official, wrap, seen, connect, ours_first, library):
+    """Comments; what it does not see is added under its scope with `full` telemetry."""
+    given = {"enable_commenter": True, "commenter_options": {"db_driver": False}}
+    if ours_first:
+        wrap()
+    official.instrument(tracer_provider=seen.tracer_provider, **given)
+    if not ours_first:
+        wrap()
+
+    connection = connect()
+    cursor = connection.cursor()
+    cursor.execute("SELECT info FROM information_schema.processlist WHERE id = connection_id()")
+    text = cursor.fetchone()[0]
+    connection.rollback()
+
+    assert "traceparent" in text
+    assert "mysql_client_version" in text
+    assert "db_driver" not in text
+    spans = seen.spans()
+    assert [span.name for span in spans] == ["CONNECT", "SELECT", "ROLLBACK"]
+    assert {span.instrumentation_scope.name for span in spans} == {f"opentelemetry.instrumentation.{library}"}
+
+
+@pytest.mark.parametrize("text", ["/* a comment */", "  "])
+def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, driver, text):
+    """IndexError in the application, before the query is sent."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    with pytest.raises(IndexError):
+        connect().cursor().execute(text)
+    wrap(telemetry="same")
+
+    if text.strip():
+        connect().cursor().execute(text)
+    else:
+        with pytest.raises(driver.Error, match="1065"):
+            connect().cursor().execute(text)
+
+
+@pytest.mark.parametrize("mode", ["defer", "off"])
+def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode, library):
+    """The official one does its own work."""
+    wrap(**{library: mode})
+    official.instrument(tracer_provider=seen.tracer_provider)
+
+    connect().cursor().execute("SELECT 1")
+
+    assert seen.names() == ["SELECT"]
+
+
+@pytest.mark.proves("dbapi.execution")
+@pytest.mark.parametrize("by", ["instrument", "instrument_connection"])
+def test_a_connection_that_it_made_has_one_span(official, wrap, seen, connect, instrumentor, by):
+    """Its proxy calls the method that ours patches; with ours removed, the proxy's own span is back."""
+    if by == "instrument":
+        official.instrument(tracer_provider=seen.tracer_provider)
+        connection = connect()
+    else:
+        connection = official.instrument_connection(connect(), tracer_provider=seen.tracer_provider)
+    wrap()
+    seen.spans()
+
+    connection.cursor().execute("SELECT 1")
+    connection.cursor().executemany("SELECT %s", [(1,), (2,)])
+
+    assert len(seen.spans()) == 2
+    instrumentor.uninstrument()
+    connection.cursor().execute("SELECT 1")
+    assert len(seen.spans()) == 1

@@ -1,0 +1,137 @@
+"""Connections of psycopg2: connecting, with any factory, and the ends of transactions."""
+
+from __future__ import annotations
+
+import io
+from urllib.parse import urlsplit
+
+import psycopg2
+import psycopg2.extensions
+import psycopg2.extras
+import psycopg2.pool
+import pytest
+
+
+def _with_block(connection):
+    with connection:
+        connection.cursor().execute("SELECT 1")
+
+
+def _with_error(connection):
+    connection.cursor().execute("SELECT 1")
+    with pytest.raises(KeyError), connection:
+        raise KeyError
+
+
+def _commit(connection):
+    connection.commit()
+    connection.cursor().execute("SELECT 1")
+    connection.commit()
+    connection.rollback()
+
+
+TRANSACTIONS = {
+    "block": (_with_block, ["SELECT", "COMMIT"]),
+    "block with an error": (_with_error, ["SELECT", "ROLLBACK"]),
+    "only what sends something": (_commit, ["SELECT", "COMMIT"]),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSACTIONS)
+def test_the_end_of_a_transaction_is_a_span(look, kind):
+    """Of one that was begun; psycopg2's own BEGIN belongs to the query after it."""
+    call, names = TRANSACTIONS[kind]
+
+    assert look(call, autocommit=False).names() == names
+
+
+def test_who_wants_no_transactions_has_none(look):
+    """The option that all databases have."""
+    seen = look(_commit, options="no-transactions", autocommit=False)
+
+    assert seen.names() == ["SELECT"]
+
+
+def test_two_phases_are_spans(look):
+    """Where the server allows prepared transactions or not: the span is there."""
+
+    def main(connection):
+        connection.tpc_begin(connection.xid(1, "a", "b"))
+        connection.cursor().execute("SELECT 1")
+        try:
+            connection.tpc_prepare()
+        except psycopg2.Error:
+            connection.tpc_rollback()
+        else:
+            connection.tpc_commit()
+
+    names = look(main, autocommit=False).names()
+
+    assert names[:3] == ["BEGIN", "SELECT", "PREPARE"]
+    assert names[3:] in (["COMMIT PREPARED"], ["ROLLBACK"])
+
+
+def test_connecting_is_a_span(wrap, database_url):
+    """With the server's attributes from its start, also for a pool, and for who imported `connect` before."""
+    early = psycopg2.connect
+    seen = wrap()
+
+    early(database_url).close()
+    with pytest.raises(psycopg2.OperationalError):
+        psycopg2.connect("postgresql://nobody@127.0.0.1:1/nothing")
+    with pytest.raises(psycopg2.ProgrammingError):
+        psycopg2.connect("nonsense")
+    pool = psycopg2.pool.ThreadedConnectionPool(1, 2, database_url)
+    borrowed = pool.getconn()
+    borrowed.cursor().execute("SELECT 1")
+    pool.putconn(borrowed)
+    pool.closeall()
+
+    first, refused, *pooled = seen.spans()
+    assert {span.name for span in (first, refused)} == {"CONNECT"}
+    assert first.attributes["server.address"] == urlsplit(database_url).hostname
+    assert (refused.attributes["server.port"], refused.attributes["db.namespace"]) == (1, "nothing")
+    assert refused.attributes["error.type"] == "psycopg2.OperationalError"
+    assert [span.name for span in pooled] == ["CONNECT", "SELECT", "ROLLBACK"]
+
+
+class Connection(psycopg2.extensions.connection):
+    """A connection of an application."""
+
+    def commit(self):
+        """As psycopg2's."""
+        self.committed = True
+        super().commit()
+
+
+def connect(*args, **kwargs):
+    """A factory of connections that is no class."""
+    return Connection(*args, **kwargs)
+
+
+CONNECTIONS = {
+    "application's": Connection,
+    "function": connect,
+    "logging": psycopg2.extras.LoggingConnection,
+    "dict": psycopg2.extras.DictConnection,
+    "driver's": psycopg2.extensions.connection,
+}
+
+
+@pytest.mark.parametrize("kind", CONNECTIONS)
+def test_a_connection_of_any_factory_is_seen(wrap, run, kind):
+    """And is one of its class."""
+    factory, seen = CONNECTIONS[kind], wrap()
+
+    def main(connection):
+        if isinstance(factory, type):
+            assert isinstance(connection, factory)
+        if kind == "logging":
+            connection.initialize(io.StringIO())
+        connection.cursor().execute("SELECT 1")
+        connection.commit()
+        assert getattr(connection, "committed", True)
+
+    run(main, connection_factory=factory, autocommit=False)
+
+    assert seen.names() == ["CONNECT", "SELECT", "COMMIT"]

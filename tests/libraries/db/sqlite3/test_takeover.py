@@ -1,0 +1,85 @@
+"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+
+def program(connection):
+    """What both see alike, and what the official one does not see."""
+    cursor = connection.cursor()
+    cursor.execute("CREATE TABLE p (id int, v text)")
+    cursor.execute("SELECT * FROM p WHERE v <> 'x' AND id = ?", (1,))
+    cursor.execute("/* a comment */ select id from p")
+    cursor.execute("-- a comment\nSELECT 1")
+    cursor.executemany("INSERT INTO p VALUES (?, ?)", [(11, "two"), (12, "three")])
+    connection.execute("DELETE FROM p")
+    connection.executescript("SELECT 1")
+    connection.commit()
+
+
+@pytest.mark.usefixtures("opt_in")
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of):
+    """With `telemetry="same"`: in each mode of its conventions, in either order."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    program(connect())
+    official.uninstrument()
+    stock = [seen_of(span) for span in seen.spans()]
+
+    if ours_first:
+        wrap(telemetry="same")
+        program(connect())
+        assert seen.spans() == ()
+    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
+    if not ours_first:
+        wrap(telemetry="same")
+    program(connect())
+
+    assert [seen_of(span) for span in seen.spans()] == stock
+    assert [span[0] for span in stock] == ["CREATE", "SELECT", "select", "--", "INSERT"]
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_ours_adds_what_it_does_not_see(official, wrap, seen, connect, ours_first):
+    """With `full` telemetry, under its scope; its functions accept our connections, and they are sqlite3's."""
+    if ours_first:
+        wrap()
+    official.instrument(tracer_provider=seen.tracer_provider)
+    if not ours_first:
+        wrap()
+
+    connection = connect()
+    assert isinstance(connection, sqlite3.Connection)
+    program(connection)
+
+    spans = seen.spans()
+    assert {span.instrumentation_scope.name for span in spans} == {"opentelemetry.instrumentation.sqlite3"}
+    names = ["CONNECT", "CREATE", "SELECT", "select", "SELECT", "INSERT", "DELETE", "SELECT"]
+    assert [span.name for span in spans] == names
+
+
+@pytest.mark.parametrize("text", ["/* a comment */", "  "])
+def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, text):
+    """IndexError in the application, before the query is sent."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    with pytest.raises(IndexError):
+        connect().cursor().execute(text)
+    wrap(telemetry="same")
+
+    connect().cursor().execute(text)
+
+    assert seen.names()[-1] == "sqlite"
+
+
+@pytest.mark.parametrize("mode", ["defer", "off"])
+def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode):
+    """The official one does its own work."""
+    wrap(sqlite3=mode)
+    official.instrument(tracer_provider=seen.tracer_provider)
+
+    connect().cursor().execute("SELECT 1")
+
+    assert seen.names() == ["SELECT"]
