@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db import asyncpg, psycopg, redis, sqlalchemy
+from otel_fastpath.libraries.db import asyncpg, cassandra, psycopg, redis, sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
 from otel_fastpath.libraries.http.aiohttp_server import patches as aiohttp_server
@@ -61,6 +61,7 @@ ROOM: Final = _Libraries(
         psycopg.LIBRARY,
         sqlalchemy.LIBRARY,
         redis.LIBRARY,
+        cassandra.LIBRARY,
         openai.LIBRARY,
     ),
     without="Libraries are not wrapped.",
