@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
+from otel_fastpath.libraries import gevent
 from otel_fastpath.libraries.db import asyncpg, cassandra, psycopg, redis, sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.http.aiohttp_client import patches as aiohttp_client
@@ -63,6 +64,7 @@ ROOM: Final = _Libraries(
         redis.LIBRARY,
         cassandra.LIBRARY,
         openai.LIBRARY,
+        gevent.LIBRARY,
     ),
     without="Libraries are not wrapped.",
 )

@@ -97,30 +97,26 @@ def _failed(call: Any, future: Any, error: Any) -> None:
 
 def _end_of(call: Any, future: Any) -> Mapping[str, Any]:
     """The attributes that are known at the end of a request."""
-    held = future.__dict__
     host, message = future.coordinator_host, future.message
-    ends = call.link.plans.ends
-    fetch_size, query = getattr(message, "fetch_size", None), future.query
-    key = (id(host), message.consistency_level, fetch_size, query.is_idempotent)
-    found = ends.get(key)
-    if found is None or found[0] is not host:
-        made = _end(host or future._current_host, key)
-        if host is None:
-            made.pop("cassandra.coordinator.id", None)
-            made.pop("cassandra.coordinator.dc", None)
-        else:
-            call.link.plans.keep_end(key, host, made)
-    else:
+    plans = call.link.plans
+    key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
+    found = plans.ends.get(key)
+    if found is not None and found[0] is host:
         made = found[1]
-    retries = future._query_retries - held.get(_RETRIES, 0)
+    else:
+        made = _end(host, future._current_host, key)
+        if host is not None:
+            plans.keep_end(key, host, made)
+    held = future.__dict__
+    retries = future._query_retries
     if retries or _SPECULATIVE in held:
         made = {**made, "cassandra.speculative_execution.count": held.get(_SPECULATIVE, 0)}
-        if retries:
-            made["cassandra.retry.count"] = retries
+        if retries > held.get(_RETRIES, 0):
+            made["cassandra.retry.count"] = retries - held.get(_RETRIES, 0)
     return made
 
 
-def _end(host: Any, key: Any) -> dict[str, Any]:
+def _end(coordinator: Any, contacted: Any, key: Any) -> dict[str, Any]:
     from cassandra import ConsistencyLevel  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     _, level, fetch_size, is_idempotent = key
@@ -130,11 +126,11 @@ def _end(host: Any, key: Any) -> dict[str, Any]:
         found["cassandra.consistency.level"] = name.lower()
     if isinstance(fetch_size, int):
         found["cassandra.page.size"] = fetch_size
+    if coordinator is not None:
+        found["cassandra.coordinator.id"] = str(coordinator.host_id)
+        found["cassandra.coordinator.dc"] = str(coordinator.datacenter)
+    host = coordinator or contacted
     if host is not None:
-        if host.host_id is not None:
-            found["cassandra.coordinator.id"] = str(host.host_id)
-        if host.datacenter is not None:
-            found["cassandra.coordinator.dc"] = str(host.datacenter)
         found["network.peer.address"] = str(host.endpoint.address)
         found["network.peer.port"] = int(host.endpoint.port)
     return found

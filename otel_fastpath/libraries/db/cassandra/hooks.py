@@ -12,6 +12,7 @@ from otel_fastpath.libraries.db.cassandra.official import Official
 from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, LINK, address_of
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -25,11 +26,9 @@ def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
     readers = statements.readers()
 
-    @never_raises(DATABASE.place)
-    def enter(args: Any, kwargs: Any) -> Any:
+    def enter(active: Any, args: Any, kwargs: Any) -> Any:
         """Begin the request; None if it is not instrumented."""
-        active = DATABASE.active
-        if active is None or active.hot.is_suppressed():
+        if active.hot.is_suppressed():
             return None
         session = args[0]
         link = getattr(session, LINK, None)
@@ -55,7 +54,12 @@ def make_execute(original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_async(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs)
+        call, active = None, DATABASE.active
+        if active is not None:
+            try:
+                call = enter(active, args, kwargs)
+            except Exception as error:
+                faults.report(DATABASE.place, error)
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious and call.recording:
