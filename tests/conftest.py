@@ -233,8 +233,9 @@ def redis_server(start_redis):
 def simulacron(tmp_path_factory):
     """A running Simulacron, in which tests start clusters: `simulacron.cluster(nodes)`."""
     pytest.importorskip("cassandra.cluster", reason="cassandra-driver is not installed")
-    sys.path.insert(0, str(Path(__file__).parent))
-    from simulacron import MissingError, Simulacron
+    # An example starts it, too; the examples are not part of the installed package.
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from examples.gevent_cassandra.simulacron import MissingError, Simulacron
 
     try:
         started = Simulacron(tmp_path_factory.mktemp("simulacron"))

@@ -14,7 +14,7 @@ from otel_fastpath.libraries.db.conventions import BATCH, Query
 
 # A longer text is cut here, before the token at the cut.
 LONGEST: Final = 8192
-_LAST_TOKEN: Final = re.compile(r"[^\s,()=]*\Z")
+_BETWEEN_TOKENS: Final = frozenset(" \t\r\n,()=")
 # What quotes anything comes first. A constant is one that SQL does not have: a UUID, or a duration such as 1h30m.
 _TOKEN: Final = re.compile(
     r"""
@@ -33,7 +33,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # Where the driver puts the values of a statement that is not prepared.
-_PLACEHOLDER: Final = re.compile(r"%\([^)]*\)s|%s")
+_PLACEHOLDER: Final = re.compile(r"%\([^()%]*\)s|%s")
 # Words that SQL has elsewhere: what follows them would be read as a table.
 _USING: Final = re.compile(r"\bUSING\s+(?=(?:TTL|TIMESTAMP|TIMEOUT)\b)(?:TTL|TIMESTAMP|TIMEOUT)", re.IGNORECASE)
 _BEGIN: Final = re.compile(r"\s*BEGIN\s+(?:(?:UNLOGGED|COUNTER)\s+)?BATCH\b", re.IGNORECASE)
@@ -51,7 +51,7 @@ def read(text: str, *, has_arguments: bool) -> Query:
         # A subclass may override methods.
         text = str.__str__(text)
     is_cut = len(text) > LONGEST
-    head = _LAST_TOKEN.sub("", text[:LONGEST]) if is_cut else text
+    head = _cut(text) if is_cut else text
     plain = _TOKEN.sub(_replaced, _PLACEHOLDER.sub("?", head) if has_arguments else head)
     scan: Any = compiled.hot("libraries.db.sql").scan
     # The scanner handles the last token as one that is cut if the text has one character more than it reads.
@@ -65,6 +65,13 @@ def read(text: str, *, has_arguments: bool) -> Query:
         summary=f"{BATCH if is_batch else ''}{named.summary}".strip(),
         operation=named.operation,
     )
+
+
+def _cut(text: str) -> str:
+    end = LONGEST
+    while end and text[end - 1] not in _BETWEEN_TOKENS:
+        end -= 1
+    return text[:end]
 
 
 def _replaced(token: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Simulacron, a server that speaks Cassandra's protocol and answers what a test asks it to: for tests.
+"""Simulacron, a server that speaks Cassandra's protocol and answers what it is asked to.
 
 It is a program in Java from Maven's repository, kept in ~/.cache/otel-fastpath, and starts in two seconds.
 """
@@ -13,20 +13,25 @@ import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-VERSION = "0.12.0"
-ARTIFACT = f"com.datastax.oss.simulacron:simulacron-standalone:{VERSION}"
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-CACHE = Path.home() / ".cache" / "otel-fastpath" / "simulacron"
-STARTING = 60.0
-FETCHING = 300.0
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VERSION: Final = "0.12.0"
+ARTIFACT: Final = f"com.datastax.oss.simulacron:simulacron-standalone:{VERSION}"
+COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+CACHE: Final = Path.home() / ".cache" / "otel-fastpath" / "simulacron"
+STARTING: Final = 60.0
+FETCHING: Final = 300.0
+_PORTS: Final = 10
 
 
 class MissingError(Exception):
     """What it needs is not there; the message names it."""
 
 
-def jar():
+def jar() -> Path:
     """The program, which Maven brings if it is not there yet.
 
     Raises:
@@ -53,19 +58,19 @@ def jar():
     return path
 
 
-def free_ports():
-    """The first of ten ports of the loopback interface that nobody uses, one after the other."""
+def free_ports() -> int:
+    """The first of ten ports of the loopback interface, one after the other, that nobody uses."""
     while True:
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
-            first = listener.getsockname()[1]
-        if first < 60_000 and all(_is_free(first + number) for number in range(1, 10)):
+            first: int = listener.getsockname()[1]
+        if first < 60_000 and all(_is_free(first + number) for number in range(1, _PORTS)):
             return first
 
 
-def _is_free(port):
-    with socket.socket() as listener:
-        return listener.connect_ex(("127.0.0.1", port)) != 0
+def _is_free(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) != 0
 
 
 class Simulacron:
@@ -73,35 +78,38 @@ class Simulacron:
 
     Args:
         folder: A folder for its log.
+
+    Raises:
+        MissingError: It cannot be started.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path) -> None:
         self._http = free_ports()
-        self._port = free_ports()
-        self._log = Path(folder) / "simulacron.log"
+        log = Path(folder) / "simulacron.log"
         words = ["java", "-Xmx96m", "-XX:+UseSerialGC", "-jar", jar(), "-i", "127.0.0.1"]
-        words += ["-p", self._http, "-s", self._port]
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(list(map(str, words)), stdout=log, stderr=subprocess.STDOUT)
+        words += ["-p", self._http, "-s", free_ports()]
+        with log.open("wb") as output:
+            self.process = subprocess.Popen([str(word) for word in words], stdout=output, stderr=subprocess.STDOUT)
         end = time.monotonic() + STARTING
         while _is_free(self._http):
             if self.process.poll() is not None or time.monotonic() > end:
                 self.stop()
-                raise MissingError(f"Simulacron does not start: {self._log.read_text('utf-8', 'replace')[-500:]}")
+                raise MissingError(f"Simulacron does not start: {log.read_text('utf-8', 'replace')[-500:]}")
             time.sleep(0.05)
 
-    def ask(self, method, path, body=None):
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What its HTTP interface answers."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self._http}{path}", data, method=method)  # noqa: S310  # not a file
+        url = f"http://127.0.0.1:{self._http}{path}"
+        request = urllib.request.Request(url, data, method=method)  # noqa: S310  # not a file
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  # likewise
             return json.load(answer)
 
-    def cluster(self, nodes=1):
+    def cluster(self, nodes: int = 1) -> Cluster:
         """Start a cluster."""
         return Cluster(self, nodes)
 
-    def stop(self):
+    def stop(self) -> None:
         """Kill it."""
         self.process.kill()
         self.process.wait()
@@ -114,50 +122,59 @@ class Cluster:
         ports: The port of each node; all are on 127.0.0.1.
     """
 
-    def __init__(self, simulacron, nodes):
+    def __init__(self, simulacron: Simulacron, nodes: int) -> None:
         self._simulacron = simulacron
         made = simulacron.ask("POST", f"/cluster?data_centers={nodes}&cassandra_version=4.0.0&name=test")
         self._id = made["id"]
         self._nodes = [node["id"] for node in made["data_centers"][0]["nodes"]]
         self.ports = [int(node["address"].rpartition(":")[2]) for node in made["data_centers"][0]["nodes"]]
 
-    def answer(self, query, node=None, delay=0, error=None, rows=None, types=None, parameters=None):
+    def answer(
+        self,
+        query: str,
+        *,
+        node: int | None = None,
+        delay: int = 0,
+        error: tuple[str, Mapping[str, Any]] | None = None,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        types: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
         """Answer a query from now on.
 
         Args:
-            query: The text; None: any text.
+            query: The text.
             node: The position of the node that answers so; None: each.
             delay: Before the answer, in milliseconds.
-            error: The protocol's error, as "read_timeout", and its fields, if there is one.
-            rows: The rows, as dictionaries.
-            types: The type of each column.
+            error: The protocol's error, such as "read_timeout", and its fields, if there is one.
+            rows: The rows.
+            types: The type of each of their columns.
             parameters: The type of each parameter of a prepared statement.
         """
-        when = {"query": query}
+        when: dict[str, Any] = {"query": query}
         if parameters:
-            # A statement without rows needs a column all the same, to be prepared.
-            rows, types = ([], {"none": "int"}) if rows is None else (rows, types)
-            when |= {"params": {name: "*" for name in parameters}, "param_types": parameters}
-        then = {"result": "void", "delay_in_ms": delay}
-        if rows is not None:
-            then = {"result": "success", "rows": rows, "column_types": types, "delay_in_ms": delay}
+            when |= {"params": dict.fromkeys(parameters, "*"), "param_types": parameters}
+            if rows is None:
+                # A statement without rows needs a column all the same, to be prepared.
+                rows, types = [], {"none": "int"}
+        then: dict[str, Any] = {"result": "void", "delay_in_ms": delay}
         if error is not None:
-            then = {"result": error[0], "delay_in_ms": delay, **error[1]}
-        place = f"/prime/{self._id}" if node is None else f"/prime/{self._id}/0/{self._nodes[node]}"
-        self._simulacron.ask("POST", place, {"when": when, "then": then})
+            then |= {"result": error[0], **error[1]}
+        elif rows is not None:
+            then |= {"result": "success", "rows": rows, "column_types": types}
+        self._simulacron.ask("POST", f"/prime/{self._place(node)}", {"when": when, "then": then})
 
-    def forget(self):
-        """Answer each query as at first."""
+    def forget(self) -> None:
+        """Answer each query as at first: at once, without rows."""
         self._simulacron.ask("DELETE", f"/prime/{self._id}")
 
-    def cut(self, node=0):
+    def cut(self, node: int) -> None:
         """Close the connections of a node."""
-        self._simulacron.ask("DELETE", f"/connections/{self._id}/0/{self._nodes[node]}?type=disconnect")
+        self._simulacron.ask("DELETE", f"/connections/{self._place(node)}?type=disconnect")
 
-    def log(self):
-        """The queries that it got."""
-        return self._simulacron.ask("GET", f"/log/{self._id}")
-
-    def stop(self):
+    def stop(self) -> None:
         """Stop it."""
         self._simulacron.ask("DELETE", f"/cluster/{self._id}")
+
+    def _place(self, node: int | None) -> str:
+        return f"{self._id}" if node is None else f"{self._id}/0/{self._nodes[node]}"
