@@ -2,8 +2,8 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'cassandra,*'
 
-The stubs are in the place of the driver's methods, so that only the hooks are counted: a request has its result at once,
-as one whose result arrives while it is submitted. The set-ups are `official`, `pure` and those that start with `compiled`.
+Stubs replace the driver's methods, so that only the hooks are counted. A request has its result at once, as one whose
+result arrives while it is submitted. The set-ups are `official`, `pure` and those that start with `compiled`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOST = SimpleNamespace(
 CLUSTER = SimpleNamespace(contact_points=["127.0.0.1"], port=9042, _prepared_statements={})
 
 
-def _execute_async(session: Any, query: Any, parameters: Any = None) -> Any:
+def _execute_async(session: Any, _query: Any, _parameters: Any = None) -> Any:
     future = session.made()
     future._set_final_result(PAGE)
     return future
@@ -36,11 +36,11 @@ def _execute(session: Any, query: Any, parameters: Any = None) -> Any:
     return session.execute_async(query, parameters).result()
 
 
-def _set_final_result(future: Any, response: Any) -> None:
+def _set_final_result(future: Any, _response: Any) -> None:
     future._event.is_there = True
 
 
-def _result(future: Any) -> Any:
+def _result(_future: Any) -> Any:
     return PAGE
 
 

@@ -1,12 +1,7 @@
 """The service, in a process of its own: it creates users and prints what that took, a line of JSON for each latency.
 
-python -m examples.gevent_cassandra.service MODE USERS POOL LATENCY:PORT...
+python -m gevent.monkey examples/gevent_cassandra/service.py MODE USERS POOL LATENCY:PORT...
 """
-
-# Before anything that it patches is imported.
-from gevent import monkey
-
-monkey.patch_all()
 
 import json
 import sys

@@ -25,6 +25,7 @@ CACHE: Final = Path.home() / ".cache" / "otel-fastpath" / "simulacron"
 STARTING: Final = 60.0
 FETCHING: Final = 300.0
 _PORTS: Final = 10
+_LAST_PORT: Final = 60_000
 
 
 class MissingError(Exception):
@@ -64,7 +65,7 @@ def free_ports() -> int:
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             first: int = listener.getsockname()[1]
-        if first < 60_000 and all(_is_free(first + number) for number in range(1, _PORTS)):
+        if first < _LAST_PORT and all(_is_free(first + number) for number in range(1, _PORTS)):
             return first
 
 
@@ -101,7 +102,7 @@ class Simulacron:
         """What its HTTP interface answers."""
         data = None if body is None else json.dumps(body).encode()
         url = f"http://127.0.0.1:{self._http}{path}"
-        request = urllib.request.Request(url, data, method=method)  # noqa: S310  # not a file
+        request = urllib.request.Request(url, data, method=method)  # not a file
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  # likewise
             return json.load(answer)
 

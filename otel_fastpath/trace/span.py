@@ -159,9 +159,6 @@ def _put_all(span: SpanState, kept: dict[str, object]) -> bool:
     if store.keys() <= kept.keys() and span.attribute_store is store and span._end_time is None:
         span.attribute_store = kept
         return True
-    if span._end_time is None and store.keys().isdisjoint(kept):
-        store.update(kept)
-        kept = {}
     for key, value in kept.items():
         store = span.attribute_store
         if span._end_time is None:

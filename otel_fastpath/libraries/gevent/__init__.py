@@ -1,4 +1,4 @@
-"""The context in greenlets: gevent starts each greenlet with an empty one, so that its spans are in traces of their own.
+"""The context in greenlets: gevent starts each of them with an empty one, so that its spans are in other traces.
 
 On request, a greenlet begins in the OpenTelemetry context of the code that spawns it: the setting
 `OTEL_FASTPATH_GEVENT=on` does this for all of them, and `with_context` for one function. Other context variables stay

@@ -60,8 +60,9 @@ def make_spawn(original: Any) -> Any:
 def _carry(greenlet: Any) -> None:
     """Give a greenlet that has not run yet the current context; nothing but that."""
     context = _context_api.get_current()
-    # gevent's pools of threads return other objects.
-    if not context or getattr(greenlet, "dead", True) or greenlet.gr_context is not None or not hasattr(greenlet, "run"):
+    # A pool of threads returns other objects.
+    is_greenlet = hasattr(greenlet, "run") and hasattr(greenlet, "gr_context")
+    if not context or not is_greenlet or greenlet.dead or greenlet.gr_context is not None:
         return
     held = contextvars.Context()
     held.run(_context_api.attach, context)

@@ -27,10 +27,7 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any], Any]) -> Patc
 
 
 PATCHES: Final = (
-    *(
-        _patch(name, f"gevent:{name}", _SPAWNED, carrying.make_spawn)
-        for name in ("spawn", "spawn_later", "spawn_raw")
-    ),
+    *(_patch(name, f"gevent:{name}", _SPAWNED, carrying.make_spawn) for name in ("spawn", "spawn_later", "spawn_raw")),
     _patch("pool.spawn", "gevent.pool:Group.spawn", _SPAWNED, carrying.make_spawn),
     *(
         _patch(f"pool.{name}", f"gevent.pool:GroupMappingMixin.{name}", _SPAWNED, carrying.make_spawn)

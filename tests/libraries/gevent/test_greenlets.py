@@ -6,18 +6,17 @@ import contextvars
 import sys
 from pathlib import Path
 
+import gevent
+import gevent.pool
+import gevent.threadpool
 import pytest
+from opentelemetry import context
 
-gevent = pytest.importorskip("gevent")
-import gevent.pool  # noqa: E402  # only where it is installed
-import gevent.threadpool  # noqa: E402  # likewise
-from opentelemetry import context  # noqa: E402  # likewise
-
-from otel_fastpath.libraries.gevent import carrying, with_context  # noqa: E402  # likewise
+from otel_fastpath.libraries.gevent import carrying, with_context
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sabotage import broken  # noqa: E402  # likewise
+from sabotage import broken
 
 KEY = context.create_key("mine")
 OTHER = contextvars.ContextVar("other", default="gevent's own")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.cassandra import statements
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE, LINK
-from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -34,18 +33,20 @@ def submitted(call: Any, future: Any) -> None:
         call: The call, which is no longer current.
         future: The `ResponseFuture`.
     """
-    try:
-        held = future.__dict__
-        held[_PLAN] = call.plan
-        held[CALL] = call
-        if future._event.is_set() and held.pop(CALL, None) is not None:
-            if future._final_exception is None:
-                _succeeded(call, future, future._final_result)
-            else:
-                _failed(call, future, future._final_exception)
-    except Exception as error:
-        faults.report(DATABASE.place, error)
+    if not guarded(DATABASE.place, _keep, call, future):
         call.end()
+
+
+def _keep(call: Any, future: Any) -> bool:
+    held = future.__dict__
+    held[_PLAN] = call.plan
+    held[CALL] = call
+    if future._event.is_set() and held.pop(CALL, None) is not None:
+        if future._final_exception is None:
+            _succeeded(call, future, future._final_result)
+        else:
+            _failed(call, future, future._final_exception)
+    return True
 
 
 def make_result(original: Any) -> Any:
@@ -75,24 +76,23 @@ def make_exception(original: Any) -> Any:
 
 
 def _succeeded(call: Any, future: Any, response: Any) -> None:
-    try:
-        if call.recording and not call.link.active.is_same:
-            call.span.set_attributes(_end_of(call, future))
-        # A list, unless the row factory of the application makes something else.
-        if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
-            call.told(len(response))
-    except Exception as error:
-        faults.report(DATABASE.place, error)
+    if call.recording:
+        guarded(DATABASE.place, _tell, call, future)
+    # A list, unless the row factory of the application makes something else.
+    if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
+        guarded(DATABASE.place, call.told, len(response))
     call.done(response)
 
 
 def _failed(call: Any, future: Any, error: Any) -> None:
-    try:
-        if call.recording and not call.link.active.is_same:
-            call.span.set_attributes(_end_of(call, future))
-    except Exception as fault:
-        faults.report(DATABASE.place, fault)
+    if call.recording:
+        guarded(DATABASE.place, _tell, call, future)
     call.failed(error)
+
+
+def _tell(call: Any, future: Any) -> None:
+    if not call.link.active.is_same:
+        call.span.set_attributes(_end_of(call, future))
 
 
 def _end_of(call: Any, future: Any) -> Mapping[str, Any]:
@@ -102,17 +102,18 @@ def _end_of(call: Any, future: Any) -> Mapping[str, Any]:
     key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
     found = plans.ends.get(key)
     if found is not None and found[0] is host:
-        made = found[1]
+        made: dict[str, Any] = found[1]
     else:
         made = _end(host, future._current_host, key)
         if host is not None:
             plans.keep_end(key, host, made)
     held = future.__dict__
-    retries = future._query_retries
-    if retries or _SPECULATIVE in held:
-        made = {**made, "cassandra.speculative_execution.count": held.get(_SPECULATIVE, 0)}
-        if retries > held.get(_RETRIES, 0):
-            made["cassandra.retry.count"] = retries - held.get(_RETRIES, 0)
+    if _SPECULATIVE in held:
+        made = {**made, "cassandra.speculative_execution.count": held[_SPECULATIVE]}
+    if future._query_retries:
+        retries = future._query_retries - held.get(_RETRIES, 0)
+        if retries:
+            made = {**made, "cassandra.retry.count": retries}
     return made
 
 

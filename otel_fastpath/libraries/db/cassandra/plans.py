@@ -99,7 +99,7 @@ def address_of(cluster: Any) -> tuple[str, int] | None:
 
 
 def status_code(error: BaseException) -> str | None:
-    """The error code of the native protocol, in hexadecimal, for an error of the server; None: it is the driver's own."""
+    """The code of the native protocol for an error of the server, in hexadecimal; None: the error is the driver's."""
     code = getattr(error, "error_code", None)
     for kind in type(error).__mro__:
         if code is None and kind.__module__ == "cassandra":

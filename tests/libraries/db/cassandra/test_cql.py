@@ -32,7 +32,7 @@ TEXTS = {
         "SELECT t",
         "SELECT a FROM t WHERE b = ?  \n AND c = ?  \r\n AND d =   ?",
     ),
-    "INSERT INTO t JSON '{\"a\": \"secret\"}'": ("INSERT t", "INSERT INTO t JSON ?"),
+    'INSERT INTO t JSON \'{"a": "secret"}\'': ("INSERT t", "INSERT INTO t JSON ?"),
     "CREATE FUNCTION f (a int) RETURNS int LANGUAGE java AS $$ return secret; // $$": (
         "CREATE FUNCTION f",
         "CREATE FUNCTION f (a int) RETURNS int LANGUAGE java AS ?",
@@ -87,7 +87,7 @@ def test_a_long_text_is_cut_before_the_token_at_the_cut(has_arguments):
     literal = "deadbeef-dead-beef-dead-beefdeadbeef"
 
     for length in range(cql.LONGEST - 60, cql.LONGEST + 5):
-        text = f"SELECT {'a' * (length - 30)} FROM b WHERE c IN ({literal}, '{literal}', {literal})"
+        text = "SELECT " + "a" * (length - 30) + f" FROM b WHERE c IN ({literal}, '{literal}', {literal})"
         found = cql.read(text, has_arguments=has_arguments)
         assert len(found.text) <= cql.LONGEST + 1
         assert "dead" not in found.text
@@ -103,7 +103,28 @@ def test_any_text_can_be_read(text):
 
 @pytest.mark.parametrize("length", [cql.LONGEST, 5 * cql.LONGEST])
 @pytest.mark.parametrize(
-    "part", ["a", "aaaaaaaa ","'", '"', "$$", "/*", "//", "--", "%(", "USING ", "BEGIN ", "1a", "P1Y", "P1", "a-", "0-", "PT", " ", "\\'"]
+    "part",
+    [
+        "a",
+        "aaaaaaaa ",
+        "'",
+        '"',
+        "$$",
+        "/*",
+        "//",
+        "--",
+        "%(",
+        "USING ",
+        "BEGIN ",
+        "1a",
+        "P1Y",
+        "P1",
+        "a-",
+        "0-",
+        "PT",
+        " ",
+        "\\'",
+    ],
 )
 def test_the_time_is_linear(part, length):
     """Whatever is repeated."""

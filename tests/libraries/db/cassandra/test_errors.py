@@ -170,7 +170,7 @@ def test_a_node_that_is_cut_off_is_told(wrap, connect, server):
     for node in range(3):
         server.cut(node)
 
-    with pytest.raises(Exception, match="shut|closed|defunct|unable|peer|reset"):
+    with pytest.raises(Exception, match=r"shut|closed|defunct|unable|peer|reset"):
         future.result()
     assert seen.one().status.status_code is StatusCode.ERROR
 

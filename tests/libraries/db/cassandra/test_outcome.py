@@ -109,9 +109,8 @@ def test_an_exception_is_the_very_same(wrap, monkeypatch, session, where, error)
     def broken_method(*_args, **_kwargs):
         raise error
 
-    monkeypatch.setattr(cluster.Session, *("execute_async", broken_method) if where == "submission" else ("prepare", broken_method))
-    if where == "result":
-        monkeypatch.setattr(cluster.ResponseFuture, "result", broken_method)
+    owner, name = (cluster.Session, "execute_async") if where == "submission" else (cluster.ResponseFuture, "result")
+    monkeypatch.setattr(owner, name, broken_method)
     wrap()
     before = context.get_current()
 
