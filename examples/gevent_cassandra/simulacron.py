@@ -65,11 +65,12 @@ def free_ports() -> int:
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             first: int = listener.getsockname()[1]
-        if first < _LAST_PORT and all(_is_free(first + number) for number in range(1, _PORTS)):
+        if first < _LAST_PORT and all(is_free(first + number) for number in range(1, _PORTS)):
             return first
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Whether nobody listens on this port of the loopback interface."""
     with socket.socket() as connection:
         return connection.connect_ex(("127.0.0.1", port)) != 0
 
@@ -92,7 +93,7 @@ class Simulacron:
         with log.open("wb") as output:
             self.process = subprocess.Popen([str(word) for word in words], stdout=output, stderr=subprocess.STDOUT)
         end = time.monotonic() + STARTING
-        while _is_free(self._http):
+        while is_free(self._http):
             if self.process.poll() is not None or time.monotonic() > end:
                 self.stop()
                 raise MissingError(f"Simulacron does not start: {log.read_text('utf-8', 'replace')[-500:]}")

@@ -11,7 +11,7 @@ from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="cassandra",
-    why="Requests until their results are there, pages and batches, for a tenth of what the official one costs.",
+    why="Requests until their results are there, pages and batches, for a fifth of what the official one costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
