@@ -61,6 +61,7 @@ def main() -> int:
     parser.add_argument("--pool", type=int, default=100)
     parser.add_argument("--latencies", type=int, nargs="+", default=[1, 5, 10, 100], help="in milliseconds")
     parser.add_argument("--rounds", type=int, default=1, help="of all modes; the table has the lowest times")
+    parser.add_argument("--markdown", type=Path, help="a file to write the table to, as a block of text")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -76,7 +77,11 @@ def main() -> int:
         finally:
             network.stop()
             simulacron.stop()
-    print(table(rows, arguments.users))
+    made = table(rows, arguments.users)
+    print(made)
+    if arguments.markdown:
+        arguments.markdown.parent.mkdir(parents=True, exist_ok=True)
+        arguments.markdown.write_text(f"```text\n{made}\n```\n", encoding="utf-8")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opentelemetry import context as _context_api
 
-from otel_fastpath import compiled
+from otel_fastpath.libraries.in_context import in_context
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -29,19 +29,7 @@ def with_context(function: Callable[..., _Result]) -> Callable[..., _Result]:
     Returns:
         A function with the same signature and result.
     """
-    context = _context_api.get_current()
-
-    @functools.wraps(function, updated=())
-    def in_context(*args: Any, **kwargs: Any) -> _Result:
-        hot = compiled.hot("trace.current_context")
-        token = hot.attach_context(context)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if token is not None:
-                hot.restore(token)
-
-    return in_context
+    return in_context(function, _context_api.get_current())
 
 
 def make_spawn(original: Any) -> Any:

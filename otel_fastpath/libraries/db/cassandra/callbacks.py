@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
+from otel_fastpath.libraries.in_context import in_context
 from otel_fastpath.patching.outcome import guarded
 
 _PLACE: Final = "a callback of cassandra"
@@ -27,18 +28,6 @@ def make_add(original: Any) -> Any:
 
 def carried(function: Any) -> Any:
     """The function, to be called in the current context; None if there is nothing in it."""
-    hot = compiled.hot("trace.current_context")
-    context = hot.current()
-    if DATABASE.active is None or not context or not callable(function):
-        return None
-
-    @functools.wraps(function, updated=())
-    def callback(*args: Any, **kwargs: Any) -> Any:
-        token = hot.attach_context(context)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if token is not None:
-                hot.restore(token)
-
-    return callback
+    context = compiled.hot("trace.current_context").current()
+    is_needed = DATABASE.active is not None and context and callable(function)
+    return in_context(function, context) if is_needed else None

@@ -1,4 +1,4 @@
-"""A real Cassandra for tests: its libraries are Maven's, kept in ~/.cache/otel-fastpath. It takes 600 MB and half a minute."""
+"""A real Cassandra for tests, which Maven brings: it takes half a minute to start, and 600 MB of memory."""
 
 from __future__ import annotations
 
@@ -100,7 +100,11 @@ class Cassandra:
         settings = folder / "cassandra.yaml"
         made = SETTINGS.format(port=self.port, storage=self.port + 1, ssl=self.port + 2)
         settings.write_text(made, encoding="utf-8")
-        opened = [f"--add-{kind}={name}=ALL-UNNAMED" for kind, names in (("exports", EXPORTED), ("opens", OPENED)) for name in names]
+        opened = [
+            f"--add-{kind}={name}=ALL-UNNAMED"
+            for kind, names in (("exports", EXPORTED), ("opens", OPENED))
+            for name in names
+        ]
         options = {
             "cassandra.config": settings.as_uri(),
             "cassandra.storagedir": folder,
