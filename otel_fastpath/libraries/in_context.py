@@ -15,22 +15,21 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def in_context(function: Callable[..., _Result], context: Context) -> Callable[..., _Result]:
+def in_context(function: Callable[..., _Result], context: Context) -> functools.partial[_Result]:
     """The function, to be called in this context.
 
     Args:
         function: Any callable.
         context: The OpenTelemetry context.
     """
+    return functools.partial(_called, function, context)
 
-    @functools.wraps(function, updated=())
-    def called(*args: Any, **kwargs: Any) -> _Result:
-        hot = compiled.hot("trace.current_context")
-        token = hot.attach_context(context)
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if token is not None:
-                hot.restore(token)
 
-    return called
+def _called(function: Callable[..., _Result], context: Context, /, *args: Any, **kwargs: Any) -> _Result:
+    hot = compiled.hot("trace.current_context")
+    token = hot.attach_context(context)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        if token is not None:
+            hot.restore(token)

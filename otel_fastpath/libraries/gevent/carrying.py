@@ -29,7 +29,8 @@ def with_context(function: Callable[..., _Result]) -> Callable[..., _Result]:
     Returns:
         A function with the same signature and result.
     """
-    return in_context(function, _context_api.get_current())
+    carried = in_context(function, _context_api.get_current())
+    return functools.update_wrapper(carried, function, updated=())
 
 
 def make_spawn(original: Any) -> Any:
@@ -68,4 +69,5 @@ def make_map(original: Any) -> Any:
 
 
 def _wrapped(function: Any) -> Any:
-    return with_context(function) if _context_api.get_current() and callable(function) else None
+    context = _context_api.get_current()
+    return in_context(function, context) if context and callable(function) else None
