@@ -180,6 +180,12 @@ asyncpg-suite: setup ## Run asyncpg's own tests with asyncpg wrapped
 psycopg-suite: setup ## Run psycopg's own tests with psycopg wrapped
 	$(PY) tests/psycopg_suite/run.py $(ARGS)
 
+# Run the tests of Cassandra's driver that need a real Cassandra. Maven brings it (66 MB, kept in ~/.cache/otel-fastpath); it
+# takes 600 MB of memory. make cassandra ARGS="-k page"
+.PHONY: cassandra
+cassandra: setup ## Run the tests of Cassandra's driver with a real Cassandra
+	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra/test_real_server.py $(ARGS)
+
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
 # takes a quarter of an hour; then it writes docs/collector.md. make collector-test ARGS="--seconds 10 --protocol grpc"
 .PHONY: collector-test

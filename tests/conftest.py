@@ -229,6 +229,22 @@ def redis_server(start_redis):
     return start_redis()
 
 
+@pytest.fixture(scope="session")
+def simulacron(tmp_path_factory):
+    """A running Simulacron, in which tests start clusters: `simulacron.cluster(nodes)`."""
+    pytest.importorskip("cassandra.cluster", reason="cassandra-driver is not installed")
+    # An example starts it, too; the examples are not part of the installed package.
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from examples.gevent_cassandra.simulacron import MissingError, Simulacron
+
+    try:
+        started = Simulacron(tmp_path_factory.mktemp("simulacron"))
+    except MissingError as error:
+        pytest.skip(str(error))
+    yield started
+    started.stop()
+
+
 @pytest.fixture
 def releases_of_the_examples():
     """Skip the test if the installed releases do not fit the examples, as with the package's lowest releases."""

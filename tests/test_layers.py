@@ -64,7 +64,7 @@ THIRD_PARTIES = {
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {
-    *("openai", "asyncpg", "psycopg", "psycopg2", "redis", "sqlalchemy"),
+    *("openai", "asyncpg", "cassandra", "psycopg", "psycopg2", "redis", "sqlalchemy"),
     *("fastapi", "starlette", "flask", "httpx", "httpcore", "requests"),
 }
 # What the HTTP hooks are for, which are imported once one of these is.

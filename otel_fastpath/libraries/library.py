@@ -95,6 +95,8 @@ class Library:
         rivals: The other instrumentations of the library.
         entry_points: The rivals' names for OTEL_PYTHON_DISABLED_INSTRUMENTATIONS: disabling one disables our wrapper.
         stop: Called after the patches were removed, and if they are off.
+        is_on_request: Whether only its own setting turns it on, and not `telemetry="full"`: it emits nothing, and
+            changes what others emit.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Library:
     rivals: tuple[Rival, ...] = ()
     entry_points: frozenset[str] = frozenset()
     stop: Callable[[], None] | None = None
+    is_on_request: bool = False
 
 
 @dataclass
@@ -203,6 +206,8 @@ class Wrapper:
         reason = self._why_it_is_off or ""
         if self._ahead:
             reason = f"it stands back for {', '.join(tuple(self._ahead))}"
+        elif self.library.is_on_request and self._mode != "on":
+            reason = f"{self.library.name} is not set to on"
         elif self._is_same() and not taken:
             reason = f"telemetry={SAME}: no instrumentation of {self.library.name} was asked for"
         if reason:

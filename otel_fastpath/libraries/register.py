@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
+from otel_fastpath.libraries import gevent
 from otel_fastpath.libraries.db import (
     asyncpg,
+    cassandra,
     dbapi_patches,
     mysqlclient,
     psycopg,
@@ -76,7 +78,9 @@ ROOM: Final = _Libraries(
         mysqlclient.LIBRARY,
         sqlalchemy.LIBRARY,
         redis.LIBRARY,
+        cassandra.LIBRARY,
         openai.LIBRARY,
+        gevent.LIBRARY,
     ),
     without="Libraries are not wrapped.",
 )

@@ -151,7 +151,7 @@ class Distributions:
         self._known = {}
 
     def check(self, text: str, *, any_version: bool) -> None:
-        """Raise an error if this PEP 508 requirement is not met.
+        """Raise an error if this PEP 508 requirement is not met, or none of those that " | " separates.
 
         If several versions are installed, it is unknown which one is imported: with `any_version` it is enough that one
         of them meets the requirement.
@@ -159,14 +159,21 @@ class Distributions:
         Raises:
             UnmetError: It is not met.
         """
+        unmet = [self._unmet(each, any_version=any_version) for each in text.split(" | ")]
+        if all(unmet):
+            raise UnmetError("; ".join(unmet))
+
+    def _unmet(self, text: str, *, any_version: bool) -> str:
+        """Why the requirement is not met; empty if it is."""
         requirement = _requirement(text)
         every = self._installed(requirement.name)
         if not every:
-            raise UnmetError(f"{requirement.name} is not installed, {text} is needed")
+            return f"{requirement.name} is not installed, {text} is needed"
         met = [requirement.specifier.contains(version, prereleases=True) for version, _ in every]
-        if not (any(met) if any_version else all(met)):
-            found = " and ".join(version for version, _ in every)
-            raise UnmetError(f"{requirement.name} {found} is installed, {text} is needed")
+        if any(met) if any_version else all(met):
+            return ""
+        found = " and ".join(version for version, _ in every)
+        return f"{requirement.name} {found} is installed, {text} is needed"
 
     def _installed(self, name: str) -> Sequence[tuple[str, str]]:
         known = self._known

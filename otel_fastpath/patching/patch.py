@@ -61,7 +61,8 @@ class Patch:
             traceback. No other patch may use the returned function: its code is replaced when the patch is undone. If
             other code has wrapped a replacement, that same replacement is put in force again later, with the settings
             that it was made with.
-        requires: PEP 508 requirements that the installed distributions must meet, e.g. "opentelemetry-sdk>=1.40".
+        requires: PEP 508 requirements that the installed distributions must meet, e.g. "opentelemetry-sdk>=1.40"; of
+            several that " | " separates, one.
         sources: "module:qualified.name" -> the fingerprints (see `fingerprint`) of the sources that the replacement
             was written against; normally the target and the functions that its behaviour depends on. Their modules are
             imported for the check, so they must be dependencies of the target.

@@ -1,0 +1,125 @@
+"""Wrappers of the methods of a session and a cluster: the shortest path, taken by each request."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries import call as skeleton
+from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.cassandra import futures, statements
+from otel_fastpath.libraries.db.cassandra.official import Official
+from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, LINK, address_of
+from otel_fastpath.libraries.db.conventions import PREPARE
+from otel_fastpath.libraries.db.servers import Server
+from otel_fastpath.patching.outcome import guarded, never_raises
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.calls import Opening
+
+CONNECT: Final = "CONNECT"
+_CONNECTING: Final = "the connect of cassandra"
+
+
+def make_execute(original: Any) -> Any:
+    """Wrap the method that submits a request."""
+    readers = statements.readers()
+
+    @functools.wraps(original)
+    def execute_async(*args: Any, **kwargs: Any) -> Any:
+        active = DATABASE.active
+        call = None if active is None else guarded(DATABASE.place, _enter, active, readers, args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        if DATABASE.is_curious and call.recording:
+            guarded(DATABASE.place, _look, call, args, kwargs)
+        try:
+            future = original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        call.leave()
+        futures.submitted(call, future)
+        return future
+
+    return execute_async
+
+
+def _enter(active: Any, readers: Any, args: Any, kwargs: Any) -> Any:
+    """Begin a request; None if it is not instrumented."""
+    if active.hot.is_suppressed():
+        return None
+    session = args[0]
+    link = getattr(session, LINK, None)
+    if link is None or link.active is not active or link.plans.server.namespace != session.keyspace:
+        link = DATABASE.new_link(session)
+    statement = args[1] if len(args) > 1 else kwargs.get("query")
+    reader = readers.get(type(statement))
+    if reader is None and hasattr(statement, "_statements_and_parameters"):
+        return _enter_batch(active, link, statement, session)
+    text, has_arguments = (reader or statements.of_any)(statement, statements.parameters_of(args, kwargs))
+    plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+    if plan is None:
+        plan = link.plans.plan(text, "", has_arguments)
+    call = active.hot.open_query(link, plan, 0, None)
+    # A session is used by many threads and greenlets: a request inside of another is told in any case.
+    link.call = None
+    return call
+
+
+def _enter_batch(active: Any, link: Any, statement: Any, session: Any) -> Any:
+    batch = statements.of_batch(statement, session.cluster._prepared_statements)
+    call = active.hot.open_query(link, link.plans.of_batch(batch), 0, None)
+    link.call = None
+    if call is not None and call.recording:
+        calls.tell(call, link, None, batch.size)
+    return call
+
+
+def _look(call: Any, args: Any, kwargs: Any) -> None:
+    """Add what the options ask for, or what the official instrumentation was asked for."""
+    active = call.link.active
+    convention = call.link.plans.convention
+    if isinstance(convention, Official):
+        if convention.captures:
+            call.span.set_attributes(convention.of_text(str(statements.statement_of(args, kwargs))))
+        return
+    parameters = statements.parameters_of(args, kwargs)
+    if active.options.parameters and isinstance(parameters, (list, tuple, dict)):
+        calls.tell(call, call.link, parameters, None)
+
+
+def make_prepare(original: Any) -> Any:
+    """Wrap the method that prepares a statement."""
+    return calls.around_sync(DATABASE, _of_preparation, calls.no_rows, original)
+
+
+def _of_preparation(args: Any, kwargs: Any) -> Opening:
+    link = DATABASE.link(args[0])
+    return link, link.plans.plan(statements.statement_of(args, kwargs), PREPARE, has_arguments=True), None, None, None
+
+
+def make_connect(original: Any) -> Any:
+    """Wrap the method of a cluster that makes a session."""
+    return calls.around_steps(_connect, _connected, _not_connected, original)
+
+
+@never_raises(_CONNECTING)
+def _connect(args: Any, kwargs: Any) -> Any:
+    active = DATABASE.active
+    if active is None:
+        return None
+    keyspace = args[1] if len(args) > 1 else kwargs.get("keyspace")
+    server = Server(CASSANDRA, address_of(args[0]), keyspace if isinstance(keyspace, str) else None)
+    plan = active.plans_to_connect(server).special(CONNECT, {"db.operation.name": CONNECT})
+    return None if plan is None else skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
+
+
+def _connected(call: Any, _args: Any, _session: Any) -> None:
+    if call is not None:
+        call.end()
+
+
+def _not_connected(call: Any, _args: Any, error: BaseException) -> None:
+    if call is not None:
+        call.fail(error)

@@ -1,0 +1,129 @@
+"""What is worked out once for the driver: its set-up, and what is stored for a session, as an attribute of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.libraries.db import plans
+from otel_fastpath.libraries.db.cassandra import cql, statements
+from otel_fastpath.libraries.db.cassandra.official import Official
+from otel_fastpath.libraries.db.cassandra.options import Options
+from otel_fastpath.libraries.db.conventions import BATCH, Query
+from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.servers import Server, System
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.library import Setup
+
+CASSANDRA: Final = System("cassandra", 9042)
+LINK: Final = "_otel_fastpath"
+_MOST_ENDS: Final = 256
+# The driver's exceptions for errors of the server that do not have its code themselves -> the codes of the protocol.
+_CODES: Final = {
+    "Unavailable": 0x1000,
+    "WriteTimeout": 0x1100,
+    "ReadTimeout": 0x1200,
+    "ReadFailure": 0x1300,
+    "FunctionFailure": 0x1400,
+    "WriteFailure": 0x1500,
+    "CDCWriteFailure": 0x1600,
+    "Unauthorized": 0x2100,
+    "InvalidRequest": 0x2200,
+    "ConfigurationException": 0x2300,
+    "AlreadyExists": 0x2400,
+}
+
+
+class Plans(plans.Plans):
+    """The plans for one cluster and keyspace.
+
+    Attributes:
+        ends: What is told of requests at their end, by coordinator and consistency: see `futures`.
+    """
+
+    __slots__ = ("ends",)
+
+    def __init__(self, active: Any, server: Server, own: Any) -> None:
+        super().__init__(active, server, own)
+        if isinstance(self.convention, Official):
+            self.convention = self.convention.of_session(*own)
+        self.ends: dict[Any, Any] = {}
+
+    def read(self, text: Any, has_arguments: bool) -> Query:
+        """Read a text, once."""
+        return cql.read(text, has_arguments=has_arguments) if isinstance(text, str) else Query("")
+
+    def of_batch(self, batch: statements.Batch) -> Any:
+        """The plan for a batch."""
+        if len(batch.texts) == 1:
+            return self.plan(batch.texts[0], BATCH if batch.size > 1 else "", batch.has_arguments)
+        key = (BATCH, batch.has_arguments, batch.texts)
+        made = self._others.items.get(key)
+        if made is None:
+            made = self._make(key, self._joined(batch), BATCH)
+            self._others.keep(key, made, sum(map(len, batch.texts)) * 2 + 2048)
+        return made
+
+    def _joined(self, batch: statements.Batch) -> Query:
+        """The statements of a batch as one: "BATCH" if they are different operations."""
+        found = [self.read(text, batch.has_arguments) for text in batch.texts]
+        summaries = dict.fromkeys(query.summary for query in found)
+        return Query(
+            "; ".join(batch.texts),
+            "; ".join(query.text for query in found),
+            summary=next(iter(summaries)) if len(summaries) == 1 else "",
+        )
+
+    def keep_end(self, key: Any, host: Any, attributes: dict[str, Any]) -> None:
+        """Keep what is told of requests at their end."""
+        if len(self.ends) >= _MOST_ENDS:
+            self.ends.clear()
+        self.ends[key] = host, attributes
+
+
+def server_of(session: Any) -> Server:
+    """The first contact point of a session, or of a cluster, and the session's keyspace."""
+    cluster = getattr(session, "cluster", session)
+    return Server(CASSANDRA, address_of(cluster), getattr(session, "keyspace", None))
+
+
+def address_of(cluster: Any) -> tuple[str, int] | None:
+    """The host and port of a cluster's first contact point."""
+    point = next(iter(cluster.contact_points or ()), None)
+    if isinstance(point, str):
+        return point, int(cluster.port)
+    if isinstance(point, tuple):
+        return str(point[0]), int(point[1])
+    address = getattr(point, "address", None)
+    return None if address is None else (str(address), int(getattr(point, "port", None) or cluster.port))
+
+
+def status_code(error: BaseException) -> str | None:
+    """The code of the native protocol for an error of the server, in hexadecimal; None: the error is the driver's."""
+    code = getattr(error, "error_code", None)
+    for kind in type(error).__mro__:
+        if code is None and kind.__module__ == "cassandra":
+            code = _CODES.get(kind.__name__)
+    return f"{code:04X}" if isinstance(code, int) else None
+
+
+def _read_of(session: Any) -> Any:
+    """What the plans depend on besides the server: what the official instrumentation tells of it."""
+    cluster = getattr(session, "cluster", session)
+    return getattr(session, "keyspace", None), tuple(cluster.contact_points or ())
+
+
+def _convention(setup: Setup) -> Official | None:
+    return Official(setup) if setup.rival else None
+
+
+DATABASE: Final = Database(
+    "cassandra",
+    server_of,
+    status_code=status_code,
+    link=LINK,
+    options=Options,
+    convention=_convention,
+    make_plans=Plans,
+    own=_read_of,
+)

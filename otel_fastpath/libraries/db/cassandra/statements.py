@@ -1,0 +1,107 @@
+"""What is executed: the text of a statement, and whether it has values beside the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    # Text, and whether values are passed beside it, of a statement and its parameters.
+    Reader = Callable[[Any, Any], tuple[str, bool]]
+
+# How many different texts of a batch are in its name and text.
+MOST_SHOWN: Final = 16
+# For what is no statement: the driver reports the error itself.
+_UNKNOWN: Final = ""
+# self and the statement
+_BEFORE_PARAMETERS: Final = 2
+
+
+def statement_of(args: Any, kwargs: Any) -> Any:
+    """The statement among the arguments of `execute_async`."""
+    return args[1] if len(args) > 1 else kwargs.get("query")
+
+
+def parameters_of(args: Any, kwargs: Any) -> Any:
+    """Its parameters; None: none were passed."""
+    return args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters")
+
+
+def _text(statement: Any, parameters: Any) -> tuple[str, bool]:
+    return statement, bool(parameters)
+
+
+def _simple(statement: Any, parameters: Any) -> tuple[str, bool]:
+    return statement.query_string, bool(parameters)
+
+
+def _prepared(statement: Any, parameters: Any) -> tuple[str, bool]:
+    return statement.query_string, bool(parameters)
+
+
+def _bound(statement: Any, _parameters: Any) -> tuple[str, bool]:
+    return statement.prepared_statement.query_string, bool(statement.values)
+
+
+def of_any(statement: Any, parameters: Any) -> tuple[str, bool]:
+    """The text of a statement of any class, such as a subclass of one of the driver's."""
+    for kind, reader in readers().items():
+        if isinstance(statement, kind):
+            return reader(statement, parameters)
+    return _UNKNOWN, False
+
+
+_readers: dict[Any, Reader] = {}
+
+
+def readers() -> Mapping[Any, Reader]:
+    """The class of a statement, but for batches -> its reader."""
+    if not _readers:
+        from cassandra import query  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
+
+        _readers.update(
+            {
+                str: _text,
+                query.SimpleStatement: _simple,
+                query.PreparedStatement: _prepared,
+                query.BoundStatement: _bound,
+            }
+        )
+    return _readers
+
+
+class Batch(NamedTuple):
+    """The statements of a batch.
+
+    Attributes:
+        texts: Their texts, each once, the first of them.
+        size: The number of all.
+        has_arguments: Whether values are passed beside each text.
+    """
+
+    texts: tuple[str, ...]
+    size: int
+    has_arguments: bool
+
+
+def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> Batch:
+    """Read a batch.
+
+    Args:
+        statement: The `BatchStatement`.
+        prepared: The cluster's prepared statements by their ids.
+    """
+    entries = statement._statements_and_parameters
+    found: dict[Any, tuple[bool, Any]] = {}
+    for is_prepared, what, values in entries:
+        if what not in found:
+            if len(found) == MOST_SHOWN:
+                break
+            text = getattr(prepared.get(what), "query_string", _UNKNOWN) if is_prepared else what
+            found[what] = bool(is_prepared and values), text
+    return Batch(
+        tuple([text for _, text in found.values()]),
+        len(entries),
+        all(has_arguments for has_arguments, _ in found.values()),
+    )
