@@ -1,0 +1,237 @@
+"""What the hooks of this package cost: their calls are counted, and one of 64 is timed.
+
+A layer over each hook counts its calls. The calls that are timed are chosen at random, so that no pattern of the
+host's coincides with them. The price of a call is the average of the last ones; one that took more than 20 times the
+median was interrupted, by another thread or process, and does not count. No layer is there unless the guard is on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Coroutine
+from fnmatch import fnmatchcase
+from random import randrange
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.guard import layer
+from otel_fastpath.guard.watches import Watch, calibrate, standing_in
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.patch import Installation, State, installations
+from otel_fastpath.patching.swap import Swap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PLACE: Final = "the guard"
+_EVERY: Final = 64
+# The first calls make and import what later ones use.
+_FIRST: Final = 8
+# A call that took so many times the median was interrupted.
+_INTERRUPTED: Final = 20
+# How many calls the average is of.
+_MEMORY: Final = 64
+
+
+class Hook:
+    """The calls of one hook.
+
+    Args:
+        function: The hook.
+        time: Has a call timed: called with the hook, this object and the arguments.
+
+    Attributes:
+        layer: The function that counts the calls.
+        add: Adds the time of one call, in nanoseconds.
+    """
+
+    __slots__ = ("_counter", "_drawn", "_taken", "_time", "_times", "add", "layer")
+
+    def __init__(self, function: Any, time: Callable[[Hook, Any, Any], Any]) -> None:
+        self._times: deque[float] = deque(maxlen=_MEMORY)
+        self.add = self._times.append
+        self._taken = 0
+        self._drawn = _FIRST
+        self._time = time
+        self.layer, self._counter = layer.lay(function, self._timed, _FIRST)
+
+    @property
+    def calls(self) -> int:
+        """How often it was called."""
+        return int(self._drawn - self._counter.left)
+
+    def _timed(self, args: Any, kwargs: Any) -> Any:
+        """Choose the next call that is timed, and time this one."""
+        drawn = randrange(1, 2 * _EVERY)  # noqa: S311  # nothing is to be kept secret
+        self._drawn += drawn
+        self._counter.left += drawn
+        return self._time(self, args, kwargs)
+
+    def take(self) -> int:
+        """How often it was called since the last time."""
+        before, self._taken = self._taken, self.calls
+        return self._taken - before
+
+    def price(self) -> float:
+        """The average time of a call, in nanoseconds; 0 if none was timed yet."""
+        times = tuple(self._times)
+        if not times:
+            return 0.0
+        most = _INTERRUPTED * median(times)
+        return fmean(time for time in times if time <= most)
+
+
+class _Scope:
+    """A context manager whose making, entering and leaving are timed together."""
+
+    def __init__(self, manager: Any, watch: Watch, hook: Hook) -> None:
+        self._manager, self._watch, self._hook = manager, watch, hook
+
+    def __enter__(self) -> Any:
+        return self._watch.call(self._manager.__enter__, (), {}, on=True)
+
+    def __exit__(self, *raised: object) -> Any:
+        try:
+            return self._watch.call(self._manager.__exit__, raised, {}, on=True)
+        finally:
+            self._hook.add(self._watch.total())
+
+    def __call__(self, function: Any) -> Any:
+        return self._manager(function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._manager, name)
+
+
+def _time_call(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+    watch = Watch()
+    result = watch.call(function, args, kwargs, on=True)
+    if isinstance(result, Coroutine):
+        return _added(watch.run(lambda: result, (), {}, on=True), watch, hook)
+    hook.add(watch.total())
+    return result
+
+
+async def _added(call: Any, watch: Watch, hook: Hook) -> Any:
+    """Await a call, and add its time."""
+    try:
+        return await call
+    finally:
+        calibrate()
+        hook.add(watch.total())
+
+
+def _time_manager(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+    watch = Watch()
+    return _Scope(watch.call(function, args, kwargs, on=True), watch, hook)
+
+
+def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+    """A request of the official middleware: a copy of it, for this request, has the application that is not timed."""
+    watch = Watch()
+    middleware, scope, receive, send = args
+    copy = object.__new__(type(middleware))
+    vars(copy).update(vars(middleware))
+    copy.app = watch.of_application(middleware.app)
+    given = copy, scope, watch.of_host(receive), watch.of_host(send)
+    return _added(watch.run(function, given, kwargs, on=True), watch, hook)
+
+
+def _time_fastapi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+    """A request with FastAPI's own telemetry, which is given the application."""
+    watch = Watch()
+    given = {
+        **kwargs,
+        "app": watch.of_application(kwargs["app"]),
+        "receive": watch.of_host(kwargs["receive"]),
+        "send": watch.of_host(kwargs["send"]),
+    }
+    return _added(watch.run(function, args, given, on=True), watch, hook)
+
+
+def _itself(installation: Installation, function: Any) -> Any:  # noqa: ARG001  # as `_twin`
+    return function
+
+
+def _twin(installation: Installation, function: Any) -> Any:
+    """The same hook around a host's function in which the watch stands; the function itself if that cannot be made."""
+    swap, patch = installation.swap, installation.patch
+    try:
+        return patch.make(standing_in(swap.original), installation.settings)  # type: ignore[union-attr]  # it is applied
+    except Exception as error:
+        faults.report(_PLACE, error)
+        return function
+
+
+# The name of a patch, or a pattern -> how its calls are timed, and what is called then.
+_TIMED: Final[dict[str, tuple[Any, Any]]] = {
+    "tracer.start_as_current_span": (_time_manager, _itself),
+    "logs.handler_handle": (_time_call, _itself),
+    "logs.instrumentation_handle": (_time_call, _itself),
+    "asgi.request": (_time_asgi, _itself),
+    "fastapi_own.request": (_time_fastapi, _itself),
+    "asyncpg.execute": (_time_call, _twin),
+    "asyncpg.fetch*": (_time_call, _twin),
+    "asyncpg.statement.fetch*": (_time_call, _twin),
+    "psycopg.cursor.execute": (_time_call, _twin),
+    "psycopg.async_cursor.execute": (_time_call, _twin),
+    "redis.command": (_time_call, _twin),
+    "redis.async_command": (_time_call, _twin),
+    "sqlalchemy.execute": (_time_call, _twin),
+    "openai.request": (_time_call, _twin),
+    "openai.request.async": (_time_call, _twin),
+}
+
+
+class Hooks:
+    """The hooks of this process that are timed, and those that are not."""
+
+    def __init__(self) -> None:
+        self._laid: dict[str, tuple[Swap, Hook]] = {}
+
+    def lay(self) -> None:
+        """Lay a layer over each hook that was applied since the last time."""
+        for installation, (time, called) in _applied():
+            name, swap = installation.patch.name, installation.swap
+            if swap is None or name in self._laid:
+                continue
+            try:
+                self._laid[name] = _laid(installation, swap, time, called)
+            except Exception as error:
+                faults.report(_PLACE, error)
+
+    def lift(self) -> None:
+        """Remove all layers."""
+        while self._laid:
+            _, (swap, _) = self._laid.popitem()
+            try:
+                swap.take_off()
+            except Exception as error:
+                faults.report(_PLACE, error)
+
+    def take(self) -> float:
+        """The CPU seconds of the calls since the last time, at their present prices."""
+        return sum(hook.take() * hook.price() for _, hook in tuple(self._laid.values())) / 1e9
+
+    def prices(self) -> dict[str, tuple[int, float]]:
+        """Name of the patch -> the number of calls and the price of one, in nanoseconds."""
+        return {name: (hook.calls, hook.price()) for name, (_, hook) in self._laid.items()}
+
+
+def _laid(installation: Installation, swap: Swap, time: Any, called: Any) -> tuple[Swap, Hook]:
+    function = swap.current()
+    made = Swap(swap.owner, swap.name)
+    hook = Hook(function, functools.partial(time, called(installation, function)))
+    made.put(hook.layer)
+    return made, hook
+
+
+def _applied() -> Iterator[tuple[Installation, tuple[Any, Any]]]:
+    """The patches that are in force, and how the calls of each are timed; those that are not timed are left out."""
+    for installation in installations():
+        name = installation.patch.name
+        if installation.state is State.APPLIED:
+            found = next((how for pattern, how in _TIMED.items() if fnmatchcase(name, pattern)), None)
+            if found is not None:
+                yield installation, found
