@@ -1,7 +1,7 @@
 """What the hooks of this package cost: their calls are counted, and one of 64 is timed.
 
 A layer over each hook counts its calls. The calls that are timed are chosen at random, so that no pattern of the
-host's coincides with them. The price of a call is the average of the last ones; one that took more than 20 times the
+host's coincides with them. The price of a call is the average of the last ones; one that took more than 5 times the
 median was interrupted, by another thread or process, and does not count. No layer is there unless the guard is on.
 """
 
@@ -29,7 +29,7 @@ _EVERY: Final = 64
 # The first calls make and import what later ones use.
 _FIRST: Final = 8
 # A call that took so many times the median was interrupted.
-_INTERRUPTED: Final = 20
+_INTERRUPTED: Final = 5
 # How many calls the average is of.
 _MEMORY: Final = 64
 

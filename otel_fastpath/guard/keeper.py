@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _INTERVAL: Final = 1.0
 _PLACE: Final = "the guard"
 # How fast the shares of the parts follow: they are for people, the control law has its own.
-_FOLLOW: Final = 0.2
+_FOLLOW: Final = 0.4
 _logger = Quiet("otel_fastpath.guard")
 
 

@@ -85,7 +85,10 @@ class FewerTraces(Before):
 
 
 class FewerWholeTraces(FewerTraces):
-    """The same before a sampler that does not follow the parent: children follow theirs while traces are shed."""
+    """The same before a sampler that does not follow the parent: while this one is in place, children follow theirs.
+
+    It is in place until a while after the last trace was shed: see `control.CALM`.
+    """
 
     def should_sample(
         self,
@@ -103,7 +106,7 @@ class FewerWholeTraces(FewerTraces):
         if parent is None or not parent.is_valid:
             return super().should_sample(*given)
         result = self.below.should_sample(*given)
-        if self._shed.threshold and result.decision.is_sampled() and not parent.trace_flags.sampled:
+        if result.decision.is_sampled() and not parent.trace_flags.sampled:
             # Its trace was shed, and it would have no parent.
             return SamplingResult(Decision.DROP, trace_state=result.trace_state)
         return result  # type: ignore[no-any-return]  # the user's
