@@ -265,7 +265,8 @@ def test_third_parties_are_those_allowed():
 def test_what_is_patched_is_not_imported_to_patch_it():
     """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
 
-    In the rooms of the signals, of HTTP and of the guard that is told of the patches, and of what these import at their tops.
+    In the rooms of the signals, of HTTP and of the guard that is told of the patches, and of what these import at their
+    tops.
     """
     at_top = {}
     for each in IMPORTS:

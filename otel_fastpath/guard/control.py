@@ -31,6 +31,8 @@ NAMES: Final = (
 WINDOW: Final = 5.0
 SOON: Final = 2.0
 FAR: Final = 2.0
+# Up to so many times the limit, the first level is tried alone.
+_CLOSE: Final = 1.1
 # When traces are shed, they are to take this share of the limit; less is shed below `LOW` of it.
 AIM: Final = 0.9
 LOW: Final = 0.75
@@ -118,8 +120,8 @@ def share_of(telemetry: float, process: float, seconds: float) -> float:
 def _more(state: State, excess: float) -> State:
     """Shed more: telemetry takes `excess` times its limit."""
     level, probability = state.level, state.probability
-    # Far above the limit, there is no time to see what the first level saves.
-    if level > EVERYTHING or excess > FAR:
+    # Well above the limit, there is no time to see what the first level saves.
+    if level > EVERYTHING or excess > _CLOSE:
         if probability > LOWEST:
             level = max(level, FEWER_TRACES)
             probability = max(LOWEST, probability * (AIM / excess) ** _EMPHASIS)

@@ -22,7 +22,7 @@ from otel_fastpath.patching.patch import Installation, State, installations
 from otel_fastpath.patching.swap import Swap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _PLACE: Final = "the guard"
 _EVERY: Final = 64
@@ -30,8 +30,13 @@ _EVERY: Final = 64
 _FIRST: Final = 8
 # A call that took so many times the median was interrupted.
 _INTERRUPTED: Final = 5
-# How many calls the average is of.
+# How many calls the average is of, and how many of them stay if something else is shed from now on.
 _MEMORY: Final = 64
+_KEPT: Final = 4
+
+
+# The middleware itself, and those of an application.
+_ASGI_ARGUMENTS: Final = 4
 
 
 class Hook:
@@ -43,14 +48,13 @@ class Hook:
 
     Attributes:
         layer: The function that counts the calls.
-        add: Adds the time of one call, in nanoseconds.
     """
 
-    __slots__ = ("_counter", "_drawn", "_taken", "_time", "_times", "add", "layer")
+    __slots__ = ("_counter", "_drawn", "_price", "_taken", "_time", "_times", "layer")
 
     def __init__(self, function: Any, time: Callable[[Hook, Any, Any], Any]) -> None:
         self._times: deque[float] = deque(maxlen=_MEMORY)
-        self.add = self._times.append
+        self._price: float | None = 0.0
         self._taken = 0
         self._drawn = _FIRST
         self._time = time
@@ -73,13 +77,23 @@ class Hook:
         before, self._taken = self._taken, self.calls
         return self._taken - before
 
+    def add(self, nanoseconds: float) -> None:
+        """Add the time of one call."""
+        self._times.append(nanoseconds)
+        self._price = None
+
+    def renew(self) -> None:
+        """Forget most of what calls have taken: they are cheaper or dearer from now on."""
+        while len(self._times) > _KEPT:
+            self._times.popleft()
+
     def price(self) -> float:
         """The average time of a call, in nanoseconds; 0 if none was timed yet."""
-        times = tuple(self._times)
-        if not times:
-            return 0.0
-        most = _INTERRUPTED * median(times)
-        return fmean(time for time in times if time <= most)
+        if self._price is None:
+            times = tuple(self._times)
+            most = _INTERRUPTED * median(times)
+            self._price = fmean([time for time in times if time <= most])
+        return self._price
 
 
 class _Scope:
@@ -129,6 +143,8 @@ def _time_manager(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
 
 def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
     """A request of the official middleware: a copy of it, for this request, has the application that is not timed."""
+    if len(args) != _ASGI_ARGUMENTS or kwargs:
+        return function(*args, **kwargs)
     watch = Watch()
     middleware, scope, receive, send = args
     copy = object.__new__(type(middleware))
@@ -140,6 +156,8 @@ def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
 
 def _time_fastapi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
     """A request with FastAPI's own telemetry, which is given the application."""
+    if not kwargs.keys() >= {"app", "receive", "send"}:
+        return function(*args, **kwargs)
     watch = Watch()
     given = {
         **kwargs,
@@ -185,30 +203,39 @@ _TIMED: Final[dict[str, tuple[Any, Any]]] = {
 
 
 class Hooks:
-    """The hooks of this process that are timed, and those that are not."""
+    """The hooks of this process that are timed."""
 
     def __init__(self) -> None:
-        self._laid: dict[str, tuple[Swap, Hook]] = {}
+        self._laid: dict[Installation, tuple[Swap, Hook]] = {}
 
     def lay(self) -> None:
-        """Lay a layer over each hook that was applied since the last time."""
-        for installation, (time, called) in _applied():
-            name, swap = installation.patch.name, installation.swap
-            if swap is None or name in self._laid:
+        """Lay a layer over each hook that was applied since the last time, and lift those of hooks that are gone."""
+        for installation in installations():
+            how = _how(installation.patch.name)
+            if how is None:
                 continue
+            is_applied = installation.state is State.APPLIED and installation.swap is not None
             try:
-                self._laid[name] = _laid(installation, swap, time, called)
+                if is_applied and installation not in self._laid:
+                    self._laid[installation] = _laid(installation, *how)
+                elif not is_applied and installation in self._laid:
+                    _lift(installation, *self._laid.pop(installation))
             except Exception as error:
                 faults.report(_PLACE, error)
 
     def lift(self) -> None:
         """Remove all layers."""
         while self._laid:
-            _, (swap, _) = self._laid.popitem()
+            installation, laid = self._laid.popitem()
             try:
-                swap.take_off()
+                _lift(installation, *laid)
             except Exception as error:
                 faults.report(_PLACE, error)
+
+    def renew(self) -> None:
+        """Something else is shed from now on: forget most of what calls have taken."""
+        for _, hook in self._laid.values():
+            hook.renew()
 
     def take(self) -> float:
         """The CPU seconds of the calls since the last time, at their present prices."""
@@ -216,10 +243,12 @@ class Hooks:
 
     def prices(self) -> dict[str, tuple[int, float]]:
         """Name of the patch -> the number of calls and the price of one, in nanoseconds."""
-        return {name: (hook.calls, hook.price()) for name, (_, hook) in self._laid.items()}
+        laid = self._laid.copy()
+        return {installation.patch.name: (hook.calls, hook.price()) for installation, (_, hook) in laid.items()}
 
 
-def _laid(installation: Installation, swap: Swap, time: Any, called: Any) -> tuple[Swap, Hook]:
+def _laid(installation: Installation, time: Any, called: Any) -> tuple[Swap, Hook]:
+    swap: Any = installation.swap
     function = swap.current()
     made = Swap(swap.owner, swap.name)
     hook = Hook(function, functools.partial(time, called(installation, function)))
@@ -227,11 +256,15 @@ def _laid(installation: Installation, swap: Swap, time: Any, called: Any) -> tup
     return made, hook
 
 
-def _applied() -> Iterator[tuple[Installation, tuple[Any, Any]]]:
-    """The patches that are in force, and how the calls of each are timed; those that are not timed are left out."""
-    for installation in installations():
-        name = installation.patch.name
-        if installation.state is State.APPLIED:
-            found = next((how for pattern, how in _TIMED.items() if fnmatchcase(name, pattern)), None)
-            if found is not None:
-                yield installation, found
+def _lift(installation: Installation, made: Swap, _hook: Hook) -> None:
+    made.take_off()
+    swap = installation.swap
+    if swap is not None and not swap.is_active:
+        # It was taken off below the layer, and is inert: now it can be removed.
+        swap.take_off()
+
+
+@functools.cache
+def _how(name: str) -> tuple[Any, Any] | None:
+    """How the calls of the patch of this name are timed; None if they are not."""
+    return next((how for pattern, how in _TIMED.items() if fnmatchcase(name, pattern)), None)

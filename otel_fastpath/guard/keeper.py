@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INTERVAL: Final = 1.0
+# How long `stop` waits for the thread, at most.
+_PATIENCE: Final = 5.0
 _PLACE: Final = "the guard"
 # How fast the shares of the parts follow: they are for people, the control law has its own.
 _FOLLOW: Final = 0.4
@@ -57,12 +59,17 @@ class Keeper:
         self._clocks = clocks.Clocks(self._hooks)
         self._parts = {}
         self.state = control.renewed(self.state)
-        thread = threading.Thread(target=self._run, args=(self._stopped,), name="otel-fastpath-guard", daemon=True)
-        thread.start()
+        self._thread = threading.Thread(
+            target=self._run, args=(self._stopped,), name="otel-fastpath-guard", daemon=True
+        )
+        self._thread.start()
 
     def stop(self) -> None:
         """Shed nothing and measure nothing from now on."""
         self._stopped.set()
+        if self._thread is not threading.current_thread():
+            # It may be about to shed something.
+            self._thread.join(_PATIENCE)
         self._follow(control.State())
         self._hooks.lift()
 
@@ -88,7 +95,11 @@ class Keeper:
             self._say(before, state)
 
     def _follow(self, state: control.State) -> None:
-        self.state = state
+        before, self.state = self.state, state
+        if (state.level, state.probability) != (before.level, before.probability):
+            self._hooks.renew()
+        elif state.level == control.EVERYTHING:
+            return
         self._shed.follow(state)
         self._providers.follow(state)
         self._operations.follow(is_shed=state.level >= control.NO_INTERNAL_SPANS)

@@ -45,6 +45,14 @@ def traced():
     return Traced
 
 
+class _NoThread:
+    def start(self):
+        """Do nothing."""
+
+    def join(self, _patience):
+        """Likewise."""
+
+
 @pytest.fixture
 def driven(monkeypatch):
     """Makes guards that are driven by hand: `driven(provider, limit=0.1)`, then `guard.spend(share, seconds)`."""
@@ -55,7 +63,7 @@ def driven(monkeypatch):
             super().__init__(limit, provider)
             made.append(self)
             # No thread: `spend` does what it does.
-            monkeypatch.setattr(keeping.threading, "Thread", lambda **_: type("None_", (), {"start": lambda _: None})())
+            monkeypatch.setattr(keeping.threading, "Thread", lambda **_: _NoThread())
             self.start()
             monkeypatch.undo()
 

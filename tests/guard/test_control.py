@@ -30,7 +30,7 @@ def test_levels_come_in_order():
     """Internal spans, then traces down to the lowest probability, then events, then logs; then it is the floor."""
     state, seen = State(), []
     for _ in range(300):
-        state = run(state, 0.12, 1)
+        state = run(state, 0.105, 1)
         if not seen or state.level != seen[-1][0]:
             seen.append((state.level, state.probability))
     assert [level for level, _ in seen] == [0, 1, 2, 3, 4]
@@ -72,7 +72,7 @@ def test_a_level_that_is_needed_again_waits_longer_each_time():
     state, changes = State(), []
     for second in range(3600):
         before = state.level
-        state = run(state, 0.12 if before == control.EVERYTHING else 0.07, 1)
+        state = run(state, 0.105 if before == control.EVERYTHING else 0.07, 1)
         if state.level != before:
             changes.append(second)
     first, last = (sum(low <= each < low + 600 for each in changes) for low in (0, 3000))

@@ -50,7 +50,7 @@ def test_internal_spans_go_first(traced, driven):
     given = traced()
     given.requests(1, ASGI)
     guard = driven(given.provider)
-    guard.spend(0.12, 5)
+    guard.spend(0.105, 5)
     given.requests(10, ASGI)
     given.requests(5)
 

@@ -23,13 +23,13 @@ def prices(request):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_step_of_five_times_the_load_is_held_within_ten_seconds(prices, way):
-    """From then on, telemetry takes at most a fifth more than the limit, and at most the limit after a minute."""
+    """From then on, telemetry takes at most a tenth more than the limit, and at most the limit half a minute later."""
     limit = simulation.floor(prices) + way * (simulation.whole(prices) - simulation.floor(prices))
     points = list(simulation.simulate(prices, limit, simulation.steady(150, 60) + simulation.steady(750, 120)))
 
     assert points[60].share > limit
-    assert max(windows(points[70:], "share")) <= 1.2 * limit
-    assert max(windows(points[120:], "share")) <= limit
+    assert max(windows(points[70:], "share")) <= 1.1 * limit
+    assert max(windows(points[100:], "share")) <= limit
     assert points[-1].state.level >= control.NO_INTERNAL_SPANS
 
 
@@ -67,10 +67,8 @@ def test_a_limit_below_the_floor_is_told(prices):
 
 def test_requests_of_sampled_callers_are_never_shed(prices):
     """If all callers have sampled, the probability changes nothing: the floor is higher, and it is told."""
-    limit = 0.5 * (simulation.floor(prices) + simulation.whole(prices))
     kept = prices.kept + prices.export
-    if kept / (kept + prices.application) <= limit:
-        pytest.skip("without internal spans, this service is below the limit")
+    limit = 0.5 * (simulation.floor(prices) + kept / (kept + prices.application))
     *_, last = simulation.simulate(prices, limit, simulation.steady(750, 300, sampled_parents=1.0))
 
     assert last.state.is_at_floor
