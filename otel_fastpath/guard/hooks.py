@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Coroutine
 from fnmatch import fnmatchcase
 from random import randrange
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.guard import layer
-from otel_fastpath.guard.watches import Watch, calibrate, standing_in
+from otel_fastpath.guard.watches import Watch, calibrate, is_coroutine, standing_in
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Installation, State, installations
 from otel_fastpath.patching.swap import Swap
@@ -121,7 +120,7 @@ class _Scope:
 def _time_call(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
     watch = Watch()
     result = watch.call(function, args, kwargs, on=True)
-    if isinstance(result, Coroutine):
+    if is_coroutine(result):
         return _added(watch.run(lambda: result, (), {}, on=True), watch, hook)
     hook.add(watch.total())
     return result

@@ -70,7 +70,7 @@ class Providers:
                 owner,
                 "sampler",
                 (sheds_messages, sheds_traces),
-                lambda own, asked: sampler.before(own, self._shed, *asked),
+                lambda own, asked: sampler.before(own, self._shed, sheds_messages=asked[0], sheds_traces=asked[1]),
             )
             _put(owner, "_span_limits", (sheds_events,), _without_events)
 

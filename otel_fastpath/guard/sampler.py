@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace import SpanKind, TraceState, get_current_span
 
-from otel_fastpath.guard.thresholds import KEY, entry_with, randomness, threshold_in
+from otel_fastpath.guard.thresholds import KEY, RANDOMNESS, entry_with, randomness, threshold_in
 
 if TYPE_CHECKING:
     from otel_fastpath.guard.shed import Shed
@@ -38,14 +38,11 @@ class Before(Sampler):
     def __init__(self, below: Any, shed: Shed) -> None:
         self.below = below
         self._shed = shed
+        self._drop = SamplingResult(Decision.DROP)
 
     def get_description(self) -> str:
         """The description of the user's sampler, in that of this one."""
         return f"{type(self).__name__}{{{self.below.get_description()}}}"
-
-    def _dropped(self, kind: str) -> SamplingResult:
-        self._shed.count(kind)
-        return SamplingResult(Decision.DROP)
 
 
 class FewerTraces(Before):
@@ -54,6 +51,18 @@ class FewerTraces(Before):
     The threshold is written where the probability is known: if the user's sampler keeps everything, or has itself
     written one.
     """
+
+    def __init__(self, below: Any, shed: Shed) -> None:
+        super().__init__(below, shed)
+        self._keeps_everything = _keeps_everything(below)
+        self._written: tuple[int, TraceState] = 0, TraceState()
+
+    def _state(self, threshold: int) -> TraceState:
+        """The trace state of a root with this threshold."""
+        written = self._written
+        if written[0] != threshold:
+            written = self._written = threshold, TraceState([(KEY, entry_with("", threshold))])
+        return written[1]
 
     def should_sample(
         self,
@@ -66,17 +75,22 @@ class FewerTraces(Before):
         trace_state: Any = None,
     ) -> SamplingResult:
         """See `Sampler.should_sample`."""
-        result = self.below.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
         threshold = self._shed.threshold
+        if self._keeps_everything and threshold:
+            # A root has no trace state yet.
+            if trace_id & RANDOMNESS < threshold:
+                self._shed.count("trace")
+                return self._drop
+            return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes, self._state(threshold))
+        result = self.below.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
         if not threshold or not result.decision.is_sampled():
             return result  # type: ignore[no-any-return]  # the user's
         state = result.trace_state
         entry = (state.get(KEY) if state else None) or ""
         own = threshold_in(entry)
-        if own is None and _keeps_everything(self.below):
-            own = 0
         if randomness(trace_id, entry) < max(own or 0, threshold):
-            return self._dropped("trace")
+            self._shed.count("trace")
+            return self._drop
         if own is None:
             return result  # type: ignore[no-any-return]  # likewise
         written = entry_with(entry, max(own, threshold))
@@ -127,14 +141,15 @@ class NoMessages(Before):
     ) -> SamplingResult:
         """See `Sampler.should_sample`."""
         if kind is SpanKind.INTERNAL and name.endswith(_MESSAGES):
-            return self._dropped("internal_span")
+            self._shed.count("internal_span")
+            return self._drop
         result: SamplingResult = self.below.should_sample(
             parent_context, trace_id, name, kind, attributes, links, trace_state
         )
         return result
 
 
-def before(sampler: Any, shed: Shed, sheds_messages: bool, sheds_traces: bool) -> Any:
+def before(sampler: Any, shed: Shed, *, sheds_messages: bool, sheds_traces: bool) -> Any:
     """A sampler that stands before the user's.
 
     Args:

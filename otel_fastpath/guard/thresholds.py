@@ -11,7 +11,8 @@ from typing import Final
 KEY: Final = "ot"
 _BITS: Final = 56
 MOST: Final = 1 << _BITS
-_RANDOMNESS: Final = MOST - 1
+# The last 56 bits of a trace id.
+RANDOMNESS: Final = MOST - 1
 _DIGITS: Final = 14
 _LONGEST: Final = 256
 # The specification recommends four digits.
@@ -36,7 +37,7 @@ def randomness(trace_id: int, entry: str) -> int:
     """The randomness of a trace: `rv` in the entry `ot` of its trace state, or else the last 56 bits of its id."""
     text = _value(entry, "rv")
     found = _number(text) if len(text) == _DIGITS else None
-    return trace_id & _RANDOMNESS if found is None else found
+    return trace_id & RANDOMNESS if found is None else found
 
 
 def threshold_in(entry: str) -> int | None:
