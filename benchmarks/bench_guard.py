@@ -1,4 +1,4 @@
-"""What the guard itself costs: a call that is counted, one of 64 that is timed, and a new trace while traces are shed.
+"""What the guard itself costs: a call that is counted, one of 128 that is timed, and a new trace while traces are shed.
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'guard*'
 

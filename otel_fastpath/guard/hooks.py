@@ -1,4 +1,4 @@
-"""What the hooks of this package cost: their calls are counted, and one of 64 is timed.
+"""What the hooks of this package cost: their calls are counted, and one of 128 is timed.
 
 A layer over each hook counts its calls. The calls that are timed are chosen at random, so that no pattern of the
 host's coincides with them. The price of a call is the average of the last ones; one that took more than 5 times the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLACE: Final = "the guard"
-_EVERY: Final = 64
+_EVERY: Final = 128
 # The first calls make and import what later ones use.
 _FIRST: Final = 8
 # A call that took so many times the median was interrupted.

@@ -39,9 +39,7 @@ class Watch:
 
     def total(self) -> float:
         """The nanoseconds in telemetry's code, without what the watch itself took of them."""
-        if not self._crossings:
-            return self._nanoseconds
-        return max(0.0, self._nanoseconds - self._crossings * median(_crossings or (0,)))
+        return max(0.0, self._nanoseconds - self._crossings * _crossing.cost)
 
     def _turn(self, on: bool) -> Watch | None:  # called often
         """Let the watch run (`on`) or stand; what ran before in this thread stands, and is returned."""
@@ -128,23 +126,43 @@ async def _awaiting(awaitable: Any) -> Any:
     return await awaitable
 
 
-_crossings: Final[deque[int]] = deque(maxlen=64)
-
-
 async def _nothing() -> None:
     pass
 
 
-def calibrate() -> None:
-    """Measure what a call of a coroutine function of the host's adds to the time of telemetry.
+class _Crossing:
+    """What a call of a coroutine function of the host's adds to the time of telemetry.
 
-    After each call that is timed, when this code is as warm as it was then: in a loop, it is faster.
+    It is measured after calls that are timed, when this code is as warm as it was then: in a loop, it is faster.
+
+    Attributes:
+        cost: In nanoseconds.
     """
-    watch = Watch()
-    try:
-        watch.run(watch.of_host(_nothing), (), {}, on=True).send(None)
-    except StopIteration:
-        _crossings.append(watch._nanoseconds)
+
+    # At first after each call that is timed, later after one of so many.
+    _FEW: Final = 8
+
+    def __init__(self) -> None:
+        self.cost = 0.0
+        self._times: deque[int] = deque(maxlen=4 * self._FEW)
+        self._left = 1
+
+    def measure(self) -> None:
+        """Measure once, if it is time to."""
+        self._left -= 1
+        if self._left > 0:
+            return
+        watch = Watch()
+        try:
+            watch.run(watch.of_host(_nothing), (), {}, on=True).send(None)
+        except StopIteration:
+            self._times.append(watch._nanoseconds)
+            self.cost = median(self._times)
+            self._left = 1 if len(self._times) < self._FEW else self._FEW
+
+
+_crossing: Final = _Crossing()
+calibrate: Final = _crossing.measure
 
 
 def standing_in(original: Callable[..., Any]) -> Callable[..., Any]:
