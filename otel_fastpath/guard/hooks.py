@@ -259,8 +259,8 @@ def _lift(installation: Installation, made: Swap, _hook: Hook) -> None:
     made.take_off()
     swap = installation.swap
     if swap is not None and not swap.is_active:
-        # It was taken off below the layer, and is inert: now it can be removed.
-        swap.take_off()
+        # It was taken off below the layer.
+        swap.clear()
 
 
 @functools.cache
