@@ -148,6 +148,12 @@ docs: setup ## Build the site
 demo: setup ## Measure a service under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)
 
+# The example service under a step of five times the load, with a limit on telemetry's CPU; writes build/guard/result.svg.
+# make guard-demo ARGS="--limit 20% --seconds 60"
+.PHONY: guard-demo
+guard-demo: setup ## Show how the guard holds telemetry to a share of the CPU (two minutes)
+	$(PY) -m examples.guard.live $(ARGS)
+
 # The service that spent most of its CPU on version lookups: make founding-case ARGS="--metrics"
 .PHONY: founding-case
 founding-case: setup ## Measure the service that spent its CPU on version look-ups

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import presence
 from otel_fastpath.exceptions import metrics as exceptions
+from otel_fastpath.guard import metrics as guard
 from otel_fastpath.libraries.db.asyncpg import plans as asyncpg
 from otel_fastpath.libraries.db.pools import PoolMetrics
 from otel_fastpath.libraries.db.psycopg import plans as psycopg
@@ -88,6 +89,8 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
     yield "patches", f"`{presence.NAME}`", kind, f"`{presence.UNIT}`", presence.DESCRIPTION, "no"
     for name, description in exceptions._DESCRIPTIONS.items():
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
+    for name, (kind, unit, description) in guard._INSTRUMENTS.items():
+        yield "guard", f"`{name}`", f"observable {kind}", f"`{unit}`", description, "no"
     for library in ROOM.wrappers:
         in_place = _instruments(library, is_same=True)
         for name, (kind, unit, description) in _instruments(library, is_same=False).items():

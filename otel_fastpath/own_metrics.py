@@ -6,8 +6,9 @@ from typing import Any, Final
 
 PATCHES: Final = "otel_fastpath"
 EXCEPTIONS: Final = "otel_fastpath.exceptions"
+GUARD: Final = "otel_fastpath.guard"
 # The instrumentation scopes of these metrics.
-SCOPES: Final = frozenset({PATCHES, EXCEPTIONS})
+SCOPES: Final = frozenset({PATCHES, EXCEPTIONS, GUARD})
 
 
 def has_use(provider: Any) -> bool:

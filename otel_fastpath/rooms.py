@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.exceptions import register as exceptions
+from otel_fastpath.guard import register as guard
 from otel_fastpath.libraries import register as libraries
 from otel_fastpath.logs import register as logs
 from otel_fastpath.metrics import register as metrics
@@ -27,4 +28,5 @@ ROOMS: Final[tuple[Room, ...]] = (
     otlp.ROOM,
     libraries.ROOM,
     exceptions.ROOM,
+    guard.ROOM,
 )

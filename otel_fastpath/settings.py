@@ -37,6 +37,7 @@ _SETTINGS: Final = (
     "exceptions_modules",
     "exceptions_limit",
     "status_folder",
+    "max_cpu",
 )
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
@@ -55,6 +56,7 @@ class Config:
         telemetry: "same" emits what the service emitted before, "full" all that this package can. What is set by name,
             such as `exceptions` or the mode of a library, takes precedence.
         exceptions: The arguments of `otel_fastpath.exceptions.Settings.parse`, in its order.
+        max_cpu: The share of the process's CPU that telemetry may take, at most 1; 0: there is no limit.
         status_folder: The folder in which other processes ask for the status; empty if they cannot.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
         disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
@@ -66,6 +68,7 @@ class Config:
     stock: str = ""
     telemetry: str = SAME
     exceptions: tuple[Any, ...] = ("", "", "", "")
+    max_cpu: float = 0.0
     status_folder: str = ""
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
@@ -104,8 +107,8 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
         environ: The environment; by default os.environ.
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
         **keywords: `disabled` (names, or one comma-separated string), `core` and `telemetry`, see `Config`;
-            `exceptions`, `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; `status_folder`; for each
-            library, its name and `<library>_options`. None counts as unset.
+            `exceptions`, `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; `status_folder`; `max_cpu`;
+            for each library, its name and `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
@@ -118,6 +121,7 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
         stock=_why_stock(environ),
         telemetry=_telemetry(*_given("telemetry", keywords, environ)),
         exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
+        max_cpu=_share(*_given("max_cpu", keywords, environ)),
         status_folder=_folder(*_given("status_folder", keywords, environ)),
         libraries=_libraries(libraries, keywords, environ),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
@@ -253,6 +257,21 @@ def _folder(setting: str, value: Any) -> str:
         pass  # not a path at all
     wrong_settings.tell(setting, value, "a folder that exists", "No other process can ask for the status.")
     return ""
+
+
+def _share(setting: str, value: Any) -> float:
+    """A share of the CPU, from "3%" or 0.03; 0 if it is not set or not valid."""
+    if value == "":
+        return 0.0
+    try:
+        text = str(value).strip()
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        if 0 < share < 1 and not isinstance(value, bool):
+            return share
+    except ValueError:
+        pass  # not a number at all
+    wrong_settings.tell(setting, value, "a percentage below 100, such as 3%", "Telemetry is not limited.")
+    return 0.0
 
 
 def _why_stock(environ: Mapping[str, str]) -> str:

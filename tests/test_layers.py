@@ -34,8 +34,9 @@ MAY_IMPORT = {
     "otlp": BOTTOM | {"trace", "logs"},
     "libraries": BELOW_3,
     "others": BELOW_3,
+    "guard": BOTTOM,
     # The table of what can be deleted.
-    "rooms": BELOW_3 | {"others", "libraries"},
+    "rooms": BELOW_3 | {"others", "libraries", "guard"},
     "status": BOTTOM,
     "running": BOTTOM | {"status"},
     "presence": BOTTOM,
@@ -57,6 +58,7 @@ THIRD_PARTIES = {
     **{name: {"opentelemetry"} for name in {"trace", *SIGNALS}},
     "others": {"opentelemetry", "packaging"},
     "libraries": {"opentelemetry", "wrapt"},
+    "guard": {"opentelemetry"},
     **{name: {"opentelemetry"} for name in ("instrumentor", "loading", "presence")},
     # It measures OpenTelemetry, and is a plugin of pytest.
     "budget": {"opentelemetry", "pytest"},
@@ -263,7 +265,8 @@ def test_third_parties_are_those_allowed():
 def test_what_is_patched_is_not_imported_to_patch_it():
     """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
 
-    In the rooms of the signals and of HTTP that is told of the patches, and of what these import at their tops.
+    In the rooms of the signals, of HTTP and of the guard that is told of the patches, and of what these import at their
+    tops.
     """
     at_top = {}
     for each in IMPORTS:
@@ -272,7 +275,10 @@ def test_what_is_patched_is_not_imported_to_patch_it():
     reached = {
         name
         for name in MODULES
-        if (unit(name) not in {"trace", "metrics", "logs", "otlp", "budget", "verify"} and not is_http_hook(name))
+        if (
+            unit(name) not in {"trace", "metrics", "logs", "otlp", "guard", "budget", "verify"}
+            and not is_http_hook(name)
+        )
         or name.rpartition(".")[2].startswith("patches_")
     }
     waiting = sorted(reached)

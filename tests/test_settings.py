@@ -105,6 +105,27 @@ def test_other_telemetry_is_reported(logged, value):
     )
 
 
+@pytest.mark.parametrize(("value", "share"), [("3%", 0.03), (" 0.5 % ", 0.005), (0.03, 0.03), ("0.2", 0.2)])
+def test_the_limit_of_the_cpu_is_a_share(logged, value, share):
+    """As a percentage, or as a fraction."""
+    assert from_env({}, max_cpu=value).max_cpu == pytest.approx(share)
+    assert from_env({"OTEL_FASTPATH_MAX_CPU": str(value)}).max_cpu == pytest.approx(share)
+    assert from_env({}).max_cpu == from_env({"OTEL_FASTPATH_MAX_CPU": ""}, max_cpu=None).max_cpu == 0
+    assert logged() == []
+
+
+@pytest.mark.parametrize("value", ["3", "100%", "0%", "-3%", "nan", "3 percent", True, 3, [3], b"3%"])
+def test_other_limits_of_the_cpu_are_reported(logged, value):
+    """What is not a share is no limit."""
+    assert from_env({}, max_cpu=value).max_cpu == 0
+
+    (line,) = logged()
+    assert line == (
+        f"instrument(max_cpu=...): {value!r} is not valid; expected a percentage below 100, such as 3%. "
+        "Telemetry is not limited."
+    )
+
+
 def test_a_bad_variable_is_reported_under_its_own_name(logged):
     """The line names the variable that was set."""
     from_env({"OTEL_FASTPATH_CORE": "rust"})

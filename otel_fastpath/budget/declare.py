@@ -33,7 +33,7 @@ DEFAULT_DISTRIBUTIONS: Final = (
     "wrapt",
 )
 SETTINGS: Final = ("reference", "path", "source", "share", "lock", "distributions", "scenarios")
-SCENARIO: Final = ("bare", "instrumented", "setup", "variants", *limits.METRICS)
+SCENARIO: Final = ("bare", "instrumented", "setup", "variants", *limits.DECLARED)
 PLACE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -252,9 +252,9 @@ class _Reader:
         for place, value in places.items():
             if not isinstance(value, str) or not PLACE.fullmatch(value):
                 raise self._error(f"{key}.{place}", value, '"module:function"')
-        found = [limit for metric in limits.METRICS for limit in self._limits(key, metric, table, variant)]
+        found = [limit for metric in limits.DECLARED for limit in self._limits(key, metric, table, variant)]
         if not found:
-            raise self._error(key, NOT_SET, "at least one limit: " + ", ".join(limits.METRICS))
+            raise self._error(key, NOT_SET, "at least one limit: " + ", ".join(limits.DECLARED))
         return Scenario(name, table["bare"], table["instrumented"], setup, tuple(found), self._prefix + key)
 
     def _limits(self, key: str, metric: str, table: dict[str, Any], variant: str | None) -> Iterator[Limit]:

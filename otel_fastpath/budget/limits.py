@@ -11,6 +11,9 @@ OVERHEAD: Final = "overhead"
 INSTRUCTIONS: Final = "instructions"
 COUNTS: Final = ("bytecodes", "calls", "allocations", INSTRUCTIONS)
 METRICS: Final = (REGRESSION, OVERHEAD, *COUNTS)
+# Another way to declare a limit of the overhead: the share of the CPU of the instrumented call, as for the guard.
+MAX_CPU: Final = "max_cpu"
+DECLARED: Final = (*METRICS, MAX_CPU)
 
 # The resolution of the two timed gates on a noisy machine; tighter limits could not be checked.
 LEAST_REGRESSION: Final = 0.02
@@ -27,6 +30,7 @@ _MICROSECONDS = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*us\s*")
 _EXPECTED: Final = {
     REGRESSION: f'"<number>%", at least {LEAST_REGRESSION:.0%}',
     OVERHEAD: f'"<number> ref", "<number>% of bare", "<number> us" or "+<number>%", at least +{LEAST_HEADROOM:.0%}',
+    MAX_CPU: '"<number>%", below 100%',
     **dict.fromkeys(COUNTS, '"+<number>%" (of the calibrated count) or "<= <number>"'),
 }
 
@@ -70,27 +74,43 @@ def expected(metric: str) -> str:
 def patterns(metric: str) -> tuple[str, ...]:
     """The regular expressions of which a limit of this metric matches one; some that match are too low all the same."""
     of_overhead = (_ADDED_PERCENT, _OF_BARE, _REFERENCES, _MICROSECONDS)
-    found = {REGRESSION: (_PERCENT,), OVERHEAD: of_overhead}.get(metric, (_ADDED_PERCENT, _AT_MOST))
+    found = {REGRESSION: (_PERCENT,), MAX_CPU: (_PERCENT,), OVERHEAD: of_overhead}.get(
+        metric, (_ADDED_PERCENT, _AT_MOST)
+    )
     return tuple(pattern.pattern for pattern in found)
 
 
 def parse(metric: str, text: object) -> Limit | None:
     """Parse one limit; None if the text is not a limit (see `expected`)."""
-    if not isinstance(text, str) or metric not in METRICS:
+    if not isinstance(text, str) or metric not in DECLARED:
         return None
     text = " ".join(text.split())
     if metric == REGRESSION:
-        share = _percent(_PERCENT, text)
-        if share is None or share < LEAST_REGRESSION:
-            return None
-        return Limit(metric, text, share, unit="base", relative=True)
+        return _regression(text)
     if metric == OVERHEAD:
         return _overhead(text)
+    if metric == MAX_CPU:
+        return _max_cpu(text)
     added = _percent(_ADDED_PERCENT, text)
     if added is not None:
         return Limit(metric, text, added, relative=True)
     most = _number(_AT_MOST, text)
     return None if most is None else Limit(metric, text, most)
+
+
+def _regression(text: str) -> Limit | None:
+    share = _percent(_PERCENT, text)
+    if share is None or share < LEAST_REGRESSION:
+        return None
+    return Limit(REGRESSION, text, share, unit="base", relative=True)
+
+
+def _max_cpu(text: str) -> Limit | None:
+    share = _percent(_PERCENT, text)
+    if not share or share >= 1:
+        return None
+    # A share of the whole call; an overhead is compared with the call without the hook.
+    return Limit(OVERHEAD, f"{text} of the CPU", share / (1 - share), unit="bare")
 
 
 def _overhead(text: str) -> Limit | None:

@@ -106,8 +106,8 @@ class Overhead:
             return (_SHOWN,)
         found: list[limits.Limit] = []
         for metric, texts in asked.items():
-            if metric not in limits.METRICS:
-                raise self._error(metric, texts, "one of the metrics " + ", ".join(limits.METRICS))
+            if metric not in limits.DECLARED:
+                raise self._error(metric, texts, "one of the metrics " + ", ".join(limits.DECLARED))
             found += declare.parse_limits(metric, texts, functools.partial(self._error, metric))
         return tuple(found)
 

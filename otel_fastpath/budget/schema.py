@@ -51,8 +51,8 @@ def schema() -> dict[str, Any]:
 
 
 def _scenario() -> dict[str, Any]:
-    found = _table({**_SCENARIO, **{metric: _limits(metric) for metric in limits.METRICS}}, ["bare", "instrumented"])
-    found["anyOf"] = [{"required": [metric]} for metric in limits.METRICS]
+    found = _table({**_SCENARIO, **{metric: _limits(metric) for metric in limits.DECLARED}}, ["bare", "instrumented"])
+    found["anyOf"] = [{"required": [metric]} for metric in limits.DECLARED]
     found["not"] = {"required": ["setup", "variants"]}
     return found
 

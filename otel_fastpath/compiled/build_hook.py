@@ -82,7 +82,7 @@ EXTENSIONS = {
 SHARED = "otel_fastpath.compiled.shared_c"
 EXTENSIONS[SHARED] = ""
 # The modules above import each other, so all or none are used. Those named here are independent.
-ALONE = {}
+ALONE = {"otel_fastpath.guard.layer_c": "otel_fastpath/guard/layer_c.c"}
 if sys.version_info >= (3, 12):
     # The callback of sys.monitoring.
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"

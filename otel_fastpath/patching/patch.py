@@ -9,6 +9,7 @@ import importlib
 import logging
 import sys
 import threading
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -30,9 +31,19 @@ from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Installation", "Patch", "Patcher", "ReplacedError", "Row", "SkipError", "State", "fingerprint"]
+__all__ = [
+    "Installation",
+    "Patch",
+    "Patcher",
+    "ReplacedError",
+    "Row",
+    "SkipError",
+    "State",
+    "fingerprint",
+    "installations",
+]
 
 _logger = Quiet(__name__)
 # Of the log records about skipped patches.
@@ -129,6 +140,11 @@ class Installation:
     def swap(self) -> _swap.Swap | None:
         """The swap, once the patch was applied."""
         return self._swap
+
+    @property
+    def settings(self) -> Any:
+        """The settings that the patch was last installed with."""
+        return self._settings
 
     def install(self, settings: Any = None) -> None:
         """Apply the patch now if its module is imported, otherwise when it is."""
@@ -275,6 +291,16 @@ class Installation:
         return True
 
 
+# Every set of patches of this process.
+_patchers: Final[weakref.WeakSet[Patcher]] = weakref.WeakSet()
+
+
+def installations() -> Iterator[Installation]:
+    """Every patch of this process, in whatever state."""
+    for patcher in tuple(_patchers):
+        yield from patcher.installations.values()
+
+
 class Patcher:
     """A set of patches that are installed and uninstalled together.
 
@@ -286,6 +312,7 @@ class Patcher:
     def __init__(self, patches: Iterable[Patch], look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
         self._distributions = Distributions(look_up)
         self._logged: set[str] = set()
+        _patchers.add(self)
         self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
 
     def install(self, off: Callable[[str], str | None] = lambda _name: None, settings: Any = None) -> None:

@@ -31,9 +31,18 @@ def test_a_limit_means_what_it_says(metric, text, value, unit, relative, gates):
     assert limit == Limit(metric, " ".join(text.split()), pytest.approx(value), unit, relative, gates)
 
 
+def test_a_share_of_the_cpu_is_an_overhead():
+    """A quarter of the whole call is a third of the call without the hook; the report shows the text."""
+    assert parse("max_cpu", "25 %") == Limit("overhead", "25 % of the CPU", pytest.approx(1 / 3), "bare")
+
+
 @pytest.mark.parametrize(
     ("metric", "text"),
     [
+        ("max_cpu", "3"),
+        ("max_cpu", "0%"),
+        ("max_cpu", "100%"),
+        ("max_cpu", "+3%"),
         ("regression", "1%"),  # less than the gate can tell
         ("regression", "+5%"),
         ("regression", "<= 5"),

@@ -52,6 +52,15 @@ def marked(limits, name="test_hook", body="overhead(bare, hooked)"):
     return f"\n@pytest.mark.overhead_budget({limits})\ndef {name}(overhead, hooked):\n    {body}\n"
 
 
+def test_a_share_of_the_cpu_is_held(run):
+    """`max_cpu` is the share of the whole call: a hook that is nearly all of it is above 50 %, and below 100 %."""
+    body = "results = overhead(bare, hooked); assert [each.metric for each in results] == ['overhead (bare)']"
+    result = run(marked('max_cpu="99.9%"', "test_below", body) + marked('max_cpu="50%"', "test_above", body))
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*50% of the CPU*"])
+
+
 def test_a_budget_that_holds_passes(run):
     """The results are returned, and stand in a table at the end."""
     body = "results = overhead(bare, hooked); assert [each.metric for each in results] == ['overhead', 'calls']"

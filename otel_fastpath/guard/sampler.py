@@ -1,0 +1,183 @@
+"""Samplers that stand before a user's sampler while spans are shed: they only drop what it would keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.trace.sampling import (
+    Decision,
+    ParentBased,
+    ParentBasedTraceIdRatio,
+    Sampler,
+    SamplingResult,
+    StaticSampler,
+)
+from opentelemetry.trace import SpanKind, TraceState, get_current_span
+
+from otel_fastpath.guard.thresholds import KEY, RANDOMNESS, entry_with, randomness, threshold_in
+
+if TYPE_CHECKING:
+    from otel_fastpath.guard.shed import Shed
+
+# The scopes and the ends of the names of spans around the receiving and sending of an ASGI message.
+ASGI_SCOPES: Final = frozenset(
+    f"opentelemetry.instrumentation.{name}" for name in ("asgi", "fastapi", "starlette", "django")
+)
+_MESSAGES: Final = tuple(f" {kind} {verb}" for kind in ("http", "websocket") for verb in ("send", "receive"))
+_PARENT_BASED: Final = (ParentBased, ParentBasedTraceIdRatio)
+
+
+class Before(Sampler):
+    """Stands before a user's sampler.
+
+    Args:
+        below: The user's sampler.
+        shed: What to shed, and the counts of what was shed.
+    """
+
+    def __init__(self, below: Any, shed: Shed) -> None:
+        self.below = below
+        self._shed = shed
+        self._drop = SamplingResult(Decision.DROP)
+
+    def get_description(self) -> str:
+        """The description of the user's sampler, in that of this one."""
+        return f"{type(self).__name__}{{{self.below.get_description()}}}"
+
+
+class FewerTraces(Before):
+    """Keeps a new trace only if its randomness is at least the threshold, which is written to its trace state.
+
+    The threshold is written where the probability is known: if the user's sampler keeps everything, or has itself
+    written one.
+    """
+
+    def __init__(self, below: Any, shed: Shed) -> None:
+        super().__init__(below, shed)
+        self._keeps_everything = _keeps_everything(below)
+        self._written: tuple[int, TraceState] = 0, TraceState()
+
+    def _state(self, threshold: int) -> TraceState:
+        """The trace state of a root with this threshold."""
+        written = self._written
+        if written[0] != threshold:
+            written = self._written = threshold, TraceState([(KEY, entry_with("", threshold))])
+        return written[1]
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: Any = None,
+        attributes: Any = None,
+        links: Any = None,
+        trace_state: Any = None,
+    ) -> SamplingResult:
+        """See `Sampler.should_sample`."""
+        threshold = self._shed.threshold
+        if self._keeps_everything and threshold:
+            # A root has no trace state yet.
+            if trace_id & RANDOMNESS < threshold:
+                self._shed.count("trace")
+                return self._drop
+            return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes, self._state(threshold))
+        result = self.below.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
+        if not threshold or not result.decision.is_sampled():
+            return result  # type: ignore[no-any-return]  # the user's
+        state = result.trace_state
+        entry = (state.get(KEY) if state else None) or ""
+        own = threshold_in(entry)
+        if randomness(trace_id, entry) < max(own or 0, threshold):
+            self._shed.count("trace")
+            return self._drop
+        if own is None:
+            return result  # type: ignore[no-any-return]  # likewise
+        written = entry_with(entry, max(own, threshold))
+        state = state.update(KEY, written) if state and entry else (state or TraceState()).add(KEY, written)
+        return SamplingResult(result.decision, result.attributes, state)
+
+
+class FewerWholeTraces(FewerTraces):
+    """The same before a sampler that does not follow the parent: while this one is in place, children follow theirs.
+
+    It is in place until a while after the last trace was shed: see `control.CALM`.
+    """
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: Any = None,
+        attributes: Any = None,
+        links: Any = None,
+        trace_state: Any = None,
+    ) -> SamplingResult:
+        """See `Sampler.should_sample`."""
+        given = parent_context, trace_id, name, kind, attributes, links, trace_state
+        parent = get_current_span(parent_context).get_span_context()
+        if parent is None or not parent.is_valid:
+            return super().should_sample(*given)
+        result = self.below.should_sample(*given)
+        if result.decision.is_sampled() and not parent.trace_flags.sampled:
+            # Its trace was shed, and it would have no parent.
+            return SamplingResult(Decision.DROP, trace_state=result.trace_state)
+        return result  # type: ignore[no-any-return]  # the user's
+
+
+class NoMessages(Before):
+    """Drops the spans around the messages of ASGI, which have no children."""
+
+    def should_sample(
+        self,
+        parent_context: Any,
+        trace_id: int,
+        name: str,
+        kind: Any = None,
+        attributes: Any = None,
+        links: Any = None,
+        trace_state: Any = None,
+    ) -> SamplingResult:
+        """See `Sampler.should_sample`."""
+        if kind is SpanKind.INTERNAL and name.endswith(_MESSAGES):
+            self._shed.count("internal_span")
+            return self._drop
+        result: SamplingResult = self.below.should_sample(
+            parent_context, trace_id, name, kind, attributes, links, trace_state
+        )
+        return result
+
+
+def before(sampler: Any, shed: Shed, *, sheds_messages: bool, sheds_traces: bool) -> Any:
+    """A sampler that stands before the user's.
+
+    Args:
+        sampler: The user's sampler.
+        shed: What to shed.
+        sheds_messages: Whether the spans around messages of ASGI are shed.
+        sheds_traces: Whether whole traces are shed.
+    """
+    if type(sampler) not in _PARENT_BASED:
+        made: Any = FewerWholeTraces(sampler, shed) if sheds_traces else sampler
+        return NoMessages(made, shed) if sheds_messages else made
+    root, local = sampler._root, sampler._local_parent_sampled
+    # Again a `ParentBased`: the core of this package knows its rules, and asks only the samplers that are new.
+    return ParentBased(
+        FewerTraces(root, shed) if sheds_traces else root,
+        remote_parent_sampled=sampler._remote_parent_sampled,
+        remote_parent_not_sampled=sampler._remote_parent_not_sampled,
+        local_parent_sampled=NoMessages(local, shed) if sheds_messages else local,
+        local_parent_not_sampled=sampler._local_parent_not_sampled,
+    )
+
+
+def is_countable(sampler: Any) -> bool:
+    """Whether the adjusted count of what is kept is known: the user's sampler keeps every root, or tells thresholds."""
+    if type(sampler) in _PARENT_BASED:
+        sampler = sampler._root
+    return _keeps_everything(sampler) or type(sampler).__module__.startswith("opentelemetry.sdk.trace._sampling")
+
+
+def _keeps_everything(sampler: Any) -> bool:
+    return type(sampler) is StaticSampler and sampler._decision is Decision.RECORD_AND_SAMPLE
