@@ -165,6 +165,11 @@ founding-case: setup ## Measure the service that spent its CPU on version look-u
 inventory: setup ## Measure the inventory service under three loads
 	$(PY) -m examples.inventory $(ARGS)
 
+# 1,000 users in Cassandra under gevent, one by one and in a pool, with four latencies: make gevent ARGS="--latencies 1 5"
+.PHONY: gevent
+gevent: setup ## Measure a service under gevent with Cassandra
+	$(PY) -m examples.gevent_cassandra $(ARGS)
+
 # Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
 .PHONY: upstream
 upstream: setup ## Run OpenTelemetry's own tests with and without this package

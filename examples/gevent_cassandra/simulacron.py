@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -25,7 +26,7 @@ CACHE: Final = Path.home() / ".cache" / "otel-fastpath" / "simulacron"
 STARTING: Final = 60.0
 FETCHING: Final = 300.0
 _PORTS: Final = 10
-_LAST_PORT: Final = 60_000
+_CHOICE: Final = range(12_000, 32_000, _PORTS)
 
 
 class MissingError(Exception):
@@ -60,12 +61,13 @@ def jar() -> Path:
 
 
 def free_ports() -> int:
-    """The first of ten ports of the loopback interface, one after the other, that nobody uses."""
+    """The first of ten ports of the loopback interface, one after the other, that nobody uses.
+
+    They are below those that systems give to outgoing connections, which may take one of them at any time.
+    """
     while True:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            first: int = listener.getsockname()[1]
-        if first < _LAST_PORT and all(is_free(first + number) for number in range(1, _PORTS)):
+        first = secrets.choice(_CHOICE)
+        if all(is_free(first + number) for number in range(_PORTS)):
             return first
 
 
