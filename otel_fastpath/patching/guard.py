@@ -26,6 +26,8 @@ _logger = Quiet(__name__)
 
 _MISSING: Final = object()
 _requirement = functools.cache(Requirement)
+# By the id of a code object.
+_digests: Final[dict[int, tuple[Any, str]]] = {}
 
 
 class SkipError(Exception):
@@ -69,8 +71,22 @@ def is_known(value: Any, known: Container[str]) -> bool:
     Raises:
         OSError, TypeError: See `fingerprint`.
     """
-    text = _text(_function_of(value))
-    return (text != "" and text_digest(text) in known) or fingerprint(value) in known
+    return _digest(_function_of(value)) in known or fingerprint(value) in known
+
+
+def _digest(function: Any) -> str:
+    """The digest of a function's or class's text; "" if the text is not found.
+
+    Several patches rest on the same source. By the id of the code object, which is kept: equal ones can be of other files.
+    """
+    code = getattr(function, "__code__", None)
+    _, digest = _digests.get(id(code), (None, None))
+    if digest is None:
+        text = _text(function)
+        digest = text_digest(text) if text else ""
+        if code is not None:
+            _digests[id(code)] = (code, digest)
+    return digest
 
 
 def text_digest(text: str) -> str:
