@@ -214,6 +214,19 @@ def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
     return "*" in disabled_instrumentations(environ)
 
 
+def extend_python_path(folders: Sequence[str]) -> list[str]:
+    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it.
+
+    Args:
+        folders: The folders. The first one is moved to the front if PYTHONPATH has it already.
+    """
+    present = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    added = [path for path in folders if path not in present]
+    first = folders[0]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([first, *added, *present]))
+    return added
+
+
 def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
     """The setting's name, as keyword argument or variable, and its value."""
     if keywords.get(name) is not None:

@@ -49,11 +49,11 @@ def is_imported(name: str) -> bool:
 
 
 class _Loader:
-    """Wraps a module's loader and calls back once the module is executed. The real loader is put back before that."""
+    """Wraps a module's loader and calls back before and after the module is executed; first puts the real loader back."""
 
-    def __init__(self, loader: Any, told: Callable[[str], None]) -> None:
+    def __init__(self, loader: Any, finder: _Finder) -> None:
         self._loader = loader
-        self._told = told
+        self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -64,14 +64,15 @@ class _Loader:
         return type(self._loader)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module with its own loader, then call back."""
+        """Execute the module with its own loader, and call back before and afterwards."""
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
         for holder, attribute in ((spec, "loader"), (module, "__loader__")):
             if getattr(holder, attribute, None) is self:
                 setattr(holder, attribute, self._loader)
+        self._finder.begin(name)
         self._loader.exec_module(module)
-        self._told(name)
+        self._finder.tell(name)
 
 
 class _Finder:
@@ -116,16 +117,18 @@ class _Finder:
             find_spec = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = None if find_spec is None else find_spec(name, path, target)
             if spec is not None:
-                with _hooks:
-                    for call in self.before.get(name, ()):
-                        call(name)
+                # Nothing is called here: this thread holds the import lock of all modules.
                 if hasattr(spec.loader, "exec_module"):
-                    # Also if nobody watches it yet: somebody may, until it is executed.
-                    spec.loader = _Loader(spec.loader, self._tell)  # type: ignore[assignment]
+                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
                 return spec
         return None
 
-    def _tell(self, name: str) -> None:
+    def begin(self, name: str) -> None:
+        with _hooks:
+            for call in self.before.get(name, ()):
+                call(name)
+
+    def tell(self, name: str) -> None:
         self.executed.add(name)
         try:
             with _hooks:
@@ -163,9 +166,9 @@ def unwatch_below(packages: Sequence[str], call: Callable[[str], None]) -> None:
 
 
 def announce(names: Sequence[str], call: Callable[[str], None]) -> None:
-    """Register a callable for these modules: it is called whenever a module was found, before it is executed.
+    """Register a callable for these modules: it is called whenever a module is going to be executed.
 
-    The same rules apply as for `watch`; besides, the callable must not import that module, nor one that imports it.
+    The same rules apply as for `watch`; besides, the callable must not use that module, nor import one that does.
     """
     _finder.add(_finder.before, names, call)
 

@@ -297,7 +297,8 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
             return []
 
     part = Part("libraries.db.redis", "sys", wrapper="subject")
-    monkeypatch.setattr(register, "waiting", lambda: (Waiting(part, lambda _library: Wrapper()),))
+    waiting = (Waiting(part, lambda _library: Wrapper()),)
+    monkeypatch.setattr(register, "waiting", lambda: waiting)
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
     instrumentor.instrument(tracer_provider="provider")
     instrumentor.uninstrument()
