@@ -21,10 +21,11 @@ _SDK = "opentelemetry.sdk.trace.export"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command, and return the exit status. Without one, print the help to stderr; the status is 2."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    command = arguments[2:] if arguments[1:2] == ["--"] else arguments[1:]
-    if arguments[:1] == ["run"] and command and not command[0].startswith("-"):
-        return _run(command)
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:2] == ["run", "--"]:
+        del arguments[1]
+    if arguments[:1] == ["run"] and arguments[1:2] and not arguments[1].startswith("-"):
+        return _run(arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -70,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run a command with OpenTelemetry set up",
         usage="otel-fastpath run [--] COMMAND [ARGUMENT ...]",
         description=(
-            "Runs a command as opentelemetry-instrument does; the settings are those of the environment. A Python program "
-            "of this environment is run by this interpreter, not by another one."
+            "Runs a command as opentelemetry-instrument does; the settings are those of the environment. A Python "
+            "program of this environment is run by this interpreter, not by another one."
         ),
     )
     run.set_defaults(run=lambda _options: run.error("a command is required"))

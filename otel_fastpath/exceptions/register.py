@@ -69,7 +69,7 @@ def _load() -> Any:
     from otel_fastpath.exceptions import counting  # noqa: PLC0415  # only if they are asked for
 
     reason, _why_off = _why_off, ""
-    if reason and not counting.is_counting():
+    if reason and not counting.is_on():
         counting.stop(reason)
     return counting
 

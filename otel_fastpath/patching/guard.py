@@ -77,7 +77,8 @@ def is_known(value: Any, known: Container[str]) -> bool:
 def _digest(function: Any) -> str:
     """The digest of a function's or class's text; "" if the text is not found.
 
-    Several patches rest on the same source. By the id of the code object, which is kept: equal ones can be of other files.
+    It is kept, because several patches rest on the same source: by the id of the code object, since equal ones can be
+    of other files.
     """
     code = getattr(function, "__code__", None)
     _, digest = _digests.get(id(code), (None, None))

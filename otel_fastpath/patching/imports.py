@@ -1,4 +1,4 @@
-"""Import hooks, called before or after a module is executed: at its first import, one after `del sys.modules[...]`, and a reload.
+"""Import hooks, called before or after a module is executed: first import, one after `del sys.modules[...]`, reload.
 
 `wrapt` has import hooks, too, but they run for the first import only, cannot be removed, and miss an import that
 happens while another thread calls `importlib.util.find_spec` for the module.
@@ -49,7 +49,10 @@ def is_imported(name: str) -> bool:
 
 
 class _Loader:
-    """Wraps a module's loader and calls back before and after the module is executed; first puts the real loader back."""
+    """Wraps a module's loader and calls back before and after the module is executed.
+
+    The real loader is put back first.
+    """
 
     def __init__(self, loader: Any, finder: _Finder) -> None:
         self._loader = loader

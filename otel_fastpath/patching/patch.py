@@ -291,7 +291,7 @@ class Patcher:
         beside: Patcher | None = None,
     ) -> None:
         self._is_first = beside is None
-        self._distributions = Distributions(look_up) if beside is None else beside._distributions
+        self._distributions: Distributions = Distributions(look_up) if beside is None else beside._distributions
         self._logged: set[str] = set() if beside is None else beside._logged
         self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
 

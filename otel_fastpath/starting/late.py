@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.instrumentation.dependencies import DependencyConflictError
-from opentelemetry.instrumentation.distro import BaseDistro
+from opentelemetry.instrumentation.distro import BaseDistro  # type: ignore[attr-defined]
 
 from otel_fastpath.locks import Agenda
 from otel_fastpath.patching import imports

@@ -1,4 +1,4 @@
-"""`otel-fastpath run`: does what `opentelemetry-instrument` does, in one interpreter if the command is a Python program.
+"""`otel-fastpath run`: does what `opentelemetry-instrument` does, for a Python program in one interpreter.
 
 `opentelemetry-instrument` is a Python program itself: it puts a folder with a `sitecustomize` on PYTHONPATH, and
 replaces its process by the command, whose interpreter imports that module. Here the interpreter that is running already
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _AUTO: Final = "opentelemetry.instrumentation.auto_instrumentation"
 _SITE: Final = "sitecustomize"
@@ -36,15 +36,17 @@ class _Program(NamedTuple):
         argv: `sys.argv` while it runs, at first.
         original: The interpreter's arguments, as in `sys.orig_argv`.
         first: The first entry of `sys.path`: where the program is.
-        main: Returns the attributes of its `__main__`.
-        run: Runs it in these attributes.
+        loader: The `__loader__` of its `__main__`; None: it is the module `name`, which is run as by `python -m`.
+        name: The file name of its code, or the module's.
+        source: Its code.
     """
 
     argv: list[str]
     original: list[str]
     first: str
-    main: dict[str, Any]
-    run: Callable[[dict[str, Any]], object]
+    loader: Any
+    name: str
+    source: bytes | str = ""
 
 
 def run(command: Sequence[str]) -> int:
@@ -69,10 +71,20 @@ def run(command: Sequence[str]) -> int:
     _set_up(folder)
     if not getattr(sys.flags, "safe_path", False):
         sys.path.insert(0, program.first)
+    return _execute(program, _main(program))
+
+
+def _main(program: _Program) -> dict[str, Any]:
+    """Replace `__main__`, and return the attributes that the interpreter gives it."""
     main = ModuleType("__main__")
     sys.modules["__main__"] = main
-    vars(main).update(program.main, __builtins__=builtins)
-    return _execute(program, vars(main))
+    names = vars(main)
+    names.update(__builtins__=builtins, __loader__=program.loader)
+    if sys.version_info < (3, 14):
+        names["__annotations__"] = {}
+    if isinstance(program.loader, SourceFileLoader):
+        names.update(__file__=program.name, __cached__=None)
+    return names
 
 
 def _take_place(program: _Program, added: Sequence[str]) -> None:
@@ -100,7 +112,10 @@ def _set_up(folder: str) -> None:
 
 def _execute(program: _Program, names: dict[str, Any]) -> int:
     try:
-        program.run(names)
+        if program.loader is None:
+            _runpy()._run_module_as_main(program.name)
+        else:
+            exec(compile(program.source, program.name, "exec", dont_inherit=True), names)  # noqa: S102  # the user's
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -126,18 +141,11 @@ def _program(executable: str, arguments: list[str]) -> _Program | None:
         return _script(executable, arguments, [sys.executable, executable]) if _has_our_shebang(executable) else None
     original = [executable, *arguments]
     first, *others = arguments or [""]
+    # Newer interpreters take common indentation away.
     if first == "-c" and others and not others[0][:1].isspace():
-        return _code(others, original)
+        return _Program(["-c", *others[1:]], original, "", BuiltinImporter, "<string>", others[0])
     if first == "-m" and others and hasattr(_runpy(), "_run_module_as_main"):
-        name = others[0]
-        attributes = {"__doc__": None, "__package__": None, "__loader__": None, "__spec__": None}
-        return _Program(
-            ["-m", *others[1:]],
-            original,
-            os.getcwd(),  # noqa: PTH109  # sys.path holds strings
-            attributes,
-            lambda _names: _runpy()._run_module_as_main(name),
-        )
+        return _Program(["-m", *others[1:]], original, os.getcwd(), None, others[0])  # noqa: PTH109  # as above
     if first and not first.startswith("-"):
         return _script(first, others, original[: 1 - len(arguments)] if others else original)
     return None
@@ -152,28 +160,10 @@ def _script(path: str, arguments: list[str], original: list[str]) -> _Program | 
     # A compiled file, or an archive.
     if b"\0" in source:
         return None
-    loader = SourceFileLoader("__main__", path)
-    attributes = {"__doc__": None, "__package__": None, "__loader__": loader, "__spec__": None}
-    attributes |= {"__file__": path, "__cached__": None}
-    return _Program(
-        [path, *arguments],
-        [*original, *arguments],
-        os.path.dirname(os.path.realpath(path)),  # noqa: PTH120  # see above
-        attributes,
-        lambda names: exec(compile(source, path, "exec", dont_inherit=True), names),  # noqa: S102  # the user's program
-    )
-
-
-def _code(arguments: list[str], original: list[str]) -> _Program:
-    source, *others = arguments
-    attributes = {"__doc__": None, "__package__": None, "__loader__": BuiltinImporter, "__spec__": None}
-    return _Program(
-        ["-c", *others],
-        original,
-        "",
-        attributes,
-        lambda names: exec(compile(source, "<string>", "exec", dont_inherit=True), names),  # noqa: S102  # likewise
-    )
+    folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120  # see above
+    name = os.path.abspath(path)  # noqa: PTH100  # see above
+    loader = SourceFileLoader("__main__", name)
+    return _Program([path, *arguments], [*original, *arguments], folder, loader, name, source)
 
 
 def _runpy() -> Any:

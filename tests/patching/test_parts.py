@@ -221,10 +221,13 @@ def test_a_forked_child_loads_it_itself(world):
     assert not world.part.is_loaded()
 
 
-def test_what_an_import_hook_sees_is_imported(world, modules):
+def test_what_an_import_hook_sees_is_imported(modules):
     """The library's code has run, though Python says that it is being imported; other modules are not."""
-    modules("subject_other", "import sys\nfrom otel_fastpath.patching import imports\n"
-            "seen = imports.is_imported('subject_other'), imports.in_hook()")
+    modules(
+        "subject_other",
+        "import sys\nfrom otel_fastpath.patching import imports\n"
+        "seen = imports.is_imported('subject_other'), imports.in_hook()",
+    )
     seen = []
 
     def look(name):

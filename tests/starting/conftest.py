@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from start_ways import USED, WAYS, command  # noqa: E402  # found only from here on
+from start_ways import USED, WAYS, command
 
 
 @pytest.fixture

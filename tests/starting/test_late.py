@@ -223,8 +223,8 @@ def test_threads_that_import_at_the_same_time_get_the_instrumented_library(distr
 def test_a_thread_that_holds_a_module_of_the_library_is_no_obstacle(distribution, entry_point, monkeypatch):
     """Another thread waits for the library, to import a module in it that the instrumentation imports.
 
-    Python refuses to let the two wait for each other. The instrumentation is loaded with the next module of the library,
-    and both threads have the instrumented one.
+    Python refuses to let the two wait for each other. The instrumentation is loaded with the next module of the
+    library, and both threads have the instrumented one.
     """
     load(distribution, entry_point)
     found, is_found, other_began = [], threading.Event(), threading.Event()

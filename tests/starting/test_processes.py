@@ -173,7 +173,7 @@ def test_a_conflict_is_reported_as_without_this_package(start, program, tmp_path
     assert result.stdout == "False\n"
     (line,) = result.stderr.splitlines()
     assert line.startswith('requests only instruments "requests~=2.0; extra == ')
-    assert line.endswith('but currently installed version ("requests 1.0") falls outside of that range, so nothing can be instrumented.')
+    assert '("requests 1.0") falls outside of that range' in line
 
 
 @pytest.mark.slow
