@@ -75,7 +75,8 @@ def _parser() -> argparse.ArgumentParser:
             "program of this environment is run by this interpreter, not by another one."
         ),
     )
-    run.set_defaults(run=lambda _options: run.error("a command is required"))
+    run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
     from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.verify.command import add_command  # noqa: PLC0415  # likewise
 

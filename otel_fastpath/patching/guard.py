@@ -92,7 +92,12 @@ def _digest(function: Any) -> str:
 
 def text_digest(text: str) -> str:
     """Digest a definition's text as 12 hex digits; common indentation and white space at line ends do not count."""
-    text = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
+    lines = text.splitlines()
+    margin = lines[0][: _indent(lines[0])] if lines else ""
+    # Almost every definition: its first line is indented least.
+    if margin.strip(" ") or not all(line.startswith(margin) or not line.strip() for line in lines):
+        margin, lines = "", textwrap.dedent(text).splitlines()
+    text = "\n".join([line[len(margin) :].rstrip() for line in lines]).strip()
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -162,10 +167,13 @@ class Distributions:
     def __init__(self, look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
         self._look_up = look_up
         self._known: dict[str, Sequence[tuple[str, str]]] = {}
+        # The requirements that are met; the same few are those of most patches.
+        self._met: set[tuple[str, bool]] = set()
 
     def forget(self) -> None:
         """Forget the results, so that distributions are looked up again."""
         self._known = {}
+        self._met.clear()
 
     def check(self, text: str, *, any_version: bool) -> None:
         """Raise an error if this PEP 508 requirement is not met.
@@ -176,6 +184,8 @@ class Distributions:
         Raises:
             UnmetError: It is not met.
         """
+        if (text, any_version) in self._met:
+            return
         requirement = _requirement(text)
         every = self._installed(requirement.name)
         if not every:
@@ -184,6 +194,7 @@ class Distributions:
         if not (any(met) if any_version else all(met)):
             found = " and ".join(version for version, _ in every)
             raise UnmetError(f"{requirement.name} {found} is installed, {text} is needed")
+        self._met.add((text, any_version))
 
     def _installed(self, name: str) -> Sequence[tuple[str, str]]:
         known = self._known
