@@ -289,7 +289,7 @@ peers: setup ## Set up the environment of other tracing libraries
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
-# What it costs to start a program in each way, in an environment with 19 instrumentations; writes the table of
+# What it costs to start a program in each way, in an environment with 20 instrumentations; writes the table of
 # docs/startup.md.
 STARTUP := .cache/startup-$(PYTHON_VERSION)
 .PHONY: bench-startup

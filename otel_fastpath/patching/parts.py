@@ -142,10 +142,14 @@ class Patches:
 
     Args:
         patcher: The patcher of these patches.
+
+    Attributes:
+        installations: Those of the patcher.
     """
 
     def __init__(self, patcher: Patcher) -> None:
         self._patcher = patcher
+        self.installations = patcher.installations
 
     def install(self, settings: Any, off: Off, _providers: Mapping[str, Any]) -> None:
         """See `Patcher.install`."""
