@@ -122,14 +122,16 @@ class Waiting:
 
     def _settle(self) -> None:
         try:
+            made = self._made
+            if made is None:
+                self._made = made = self._make(self.part.load())
+            elif self._wanted is None:
+                made.uninstall()
+            # Read after loading, during which another thread may have uninstalled it.
             wanted, given = self._wanted, self._given
-            if self._made is None:
-                self._made = self._make(self.part.load())
-            elif wanted is None:
-                self._made.uninstall()
             self._given = wanted
             if wanted is not None and wanted is not given:
-                self._made.install(*wanted)
+                made.install(*wanted)
             # Last: what was imported meanwhile is told of, too.
             imports.unannounce(self.part.modules, self._is_imported)
         except Exception:
