@@ -206,6 +206,20 @@ def test_threads_load_it_once(world):
     assert found == [["ours", "stock"]] * 4
 
 
+def test_uninstalled_while_it_is_loaded_it_is_not_installed(world):
+    """By another thread."""
+    make = world.waiting._make
+
+    def slowly(patches):
+        world.waiting.uninstall()
+        return make(patches)
+
+    world.waiting._make = slowly
+    world.install()
+
+    assert world.call() == ["stock"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_loads_it_itself(world):
     """What waits in the parent waits in the child."""
