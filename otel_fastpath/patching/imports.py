@@ -41,11 +41,15 @@ def in_hook() -> bool:
 
 
 def is_imported(name: str) -> bool:
-    """Whether the module is in `sys.modules` and has been executed; its hooks may still be running."""
+    """Whether the module is in `sys.modules` and no thread is still executing it, or its hooks."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     # The import statement itself checks this attribute to wait for another thread.
-    is_executing = getattr(spec, "_initializing", False) and name not in _finder.executed
-    return sys.modules.get(name) is not None and not is_executing
+    return sys.modules.get(name) is not None and not getattr(spec, "_initializing", False)
+
+
+def is_executed(name: str) -> bool:
+    """Whether the module is imported, or has been executed while its hooks are still running."""
+    return is_imported(name) or name in _finder.executed
 
 
 class _Loader:

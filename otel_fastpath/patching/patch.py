@@ -136,6 +136,10 @@ class Installation:
             self._settings = settings
             self._is_new = True
         imports.watch(self._modules, self._module_executed)
+        # The hooks of these are running, and this one may not be called any more.
+        self._executed.update(
+            name for name in self._modules if imports.is_executed(name) and not imports.is_imported(name)
+        )
         for name in self._modules if not imports.in_hook() else ():
             # The hook does not see an import that another thread began before the watch: wait until that import ends.
             if sys.modules.get(name) is not None and not imports.is_imported(name):

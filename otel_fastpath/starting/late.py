@@ -123,7 +123,7 @@ class Late:
 
     @staticmethod
     def _is_being_imported(name: str) -> bool:
-        return sys.modules.get(name) is not None and not imports.is_imported(name)
+        return sys.modules.get(name) is not None and not imports.is_executed(name)
 
 
 def _report(name: str, error: Exception) -> None:

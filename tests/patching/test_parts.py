@@ -235,17 +235,17 @@ def test_a_forked_child_loads_it_itself(world):
     assert not world.part.is_loaded()
 
 
-def test_what_an_import_hook_sees_is_imported(modules):
-    """The library's code has run, though Python says that it is being imported; other modules are not."""
+def test_what_an_import_hook_sees_is_executed(modules):
+    """The library's code has run, though Python says that it is being imported."""
     modules(
         "subject_other",
         "import sys\nfrom otel_fastpath.patching import imports\n"
-        "seen = imports.is_imported('subject_other'), imports.in_hook()",
+        "seen = imports.is_executed('subject_other'), imports.in_hook()",
     )
     seen = []
 
     def look(name):
-        seen.append((name, imports.is_imported(name), imports.in_hook()))
+        seen.append((name, imports.is_executed(name), imports.is_imported(name), imports.in_hook()))
 
     imports.watch(["subject_other"], look)
     try:
@@ -254,8 +254,9 @@ def test_what_an_import_hook_sees_is_imported(modules):
         imports.unwatch(["subject_other"], look)
 
     assert other.seen == (False, False)
-    assert seen == [("subject_other", True, True)]
-    assert imports.is_imported("subject_other")
+    assert seen == [("subject_other", True, False, True)]
+    assert imports.is_executed("subject_other")
+    assert not imports.is_executed("no_such_module")
     assert not imports.in_hook()
 
 

@@ -176,6 +176,34 @@ def test_a_conflict_is_reported_as_without_this_package(start, program, tmp_path
     assert '("requests 1.0") falls outside of that range' in line
 
 
+TAKES_OVER = """
+import {library}
+from otel_fastpath import FastpathInstrumentor
+states = {{row.name: row.state.value for row in FastpathInstrumentor().status()}}
+print(states["{patch}"], states["{library}.official.instrument"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "patch"),
+    [
+        ("asyncpg", "asyncpg.execute"),
+        ("openai", "openai.request"),
+        ("psycopg", "psycopg.cursor.execute"),
+        ("redis", "redis.command"),
+        ("sqlalchemy", "sqlalchemy.execute"),
+    ],
+)
+def test_a_wrapper_takes_the_place_of_an_instrumentation_that_is_loaded_late(start, program, library, patch):
+    """The library is patched while its import ends: by the instrumentation, in whose place our wrapper is."""
+    pytest.importorskip(library)
+    pytest.importorskip(f"opentelemetry.instrumentation.{'genai.' if library == 'openai' else ''}{library}")
+    text = TAKES_OVER.format(library=library, patch=patch)
+    result = start("lazy", sys.executable, program(text), OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="django")
+
+    assert (result.stdout, result.stderr) == ("applied applied\n", "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(20))
 def test_threads_never_lose_an_instrumentation(start, program, attempt):
