@@ -306,6 +306,17 @@ peers: setup ## Set up the environment of other tracing libraries
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
+# What it costs to start a program in each way, in an environment with 20 instrumentations; writes the table of
+# docs/startup.md.
+STARTUP := .cache/startup-$(PYTHON_VERSION)
+.PHONY: bench-startup
+bench-startup: setup ## Measure the start of a program: stock, lazy, otel-fastpath run
+	mkdir -p build
+	[ -x $(STARTUP)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(STARTUP)
+	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(STARTUP)/bin/python -r benchmarks/startup.txt -e .
+	$(STARTUP)/bin/python benchmarks/bench_startup.py --markdown build/startup.md $(ARGS)
+	$(PY) benchmarks/readme.py docs/startup.md startup=build/startup.md
+
 .PHONY: bench-peers
 bench-peers: peers ## Measure a span in other tracing libraries
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)

@@ -21,6 +21,11 @@ _SDK = "opentelemetry.sdk.trace.export"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command, and return the exit status. Without one, print the help to stderr; the status is 2."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:2] == ["run", "--"]:
+        del arguments[1]
+    if arguments[:1] == ["run"] and arguments[1:2] and not arguments[1].startswith("-"):
+        return _run(arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -61,12 +66,29 @@ def _parser() -> argparse.ArgumentParser:
         help="a process to ask, or modules to import first, as the service does (e.g. openai, app.main)",
     )
     status.set_defaults(run=_status)
+    run = commands.add_parser(
+        "run",
+        help="run a command with OpenTelemetry set up",
+        usage="otel-fastpath run [--] COMMAND [ARGUMENT ...]",
+        description=(
+            "Runs a command as opentelemetry-instrument does; the settings are those of the environment. A Python "
+            "program of this environment is run by this interpreter, not by another one."
+        ),
+    )
+    run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
     from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.verify.command import add_command  # noqa: PLC0415  # likewise
 
     add_commands(commands)
     add_command(commands)
     return parser
+
+
+def _run(command: Sequence[str]) -> int:
+    from otel_fastpath.starting import run  # noqa: PLC0415  # not needed by other commands
+
+    return run.run(command)
 
 
 def _version() -> int:

@@ -13,6 +13,7 @@ from otel_fastpath import compiled, presence, wrong_settings
 from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
+from otel_fastpath.patching.parts import Patches, Waiting
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.report import Report
@@ -39,8 +40,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     also for these. Invalid arguments or variables do not raise: `otel_fastpath.wrong_settings` reports each once.
     """
 
-    _patcher: Patcher | None = None
-    _need_gil: frozenset[str] = frozenset()
+    _parts: tuple[Waiting, ...] | None = None
     _stop_answering: Callable[[], None] = staticmethod(lambda: None)
 
     def instrument(self, **kwargs: Any) -> Any:
@@ -87,34 +87,43 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 faults.report("status", error)
         return Report(self._rows(), ways)
 
-    def _rows(self) -> list[Row]:
-        return self._patches().status() + [row for room in _rooms() for row in room.status()]
+    def _rows(self, *, loads: bool = True) -> list[Row]:
+        """The rows of every patch, or of those that are loaded."""
+        rows = [row for part in self._waiting() for row in part.status(loads=loads)]
+        return rows + [row for room in _rooms() for row in room.status(loads=loads)]
 
-    def _patches(self) -> Patcher:
-        if self._patcher is None:
+    def _rows_so_far(self) -> list[Row]:
+        return self._rows(loads=False)
+
+    def _waiting(self) -> tuple[Waiting, ...]:
+        """The parts of all rooms that declare patches; wrappers are installed by their room."""
+        if self._parts is None:
             # This imports modules, so it must not hold the lock.
-            rooms = _rooms()
-            patcher = Patcher([patch for room in rooms for patch in room.patches], interpreter.installed)
-            wrappers = [wrapper for room in rooms for wrapper in room.wrappers]
-            need_gil = frozenset(
-                patch.name for each in (*rooms, *wrappers) for patch in each.patches if patch.needs_gil
+            every = [part for room in _rooms() for part in room.parts if not part.wrapper]
+            first = Patcher((), interpreter.installed)
+            parts = tuple(
+                Waiting(part, lambda patches: Patches(Patcher(patches, interpreter.installed, beside=first)))
+                for part in every
             )
             with _lock:
                 # On the class: the instrumentor is a singleton, and the patches belong to the process.
-                if self._patcher is None:
-                    type(self)._need_gil = need_gil
-                    type(self)._patcher = patcher
-        made: Patcher = self._patcher  # type: ignore[assignment]
+                if self._parts is None:
+                    type(self)._parts = parts
+                    type(self)._first = first
+        made: tuple[Waiting, ...] = self._parts  # type: ignore[assignment]
         return made
 
     def _instrument(self, **kwargs: Any) -> None:
         try:
             rooms = _rooms()
-            settings = config.from_env(None, [wrapper.name for room in rooms for wrapper in room.wrappers], **kwargs)
-            patcher = self._patches()
-            settings = settings.check_names(row.name for row in self._rows())
+            libraries = [part.wrapper for room in rooms for part in room.parts if part.wrapper]
+            settings = config.from_env(None, libraries, **kwargs)
+            parts = self._waiting()
+            settings = settings.check_names(lambda: [row.name for row in self._rows()])
             off = self._switch(settings)
-            patcher.install(off, settings)
+            self._first.install()
+            for part in parts:
+                part.install(settings, off, kwargs, is_asked_for=settings.loads_all)
             if not settings.stock and find_spec("opentelemetry.sdk") is None:
                 _logger.warning("OpenTelemetry's SDK is not installed: only the patches of its API are applied.")
         except Exception:
@@ -134,14 +143,14 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """Report the number of patches, if the settings ask for it."""
         try:
             if settings.telemetry == config.FULL and not settings.stock:
-                presence.count(self._rows, meter_provider)
+                presence.count(self._rows_so_far, meter_provider)
         except Exception as error:
             faults.report("status", error)
 
     def _show(self, settings: config.Config) -> None:
         """Say that this process is instrumented, in the ways that the settings ask for."""
         try:
-            presence.say(self._rows, settings.stock)
+            presence.say(self._rows_so_far, settings.stock)
         except Exception as error:
             faults.report("status", error)
         if settings.status_folder:
@@ -160,7 +169,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         why_off = interpreter.WHY_NO_CORE or ("" if settings.core else interpreter.WHY_ON_REQUEST)
         if why_off:
             _logger.warning("Most of otel-fastpath is left off: %s.", why_off)
-            return lambda name: why_off if name in self._need_gil else settings.off(name)
+            return lambda name: why_off if _needs_gil(name) else settings.off(name)
         try:
             compiled.choose(settings.core)
         except ImportError as error:
@@ -176,7 +185,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             presence.stop()
             for room in reversed(_rooms()):
                 room.stop()
-            self._patches().uninstall()
+            for part in reversed(self._waiting()):
+                part.uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be removed completely.")
 
@@ -186,3 +196,9 @@ def _rooms() -> tuple[Room, ...]:
     from otel_fastpath.rooms import ROOMS  # noqa: PLC0415  # see above
 
     return ROOMS
+
+
+def _needs_gil(name: str) -> bool:
+    """Whether the patch of this name, which is loaded, needs the global interpreter lock."""
+    loaded = (part for room in _rooms() for part in room.parts if part.is_loaded())
+    return any(patch.name == name and patch.needs_gil for part in loaded for patch in part.patches())

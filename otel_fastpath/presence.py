@@ -31,7 +31,7 @@ _LOGGER: Final = "otel_fastpath"
 _logger = Quiet(_LOGGER)
 _lock = Lock()
 _is_said = False
-# Returns the rows of the instrumentor; None while this process is not instrumented.
+# Returns the rows of what is loaded; None while this process is not instrumented.
 _rows: Callable[[], Sequence[Row]] | None = None
 # The instruments cannot be removed, so that each provider gets one.
 _is_global = False
@@ -47,7 +47,7 @@ def say(rows: Callable[[], Sequence[Row]], why_off: str) -> None:
     """Log the version, the core and the number of patches, once per process. Without a reader, nothing is counted.
 
     Args:
-        rows: Returns the rows of the instrumentor.
+        rows: Returns the rows of what is loaded.
         why_off: Why nothing is patched at all; empty if patches are applied.
     """
     global _is_said
@@ -63,16 +63,16 @@ def say(rows: Callable[[], Sequence[Row]], why_off: str) -> None:
         return
     found = [row.state for row in rows()]
     core = _CORES.get(compiled.implementation()[0], "no core")
-    applied, skipped, waiting = (found.count(state) for state in (*STATES, State.WAITING))
-    text = "otel-fastpath %s: %s, %d patches applied, %d skipped, %d waiting for an import"
-    _logger.log(logging.INFO, text, version, core, applied, skipped, waiting)
+    applied, skipped = (found.count(state) for state in STATES)
+    text = "otel-fastpath %s: %s, %d patches applied, %d skipped"
+    _logger.log(logging.INFO, text, version, core, applied, skipped)
 
 
 def count(rows: Callable[[], Sequence[Row]], meter_provider: Any = None) -> None:
     """Report the number of patches by state from now on.
 
     Args:
-        rows: Returns the rows of the instrumentor.
+        rows: Returns the rows of what is loaded.
         meter_provider: The meter provider; by default the global one, which may also be set later.
     """
     global _rows, _is_global

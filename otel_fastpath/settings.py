@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import wrong_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
@@ -41,6 +41,9 @@ _SETTINGS: Final = (
 )
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
+# The variable that is read before anything is instrumented, and its values.
+_LAZY: Final = f"{_PREFIX}LAZY_INSTRUMENTATIONS"
+_SWITCH: Final = ("on", "off")
 # Keyword arguments of other instrumentors, which callers may pass to all instrumentors.
 _OF_OTHERS: Final = frozenset({"tracer_provider", "meter_provider", "logger_provider"})
 
@@ -74,6 +77,14 @@ class Config:
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
 
+    @property
+    def loads_all(self) -> bool:
+        """Whether every part of the package is loaded at once, because exceptions are counted.
+
+        Those that are raised while a part is loaded later would be counted, too.
+        """
+        return self.telemetry == FULL or any(self.exceptions)
+
     def mode(self, library: str) -> str:
         """The mode set for this library's wrapper: "on", "off" or "defer"; empty if not set."""
         return str(self.libraries.get(library, ""))
@@ -91,9 +102,15 @@ class Config:
                 return f"disabled by setting ({pattern})"
         return None
 
-    def check_names(self, known: Iterable[str]) -> Config:
-        """Report and drop names in `disabled` that match no patch or wrapper."""
-        names = tuple(known)
+    def check_names(self, known: Callable[[], Iterable[str]]) -> Config:
+        """Report and drop names in `disabled` that match no patch or wrapper.
+
+        Args:
+            known: Returns the names of all of them; called if there is a name to check.
+        """
+        if not self.disabled:
+            return self
+        names = tuple(known())
         unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
         for pattern in sorted(unknown):
             wrong_settings.tell(title("disabled"), pattern, "the name of a patch, or a pattern of names", allowed=names)
@@ -115,6 +132,7 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
     of_libraries = [name for library in libraries for name in (library, f"{library}_options")]
     _report_unknown(environ, keywords, {name: _variable(name) for name in (*_SETTINGS, *of_libraries)})
     _report_misspelt(environ)
+    lazy_instrumentations(environ)
     return Config(
         disabled=_names(*_given("disabled", keywords, environ)),
         core=_core(*_given("core", keywords, environ)),
@@ -181,9 +199,36 @@ def disabled_instrumentations(environ: Mapping[str, str] | None = None) -> froze
     return _listed(os.environ if environ is None else environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
 
 
+def is_disabled(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether `opentelemetry-instrument` is told not to load this package."""
+    return ENTRY_POINT in disabled_instrumentations(environ)
+
+
+def lazy_instrumentations(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether an official instrumentation is loaded when its library is imported, not before."""
+    environ = os.environ if environ is None else environ
+    asked = environ.get(_LAZY, "").strip().lower()
+    if asked and asked not in _SWITCH:
+        wrong_settings.tell(_LAZY, asked, _any_of(_SWITCH), "on is used.", allowed=_SWITCH)
+    return asked != "off"
+
+
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
     """Whether `opentelemetry-instrument` loads no instrumentations. An explicit `instrument()` still works."""
     return "*" in disabled_instrumentations(environ)
+
+
+def extend_python_path(folders: Sequence[str]) -> list[str]:
+    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it.
+
+    Args:
+        folders: The folders. The first one is moved to the front if PYTHONPATH has it already.
+    """
+    present = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    added = [path for path in folders if path not in present]
+    first = folders[0]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([first, *added, *present]))
+    return added
 
 
 def _given(name: str, keywords: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, Any]:
@@ -212,8 +257,8 @@ def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any], kno
     for name in sorted(keywords.keys() - known.keys() - _OF_OTHERS):
         wrong_settings.tell("instrument(...)", name, expected, allowed=known)
     ours = {name for name in environ if name.upper().startswith(_PREFIX)}
-    for name in sorted(ours - set(known.values()) - _OF_THE_BUILD):
-        wrong_settings.tell("environment", name, expected, allowed=known.values())
+    for name in sorted(ours - {*known.values(), _LAZY} - _OF_THE_BUILD):
+        wrong_settings.tell("environment", name, expected, allowed=(*known.values(), _LAZY))
 
 
 def _report_misspelt(environ: Mapping[str, str]) -> None:

@@ -8,7 +8,6 @@ reported once per process, and shown again by `otel-fastpath status`.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import logging
 import os
 import reprlib
@@ -107,6 +106,8 @@ def nearest(value: Any, allowed: Iterable[str]) -> list[str]:
     """The three allowed values that are most similar to the value, the most similar first."""
     text = value[:_SHOWN] if isinstance(value, str) else _shown.repr(value)
     by_lower = {each.lower(): each for each in allowed}
+    import difflib  # noqa: PLC0415  # only if something is wrong
+
     return [by_lower[each] for each in difflib.get_close_matches(text.lower(), by_lower, _NEAREST, cutoff=0)]
 
 

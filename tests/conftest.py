@@ -103,17 +103,16 @@ def patchers():
 def instrumentor(environ, patchers):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     """An instrumentor as in a new process; after the test it is uninstrumented, and the singleton is restored."""
     kind = FastpathInstrumentor
-    before = {name: vars(kind).get(name) for name in ("_instance", "_patcher")}
-    kind._instance = kind._patcher = None
+    before = {name: vars(kind).get(name) for name in ("_instance", "_parts")}
+    kind._instance = kind._parts = None
     made = kind()
     try:
         yield made
     finally:
         if made.is_instrumented_by_opentelemetry:
             made.uninstrument()
-        if kind._patcher is not None:
-            patchers.append(kind._patcher)
-        kind._instance, kind._patcher = before["_instance"], before["_patcher"]
+        patchers += reversed(kind._parts or ())
+        kind._instance, kind._parts = before["_instance"], before["_parts"]
 
 
 @pytest.fixture

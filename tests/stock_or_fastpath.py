@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def installations(instrumentor: Any) -> dict[str, Any]:
+    """The installation of each patch that an instrumentor installs itself, by name and in their order."""
+    parts = [part.load() for part in instrumentor._waiting()]
+    return {name: each for part in parts for name, each in part.installations.items()}
+
+
 def applied() -> list[Any]:
     """The installations of the patches in place, in the order in which they were applied."""
-    patcher = FastpathInstrumentor()._patches()
-    return [each for each in patcher.installations.values() if each.state is State.APPLIED]
+    return [each for each in installations(FastpathInstrumentor()).values() if each.state is State.APPLIED]
 
 
 @contextmanager
@@ -24,14 +29,14 @@ def stock() -> Iterator[None]:
 
     `uninstrument()` would do as well, but takes milliseconds to come back from, which hypothesis has no time for.
     """
-    installations = applied()
-    assert installations, "nothing is patched: both runs would be stock"
-    for each in reversed(installations):
+    found = applied()
+    assert found, "nothing is patched: both runs would be stock"
+    for each in reversed(found):
         each.swap.lift()
     try:
         yield
     finally:
-        for each in installations:
+        for each in found:
             each.swap.lay()
 
 

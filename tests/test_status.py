@@ -10,7 +10,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -347,7 +346,7 @@ def test_the_version_names_the_installed_build(command):
 @pytest.fixture
 def no_compiled_modules(monkeypatch):
     """A pure installation: none of the compiled modules is found."""
-    monkeypatch.setattr(compiled, "PathFinder", SimpleNamespace(find_spec=lambda *_: None))
+    monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [])
     monkeypatch.setattr(compiled, "_chosen", "")
     monkeypatch.setattr(compiled, "_why_not_compiled", "")
 

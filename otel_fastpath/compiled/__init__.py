@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import platform
 import sys
-from importlib.machinery import PathFinder
-from pathlib import Path
+from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 _PACKAGE = __name__.rpartition(".")[0]
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # see `_missing`
 COMPILED = "c"
 PURE = "py"
 # The compiled twins. Either all or none are used, because they import each other.
@@ -124,12 +126,18 @@ def choose(asked: str | None) -> None:
 
 def _missing() -> list[str]:
     """The compiled modules that are not installed for this interpreter."""
-    missing = []
-    for name in TWINS:
-        # Searched in its folder, so that its package is not imported for that.
-        folder = Path(__file__).parents[1].joinpath(*name.split(".")[:-1])
-        if PathFinder.find_spec(f"{_PACKAGE}.{name}", [str(folder)]) is None:
-            missing.append(name)
+    missing: list[str] = []
+    # Listed, so that their packages are not imported for that.
+    for folder, names in groupby(TWINS, lambda name: name.rpartition(".")[0]):
+        try:
+            files = set(os.listdir(os.path.join(_FOLDER, *folder.split("."))))  # noqa: PTH118, PTH208  # pathlib is slow
+        except OSError:
+            files = set()
+        missing += [
+            name
+            for name in names
+            if not any(f"{name.rpartition('.')[2]}{suffix}" in files for suffix in EXTENSION_SUFFIXES)
+        ]
     return missing
 
 

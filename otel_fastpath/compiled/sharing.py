@@ -5,7 +5,7 @@ With the interpreter lock, the guards of both builds do nothing.
 
 from __future__ import annotations
 
-import sysconfig
+import sys
 import threading
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
@@ -40,4 +40,4 @@ def _as_it_is(function: _F) -> _F:
 # a lock, so a function checks and writes without a call in between that may wait.
 # With the interpreter lock, such functions need no guard: between a check and the store that depends on it they have
 # nothing at which CPython switches threads.
-critical_section = _exclusive if sysconfig.get_config_var("Py_GIL_DISABLED") else _as_it_is
+critical_section = _exclusive if "free-threading build" in sys.version else _as_it_is

@@ -1,41 +1,49 @@
-"""The room of the exception counters, which are started if the settings ask for them."""
+"""The room of the exception counters, which are loaded and started if the settings ask for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import exceptions
-from otel_fastpath.exceptions import boundaries, operations
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
 from otel_fastpath.settings import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from otel_fastpath.patching.patch import Row
     from otel_fastpath.settings import Config
 
+_COUNTING: Final = f"{__name__.rpartition('.')[0]}.counting"
 
 # Whether `instrument()` has started the counters; if not, the code of the service may have, by `exceptions.start`.
 _is_started = False
+# Why they are off, until they are loaded.
+_why_off = ""
 
 
 class _Exceptions(Room):
     def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
         global _is_started
         _is_started = False
-        reason = off(exceptions.NAME)
+        reason = off(self.name)
         if reason is not None:
-            exceptions.stop(reason)
+            _stop(reason)
             return
-        wanted = exceptions.Settings.parse(*settings.exceptions)
-        if settings.telemetry == SAME and not wanted.asked:
+        is_same = settings.telemetry == SAME
+        not_asked = f"telemetry={SAME}: counting exceptions was not asked for"
+        if is_same and not any(settings.exceptions) and not _is_loaded():
+            _stop(not_asked)
+            return
+        counting = _load()
+        wanted = counting.Settings.parse(*settings.exceptions)
+        if is_same and not wanted.asked:
             if not _is_on():
-                exceptions.stop(f"telemetry={SAME}: counting exceptions was not asked for")
+                _stop(not_asked)
             return
         _is_started = True
-        exceptions.start(
+        counting.start(
             wanted,
             settings.core,
             meter_provider=providers.get("meter_provider"),
@@ -44,21 +52,45 @@ class _Exceptions(Room):
 
     def stop(self) -> None:
         if _is_started or not _is_on():
-            exceptions.stop("uninstrumented")
+            _stop("uninstrumented")
 
-    def status(self) -> list[Row]:
-        return exceptions.status()
+    def status(self, *, loads: bool = True) -> list[Row]:
+        found: list[Row] = _load().status() if loads or _is_loaded() else []
+        return found
+
+
+def _is_loaded() -> bool:
+    return _COUNTING in sys.modules
+
+
+def _load() -> Any:
+    """The module of the counters, imported now."""
+    global _why_off
+    from otel_fastpath.exceptions import counting  # noqa: PLC0415  # only if they are asked for
+
+    reason, _why_off = _why_off, ""
+    if reason and not counting.is_on():
+        counting.stop(reason)
+    return counting
+
+
+def _stop(reason: str) -> None:
+    global _why_off
+    if _is_loaded():
+        _load().stop(reason)
+    else:
+        _why_off = reason
 
 
 def _is_on() -> bool:
-    return exceptions.is_counting() or boundaries.is_on()
+    return _is_loaded() and bool(_load().is_on())
 
 
 ROOM: Final = _Exceptions(
     "exceptions",
-    own_patches=(
-        *boundaries.PATCHES,
-        *operations.PATCHES,
+    own_parts=(
+        Part("exceptions.boundaries", "sys"),
+        Part("exceptions.operations", "opentelemetry.trace"),
     ),
     without="Exceptions are not counted.",
 )

@@ -44,7 +44,7 @@ class _Guard(Room):
             _state, _reason = State.OFF, "uninstrumented"
             keeper.stop()
 
-    def status(self) -> list[Row]:
+    def status(self, *, loads: bool = True) -> list[Row]:  # noqa: ARG002  # nothing is loaded for it
         reason = _reason
         if _state is State.APPLIED:
             from otel_fastpath.guard import keeper  # noqa: PLC0415  # as above

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.logs import patches_correlation, patches_records, patches_stack_traces
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
+
+_SDK: Final = "opentelemetry.sdk._logs"
+_INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging"
 
 ROOM: Final = Room(
     "logs",
-    patches=(*patches_stack_traces.PATCHES, *patches_records.PATCHES, *patches_correlation.PATCHES),
+    parts=(
+        Part("logs.patches_stack_traces", _SDK, _INSTRUMENTATION),
+        Part("logs.patches_records", _SDK, _INSTRUMENTATION),
+        Part("logs.patches_correlation", _INSTRUMENTATION),
+    ),
 )

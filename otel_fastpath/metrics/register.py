@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.metrics import patches_collecting, patches_recording
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
+
+_SDK: Final = "opentelemetry.sdk.metrics"
 
 ROOM: Final = Room(
     "metrics",
-    patches=(
-        *patches_recording.PATCHES,
-        *patches_collecting.PATCHES,
+    parts=(
+        Part("metrics.patches_recording", _SDK),
+        Part("metrics.patches_collecting", _SDK),
     ),
 )

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.others import patches_openinference, patches_openllmetry, patches_version_lookups
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
+
+_OPENLLMETRY: Final = "opentelemetry.instrumentation.openai"
 
 ROOM: Final = Room(
     "others",
-    patches=(
-        *patches_version_lookups.PATCHES,
-        *patches_openllmetry.PATCHES,
-        *patches_openinference.PATCHES,
+    parts=(
+        Part(
+            "others.patches_version_lookups",
+            "opentelemetry.instrumentation._semconv",
+            "opentelemetry.instrumentation.dbapi",
+            "opentelemetry.instrumentation.groq",
+            _OPENLLMETRY,
+        ),
+        Part("others.patches_openllmetry", _OPENLLMETRY),
+        Part("others.patches_openinference", "openinference.instrumentation.openai"),
     ),
 )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.otlp import patches_http, patches_logs, patches_metrics, patches_spans
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
+
+_GRPC: Final = "opentelemetry.exporter.otlp.proto.grpc"
+_HTTP: Final = "opentelemetry.exporter.otlp.proto.http"
 
 ROOM: Final = Room(
     "otlp",
-    patches=(
-        *patches_spans.PATCHES,
-        *patches_metrics.PATCHES,
-        *patches_logs.PATCHES,
-        *patches_http.PATCHES,
+    parts=(
+        Part("otlp.patches_spans", f"{_GRPC}.trace_exporter", f"{_HTTP}.trace_exporter"),
+        Part("otlp.patches_metrics", f"{_GRPC}.metric_exporter", f"{_HTTP}.metric_exporter"),
+        Part("otlp.patches_logs", f"{_GRPC}._log_exporter", f"{_HTTP}._log_exporter"),
+        Part("otlp.patches_http", "opentelemetry.exporter.http.transport._requests"),
     ),
 )

@@ -26,6 +26,8 @@ _logger = Quiet(__name__)
 
 _MISSING: Final = object()
 _requirement = functools.cache(Requirement)
+# By the id of a code object.
+_digests: Final[dict[int, tuple[Any, str]]] = {}
 
 
 class SkipError(Exception):
@@ -69,13 +71,33 @@ def is_known(value: Any, known: Container[str]) -> bool:
     Raises:
         OSError, TypeError: See `fingerprint`.
     """
-    text = _text(_function_of(value))
-    return (text != "" and text_digest(text) in known) or fingerprint(value) in known
+    return _digest(_function_of(value)) in known or fingerprint(value) in known
+
+
+def _digest(function: Any) -> str:
+    """The digest of a function's or class's text; "" if the text is not found.
+
+    It is kept, because several patches rest on the same source: by the id of the code object, since equal ones can be
+    of other files.
+    """
+    code = getattr(function, "__code__", None)
+    _, digest = _digests.get(id(code), (None, None))
+    if digest is None:
+        text = _text(function)
+        digest = text_digest(text) if text else ""
+        if code is not None:
+            _digests[id(code)] = (code, digest)
+    return digest
 
 
 def text_digest(text: str) -> str:
     """Digest a definition's text as 12 hex digits; common indentation and white space at line ends do not count."""
-    text = "\n".join(line.rstrip() for line in textwrap.dedent(text).splitlines()).strip()
+    lines = text.splitlines()
+    margin = lines[0][: _indent(lines[0])] if lines else ""
+    # Almost every definition: its first line is indented least.
+    if margin.strip(" ") or not all(line.startswith(margin) or not line.strip() for line in lines):
+        margin, lines = "", textwrap.dedent(text).splitlines()
+    text = "\n".join([line[len(margin) :].rstrip() for line in lines]).strip()
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -145,10 +167,13 @@ class Distributions:
     def __init__(self, look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
         self._look_up = look_up
         self._known: dict[str, Sequence[tuple[str, str]]] = {}
+        # The requirements that are met; the same few are those of most patches.
+        self._met: set[tuple[str, bool]] = set()
 
     def forget(self) -> None:
         """Forget the results, so that distributions are looked up again."""
         self._known = {}
+        self._met.clear()
 
     def check(self, text: str, *, any_version: bool) -> None:
         """Raise an error if this PEP 508 requirement is not met, or none of those that " | " separates.
@@ -159,9 +184,12 @@ class Distributions:
         Raises:
             UnmetError: It is not met.
         """
+        if (text, any_version) in self._met:
+            return
         unmet = [self._unmet(each, any_version=any_version) for each in text.split(" | ")]
         if all(unmet):
             raise UnmetError("; ".join(unmet))
+        self._met.add((text, any_version))
 
     def _unmet(self, text: str, *, any_version: bool) -> str:
         """Why the requirement is not met; empty if it is."""

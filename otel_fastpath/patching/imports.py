@@ -1,4 +1,4 @@
-"""Import hooks, called for each import of a module: the first, one after `del sys.modules[...]`, and a reload.
+"""Import hooks, called before or after a module is executed: first import, one after `del sys.modules[...]`, reload.
 
 `wrapt` has import hooks, too, but they run for the first import only, cannot be removed, and miss an import that
 happens while another thread calls `importlib.util.find_spec` for the module.
@@ -7,6 +7,7 @@ happens while another thread calls `importlib.util.find_spec` for the module.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Lock
@@ -16,20 +17,50 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+    Calls = dict[str, tuple[Callable[[str], None], ...]]
+
+
+class _Hooks(threading.local):
+    """How many import hooks this thread is in."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self.depth -= 1
+
+
+_hooks: Final = _Hooks()
+
+
+def in_hook() -> bool:
+    """Whether this thread is in an import hook: it then holds the import lock of a module."""
+    return _hooks.depth > 0
+
 
 def is_imported(name: str) -> bool:
-    """Whether the module is in `sys.modules` and no thread is still executing it."""
+    """Whether the module is in `sys.modules` and no thread is still executing it, or its hooks."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     # The import statement itself checks this attribute to wait for another thread.
     return sys.modules.get(name) is not None and not getattr(spec, "_initializing", False)
 
 
-class _Loader:
-    """Wraps a module's loader and calls back once the module is executed. The real loader is put back before that."""
+def is_executed(name: str) -> bool:
+    """Whether the module is imported, or has been executed while its hooks are still running."""
+    return is_imported(name) or name in _finder.executed
 
-    def __init__(self, loader: Any, told: Callable[[str], None]) -> None:
+
+class _Loader:
+    """Wraps a module's loader and calls back before and after the module is executed.
+
+    The real loader is put back first.
+    """
+
+    def __init__(self, loader: Any, finder: _Finder) -> None:
         self._loader = loader
-        self._told = told
+        self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -40,14 +71,15 @@ class _Loader:
         return type(self._loader)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module with its own loader, then call back."""
+        """Execute the module with its own loader, and call back before and afterwards."""
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
         for holder, attribute in ((spec, "loader"), (module, "__loader__")):
             if getattr(holder, attribute, None) is self:
                 setattr(holder, attribute, self._loader)
+        self._finder.begin(name)
         self._loader.exec_module(module)
-        self._told(name)
+        self._finder.tell(name)
 
 
 class _Finder:
@@ -55,29 +87,36 @@ class _Finder:
 
     It is never removed from `sys.meta_path`: removing an entry while another thread iterates over the list would make
     that thread's import skip a finder.
+
+    Attributes:
+        executed: The modules whose code has run, and whose hooks are running.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._watchers: dict[str, tuple[Callable[[str], None], ...]] = {}
+        self.before: Calls = {}
+        self.after: Calls = {}
+        # By the name of a top-level package: for each module in it.
+        self.below: Calls = {}
+        self.executed: set[str] = set()
 
-    def watch(self, names: Sequence[str], call: Callable[[str], None]) -> None:
+    def add(self, calls: Calls, names: Sequence[str], call: Callable[[str], None]) -> None:
         with self._lock:
             for name in names:
-                if call not in (watchers := self._watchers.get(name, ())):
-                    self._watchers[name] = (*watchers, call)
+                if call not in (others := calls.get(name, ())):
+                    calls[name] = (*others, call)
             if not any(finder is self for finder in sys.meta_path):
                 sys.meta_path.insert(0, self)
 
-    def unwatch(self, names: Sequence[str], call: Callable[[str], None]) -> None:
+    def remove(self, calls: Calls, names: Sequence[str], call: Callable[[str], None]) -> None:
         with self._lock:
             for name in names:
-                watchers = tuple(each for each in self._watchers.pop(name, ()) if each != call)
-                if watchers:
-                    self._watchers[name] = watchers
+                others = tuple(each for each in calls.pop(name, ()) if each != call)
+                if others:
+                    calls[name] = others
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in self._watchers:
+        if name not in self.after and name not in self.before and name.partition(".")[0] not in self.below:
             return None
         finders = list(sys.meta_path)
         own = next((place for place, finder in enumerate(finders) if finder is self), -1)
@@ -85,14 +124,25 @@ class _Finder:
             find_spec = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = None if find_spec is None else find_spec(name, path, target)
             if spec is not None:
+                # Nothing is called here: this thread holds the import lock of all modules.
                 if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, self._tell)  # type: ignore[assignment]
+                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
                 return spec
         return None
 
-    def _tell(self, name: str) -> None:
-        for call in self._watchers.get(name, ()):
-            call(name)
+    def begin(self, name: str) -> None:
+        with _hooks:
+            for call in self.before.get(name, ()):
+                call(name)
+
+    def tell(self, name: str) -> None:
+        self.executed.add(name)
+        try:
+            with _hooks:
+                for call in (*self.after.get(name, ()), *self.below.get(name.partition(".")[0], ())):
+                    call(name)
+        finally:
+            self.executed.discard(name)
 
 
 _finder: Final = _Finder()
@@ -104,9 +154,32 @@ def watch(names: Sequence[str], call: Callable[[str], None]) -> None:
     It runs in the importing thread, which holds the module's import lock, and the import raises what the callable
     raises: the callable must neither wait for another thread nor fail.
     """
-    _finder.watch(names, call)
+    _finder.add(_finder.after, names, call)
 
 
 def unwatch(names: Sequence[str], call: Callable[[str], None]) -> None:
-    """Unregister a callable."""
-    _finder.unwatch(names, call)
+    """Unregister a callable of `watch`."""
+    _finder.remove(_finder.after, names, call)
+
+
+def watch_below(packages: Sequence[str], call: Callable[[str], None]) -> None:
+    """Register a callable for every module of these top-level packages, as `watch` does."""
+    _finder.add(_finder.below, packages, call)
+
+
+def unwatch_below(packages: Sequence[str], call: Callable[[str], None]) -> None:
+    """Unregister a callable of `watch_below`."""
+    _finder.remove(_finder.below, packages, call)
+
+
+def announce(names: Sequence[str], call: Callable[[str], None]) -> None:
+    """Register a callable for these modules: it is called whenever a module is going to be executed.
+
+    The same rules apply as for `watch`; besides, the callable must not use that module, nor import one that does.
+    """
+    _finder.add(_finder.before, names, call)
+
+
+def unannounce(names: Sequence[str], call: Callable[[str], None]) -> None:
+    """Unregister a callable of `announce`."""
+    _finder.remove(_finder.before, names, call)

@@ -153,19 +153,23 @@ class Installation:
             self._settings = settings
             self._is_new = True
         imports.watch(self._modules, self._module_executed)
-        for name in self._modules:
+        # The hooks of these are running, and this one may not be called any more.
+        self._executed.update(
+            name for name in self._modules if imports.is_executed(name) and not imports.is_imported(name)
+        )
+        for name in self._modules if not imports.in_hook() else ():
             # The hook does not see an import that another thread began before the watch: wait until that import ends.
             if sys.modules.get(name) is not None and not imports.is_imported(name):
                 with suppress(Exception):
                     importlib.import_module(name)
-        self._settle(in_hook=False)
+        self._settle()
 
     def uninstall(self, reason: str = "uninstrumented") -> None:
         """Restore the very same original, or make the replacement inert if other code has wrapped it."""
         with self._note:
             self._off = reason
         imports.unwatch(self._modules, self._module_executed)
-        self._settle(in_hook=False)
+        self._settle()
 
     def row(self) -> Row:
         """This patch's line of the status."""
@@ -179,9 +183,9 @@ class Installation:
             self._executed.add(name)
             # A new module object under the same name has to be patched anew.
             self._is_new = self._is_new or name == self.patch.module
-        self._settle(in_hook=True)
+        self._settle()
 
-    def _settle(self, *, in_hook: bool) -> None:
+    def _settle(self) -> None:
         with self._note:
             self._is_noted = True
             if self._is_worked_on:
@@ -196,12 +200,12 @@ class Installation:
                     self._is_noted = False
                     off, is_new = self._off, self._is_new
                     self._is_new = False
-                self._step(off, is_new=is_new, in_hook=in_hook)
+                self._step(off, is_new=is_new)
         except BaseException:
             self._is_worked_on = False
             raise
 
-    def _step(self, off: str | None, *, is_new: bool, in_hook: bool) -> None:
+    def _step(self, off: str | None, *, is_new: bool) -> None:
         """Apply or undo the patch, as was last requested."""
         if off is not None:
             is_off = self._swap is None or self._take_off(self._swap)
@@ -210,7 +214,7 @@ class Installation:
         is_active = self._swap is not None and self._swap.is_active
         if not is_new and (is_active or self.state is State.SKIPPED):
             return
-        awaited = self._awaited(in_hook=in_hook)
+        awaited = self._awaited()
         if awaited is not None:
             self._is_new = self._is_new or is_new
             if not is_active:
@@ -229,11 +233,11 @@ class Installation:
             self.state, self.reason = State.SKIPPED, f"{type(error).__name__}: {error}"
             _logger.exception("Patch %s was not applied; the original stays in place.", self.patch.name)
 
-    def _awaited(self, *, in_hook: bool) -> str | None:
+    def _awaited(self) -> str | None:
         """The module that must be imported before the patch can be applied."""
         # The guard imports the modules whose sources it checks. It must not do so while this thread imports a package
         # and another thread, which imports a submodule, waits for that package: one of the two imports would fail.
-        may_import = not in_hook or threading.active_count() == 1
+        may_import = not imports.in_hook() or threading.active_count() == 1
         for name in self._modules:
             if sys.modules.get(name) is None:
                 if name == self.patch.module or not may_import:
@@ -307,11 +311,19 @@ class Patcher:
     Args:
         patches: The patches, in the order in which they are applied.
         look_up: See `Distributions`.
+        beside: A patcher that is installed before this one: what it knows of the distributions is not looked up again,
+            and the reasons that it has logged are not logged again.
     """
 
-    def __init__(self, patches: Iterable[Patch], look_up: Callable[[str], Sequence[tuple[str, str]]]) -> None:
-        self._distributions = Distributions(look_up)
-        self._logged: set[str] = set()
+    def __init__(
+        self,
+        patches: Iterable[Patch],
+        look_up: Callable[[str], Sequence[tuple[str, str]]],
+        beside: Patcher | None = None,
+    ) -> None:
+        self._is_first = beside is None
+        self._distributions: Distributions = Distributions(look_up) if beside is None else beside._distributions
+        self._logged: set[str] = set() if beside is None else beside._logged
         _patchers.add(self)
         self.installations = {patch.name: Installation(patch, self._distributions, self._log_skip) for patch in patches}
 
@@ -322,8 +334,9 @@ class Patcher:
             off: Returns why the patch of this name is off, or None if it is on.
             settings: Passed to each patch's `make`, and not used here.
         """
-        self._distributions.forget()
-        self._logged.clear()
+        if self._is_first:
+            self._distributions.forget()
+            self._logged.clear()
         for name, installation in self.installations.items():
             reason = off(name)
             if reason is None:

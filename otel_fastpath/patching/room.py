@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from otel_fastpath.patching.parts import Part
     from otel_fastpath.patching.patch import Patch, Row
     from otel_fastpath.patching.report import Way
 
@@ -20,17 +21,30 @@ class Room:
 
     Attributes:
         name: The name of the folder.
-        patches: The patches that are applied while the process is instrumented, in this order.
-        wrappers: The `Library` objects of `otel_fastpath.libraries`, each with its own patches.
-        own_patches: The patches that `start` applies if the settings ask for them.
+        parts: What is loaded while the process is instrumented, in this order, each part when it is needed.
+        own_parts: The parts that `start` loads if the settings ask for them.
         without: The log message if `start` fails.
     """
 
     name: str
-    patches: tuple[Patch, ...] = ()
-    wrappers: tuple[Any, ...] = ()
-    own_patches: tuple[Patch, ...] = ()
+    parts: tuple[Part, ...] = ()
+    own_parts: tuple[Part, ...] = ()
     without: str = ""
+
+    @property
+    def patches(self) -> tuple[Patch, ...]:
+        """The patches that are applied while the process is instrumented; loads every part."""
+        return _patches(self.parts)
+
+    @property
+    def wrappers(self) -> tuple[Any, ...]:
+        """The `Library` objects of `otel_fastpath.libraries`, each with its own patches; loads every part."""
+        return tuple(part.load() for part in self.parts if part.wrapper)
+
+    @property
+    def own_patches(self) -> tuple[Patch, ...]:
+        """The patches that `start` applies if the settings ask for them; loads them."""
+        return _patches(self.own_parts)
 
     def all_patches(self) -> tuple[Patch, ...]:
         """Every patch of this room."""
@@ -50,10 +64,18 @@ class Room:
     def stop(self) -> None:
         """Stop, before the patches are removed."""
 
-    def status(self) -> list[Row]:
-        """The rows that this room adds to the status."""
+    def status(self, *, loads: bool = True) -> list[Row]:  # noqa: ARG002  # for the rooms that override it
+        """The rows that this room adds to the status.
+
+        Args:
+            loads: Whether to load what is not needed so far, for its rows.
+        """
         return []
 
     def ways(self) -> list[Way]:
         """The way of the spans of each tracer in use, for the room that starts them."""
         return []
+
+
+def _patches(parts: tuple[Part, ...]) -> tuple[Patch, ...]:
+    return tuple(patch for part in parts if not part.wrapper for patch in part.patches())

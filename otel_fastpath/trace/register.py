@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
-from otel_fastpath.trace import patches_current_span, patches_propagation, patches_span, patches_tracer, set_up
+from otel_fastpath.trace import set_up
 
 if TYPE_CHECKING:
     from otel_fastpath.patching.report import Way
@@ -18,10 +19,10 @@ class _Trace(Room):
 
 ROOM: Final = _Trace(
     "trace",
-    patches=(
-        *patches_current_span.PATCHES,
-        *patches_propagation.PATCHES,
-        *patches_span.PATCHES,
-        *patches_tracer.PATCHES,
+    parts=(
+        Part("trace.patches_current_span", "opentelemetry.trace"),
+        Part("trace.patches_propagation", "opentelemetry.trace"),
+        Part("trace.patches_span", "opentelemetry.sdk.trace"),
+        Part("trace.patches_tracer", "opentelemetry.sdk.trace"),
     ),
 )

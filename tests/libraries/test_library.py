@@ -12,6 +12,7 @@ import pytest
 from otel_fastpath import wrong_settings
 from otel_fastpath.libraries import library as _library
 from otel_fastpath.libraries import register
+from otel_fastpath.patching.parts import Part, Waiting
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.settings import Config
 
@@ -261,7 +262,7 @@ def test_settings_are_read_where_ours_stands_back(world, ours_first):
 @pytest.mark.parametrize("name", ["asyncpg", "openai"])
 def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
     """Each wrapper names it."""
-    library = next(each.library for each in register.wrappers() if each.library.name == name)
+    library = next(library for library in register.ROOM.wrappers if library.name == name)
     wrong_settings.forget()
     library.read(_library.Setup(options="no-such-option"))
 
@@ -286,8 +287,6 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
     told = []
 
     class Wrapper:
-        library = _library.Library("subject", "", (), lambda _setup: None)
-
         def install(self, settings, off, providers):
             told.append((settings.semconv, off("subject.call"), providers["tracer_provider"]))
 
@@ -297,7 +296,9 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
         def status(self):
             return []
 
-    monkeypatch.setattr(register, "wrappers", lambda: (Wrapper(),))
+    part = Part("libraries.db.redis", "sys", wrapper="subject")
+    waiting = (Waiting(part, lambda _library: Wrapper()),)
+    monkeypatch.setattr(register, "waiting", lambda: waiting)
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
     instrumentor.instrument(tracer_provider="provider")
     instrumentor.uninstrument()

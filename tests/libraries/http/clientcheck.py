@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+from stock_or_fastpath import installations
 
 from otel_fastpath.patching.patch import State
 
@@ -98,8 +99,7 @@ def _without_stack(attributes: Any) -> Any:
 @contextmanager
 def upstreams_own(instrumentor: Any, pattern: str) -> Any:
     """Upstream's hooks instead of the patches whose names begin like this; the rest of the fast path stays."""
-    installations = instrumentor._patches().installations
-    ours = [each for name, each in installations.items() if name.startswith(pattern)]
+    ours = [each for name, each in installations(instrumentor).items() if name.startswith(pattern)]
     assert ours
     assert all(each.state is State.APPLIED for each in ours), [each.row() for each in ours]
     for each in reversed(ours):

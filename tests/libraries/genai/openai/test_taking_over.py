@@ -20,7 +20,6 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from otel_fastpath import FastpathInstrumentor
-from otel_fastpath.libraries.register import wrappers
 
 class Hook:
     def on_completion(self, **content):

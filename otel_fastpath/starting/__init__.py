@@ -1,0 +1,1 @@
+"""Starts OpenTelemetry in a process: `opentelemetry-instrument` with instrumentations that are loaded when needed."""
