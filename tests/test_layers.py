@@ -40,13 +40,14 @@ MAY_IMPORT = {
     "running": BOTTOM | {"status"},
     "presence": BOTTOM,
     "loading": set(),
-    "instrumentor": BOTTOM | {"rooms", "presence", "running"},
+    "instrumentor": BOTTOM | {"rooms", "presence", "running", "profile"},
     "__init__": {"instrumentor", "metrics"},
     "trial": set(),
     "budget": {"", "trial"},
     "verify": {"budget", "trial"},  # its report is written as those of the budgets
+    "profile": BOTTOM | {"budget"},  # likewise
     # The command loads the requested sub-command.
-    "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget", "verify"},
+    "__main__": {"", "settings", "status", "running", "loading", "instrumentor", "budget", "profile", "verify"},
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
