@@ -61,7 +61,6 @@ def test_every_python_that_is_promised_is_classified():
     ("group", "name", "value"),
     [
         ("opentelemetry_instrumentor", "fastpath", "otel_fastpath.instrumentor:FastpathInstrumentor"),
-        ("opentelemetry_pre_instrument", "fastpath-profile", "otel_fastpath.profile.order:obey"),
         ("console_scripts", "otel-fastpath", "otel_fastpath.__main__:main"),
     ],
 )

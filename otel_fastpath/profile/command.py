@@ -16,7 +16,7 @@ from otel_fastpath import settings
 from otel_fastpath.budget.outputs import UsageError
 from otel_fastpath.budget.render import progress
 from otel_fastpath.profile import analysis, outputs, remote, samples
-from otel_fastpath.profile.order import INJECTED, Order
+from otel_fastpath.profile.order import Order, injected
 from otel_fastpath.profile.recording import SUFFIX, Recording
 from otel_fastpath.profile.session import FINISH, STARTED
 
@@ -83,7 +83,7 @@ def _start(command: list[str], order: Order) -> subprocess.Popen[bytes]:
         raise UsageError(f"{command[0]}: no such program; expected a script of Python, -m MODULE or a command")
     if command[0] == sys.executable and command[1] != "-m" and not Path(command[1]).is_file():
         raise UsageError(f"{command[1]}: no such file")
-    environment = settings.with_profile_order(order.as_text(), str(INJECTED))
+    environment = settings.with_profile_order(order.as_text(), injected(Path(order.folder)))
     try:
         # Ctrl-C reaches it only through us, after its recording is written.
         return subprocess.Popen([program, *command[1:]], env=environment, start_new_session=True)  # noqa: S603  # as asked

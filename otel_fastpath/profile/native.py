@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,10 +34,10 @@ class Native:
     def watch(self) -> None:
         """Watch the main thread, which has to call this; does nothing if there are no compiled modules."""
         try:
-            from otel_fastpath.profile import native_c  # noqa: PLC0415  # not in a pure wheel
+            # Not in a pure wheel.
+            self._helper = importlib.import_module("otel_fastpath.profile.native_c")
         except ImportError:
             return
-        self._helper = native_c
         self._watch()
 
     def take(self) -> int:

@@ -10,8 +10,11 @@ from pathlib import Path
 from otel_fastpath import settings
 from otel_fastpath.patching import faults
 
-# The processes find this folder on their path; its `sitecustomize` obeys the order.
-INJECTED = Path(__file__).with_name("injected")
+# The processes find a copy of this on their path.
+_SITECUSTOMIZE = Path(__file__).with_name("injected") / "sitecustomize.py"
+# Under opentelemetry-instrument, which has a `sitecustomize` of its own, an entry point of a made-up distribution.
+_METADATA = "Metadata-Version: 2.1\nName: otel-fastpath-profile\nVersion: 0\n"
+_ENTRY_POINTS = "[opentelemetry_pre_instrument]\nfastpath-profile = otel_fastpath.profile.order:obey\n"
 # Programs that become another program, or only start some: what they do themselves is nothing of interest.
 _LAUNCHERS = frozenset({"opentelemetry-instrument"})
 
@@ -35,6 +38,27 @@ class Order:
     def as_text(self) -> str:
         """For the environment."""
         return json.dumps(asdict(self))
+
+
+def injected(folder: Path) -> str:
+    """Make what processes have to find on their path to obey an order.
+
+    Args:
+        folder: An existing folder to make it in.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    made = folder / "injected"
+    distribution = made / "otel_fastpath_profile-0.dist-info"
+    distribution.mkdir(parents=True)
+    made.joinpath("sitecustomize.py").write_bytes(_SITECUSTOMIZE.read_bytes())
+    distribution.joinpath("METADATA").write_text(_METADATA, encoding="utf-8")
+    distribution.joinpath("entry_points.txt").write_text(_ENTRY_POINTS, encoding="utf-8")
+    return str(made)
 
 
 def obey() -> None:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 # Samples in a second of CPU time. The kernel's tick is often 4 ms; a round number could keep step with the work.
 RATE: Final = 97.0
 # How often the other threads are looked at, in seconds.
-_INTERVAL: Final = 0.2
+_INTERVAL: Final = 0.25
+# If the process has used less CPU time since, in nanoseconds, it is left alone.
+_WORTH_A_LOOK: Final = 2_000_000
 # A stack is cut at so many frames, and so many different ones are kept.
 _DEEPEST: Final = 250
 _MOST_STACKS: Final = 40_000
@@ -53,7 +55,7 @@ class Sampler:
 
     Args:
         rate: Samples in a second of CPU time.
-        on_turn: Called by the profile's own thread, some times a second.
+        on_turn: Called by the profile's own thread, once a second.
 
     Attributes:
         codes: The code objects of the samples and the names of their modules, by the `id` of the code object.
@@ -188,21 +190,25 @@ class Sampler:
 
     def _look(self) -> None:
         """The thread that looks at the other threads."""
-        turns = 0
-        used = time.thread_time_ns()
+        turns = used = seen = 0
         while not self._stopped.wait(_INTERVAL):
             try:
-                self._look_at_others()
                 turns += 1
-                if turns % round(1 / _INTERVAL) == 0:
-                    self.calls.count_in(self.main[-1], self.codes)
-                    self.main.append({})
-                    self.native.refresh()
+                is_second = turns % round(1 / _INTERVAL) == 0
+                cpu = time.process_time_ns()
+                if cpu - seen > _WORTH_A_LOOK:
+                    seen = cpu
+                    self._look_at_others()
+                    if is_second:
+                        self.calls.count_in(self.main[-1], self.codes)
+                        self.native.refresh()
                 now = time.thread_time_ns()
                 self.own_ns += now - used
                 used = now
-                if self._on_turn is not None:
-                    self._on_turn()
+                if is_second:
+                    self.main.append({})
+                    if self._on_turn is not None:
+                        self._on_turn()
             except Exception as error:  # noqa: PERF203  # the next turn may do
                 faults.report("profile", error)
 

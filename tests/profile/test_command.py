@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace import TracerProvider
 tracer = TracerProvider().get_tracer("shop")
 
 def work():
-    return sum(range(20_000))
+    return sum(range(2_000))
 
 def serve(seconds):
     end = time.process_time() + seconds
@@ -55,7 +55,7 @@ def test_a_program_is_profiled_to_its_end(folder, command):
     output, _ = profile(folder, *command)
 
     assert output.startswith("Telemetry takes ")
-    assert "Tracer.start_as_current_span" in output
+    assert "OpenTelemetry API" in output
 
 
 def test_every_output_is_written(folder):

@@ -195,7 +195,7 @@ def test_a_forked_child_goes_on_without_a_profile():
 
 
 def test_importing_it_does_nothing():
-    """A service that is not profiled has two small modules more, under opentelemetry-instrument, and no thread."""
+    """Neither the package nor the module that looks for an order starts anything."""
     output = run("""
         import json, sys, threading
         from otel_fastpath.profile import order

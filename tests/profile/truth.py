@@ -31,7 +31,7 @@ from examples.inventory import __main__ as inventory
 from examples.inventory.loads import calls
 from otel_fastpath import settings
 from otel_fastpath.profile import analysis
-from otel_fastpath.profile.order import INJECTED, Order
+from otel_fastpath.profile.order import Order, injected
 from otel_fastpath.profile.recording import SUFFIX, Recording
 from otel_fastpath.profile.sampler import RATE
 from otel_fastpath.profile.session import FINISH
@@ -61,7 +61,7 @@ class Profiled:
         """What starts the profile."""
         self.folder.mkdir(parents=True)
         order = Order(str(self.folder), None, 0, RATE)
-        found = settings.with_profile_order(order.as_text(), str(INJECTED))
+        found = settings.with_profile_order(order.as_text(), injected(self.folder))
         return {name: found[name] for name in (settings.PROFILE_ORDER, "PYTHONPATH")}
 
     def measuring(self) -> None:
