@@ -56,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
     except (UsageError, remote.RemoteError) as error:
         sys.stderr.write(f"otel-fastpath: {error}\n")
         return _USAGE
+    except KeyboardInterrupt:
+        # The second one: nobody wants to wait for a report.
+        sys.stderr.write("otel-fastpath: interrupted\n")
+        return _INTERRUPTED
 
 
 def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool]) -> list[Recording]:
