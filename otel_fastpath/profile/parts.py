@@ -15,7 +15,7 @@ class Part:
         patches: The beginnings of the names of its patches.
         modules: The modules whose code it replaces.
         ours: The modules of the part.
-        pure: What is left of the cost with the pure core. For metrics, OTLP export and spans it is taken from the tables
+        pure: What is left of the cost with the pure core. For metrics, OTLP export and spans it is from the tables
             in docs/performance.md; for the other parts it is a rough assumption that no measurement supports yet.
         compiled: The same with the compiled core.
     """
