@@ -162,6 +162,16 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             except Exception as error:
                 faults.report("status", error)
 
+        if settings.profile_signal:
+            try:
+                from otel_fastpath.profile import remote  # noqa: PLC0415  # imported on request only
+
+                problem = remote.answer(settings.profile_signal)
+                if problem:
+                    _logger.warning("No profile on request: %s.", problem)
+            except Exception as error:
+                faults.report("profile", error)
+
     def _switch(self, settings: config.Config) -> Callable[[str], str | None]:
         """The function that returns why a patch is off, or None if it is on."""
         if settings.stock:

@@ -6,6 +6,7 @@ The only module that reads os.environ. An invalid value never raises: `wrong_set
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,10 +24,14 @@ MODES: Final = ("on", "off", "defer")
 SAME: Final = "same"
 FULL: Final = "full"
 
+# The signals that mean nothing by themselves.
+_SIGNALS: Final = ("SIGUSR1", "SIGUSR2")
 # The capture mode -> whether content is captured as attributes of spans, and of events.
 _CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "span_and_event": (True, True)}
 
 _PREFIX: Final = "OTEL_FASTPATH_"
+# Not a setting: the command sets it for the processes that it starts.
+PROFILE_ORDER: Final = "_OTEL_FASTPATH_PROFILE"
 # The keyword arguments besides those of libraries. For their environment variables, see `_variable`.
 _SETTINGS: Final = (
     "disabled",
@@ -38,6 +43,7 @@ _SETTINGS: Final = (
     "exceptions_limit",
     "status_folder",
     "max_cpu",
+    "profile_signal",
 )
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
@@ -61,6 +67,7 @@ class Config:
         exceptions: The arguments of `otel_fastpath.exceptions.Settings.parse`, in its order.
         max_cpu: The share of the process's CPU that telemetry may take, at most 1; 0: there is no limit.
         status_folder: The folder in which other processes ask for the status; empty if they cannot.
+        profile_signal: The name of the signal on which the process profiles itself; empty if none.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
         disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
         semconv: The names in OTEL_SEMCONV_STABILITY_OPT_IN.
@@ -73,6 +80,7 @@ class Config:
     exceptions: tuple[Any, ...] = ("", "", "", "")
     max_cpu: float = 0.0
     status_folder: str = ""
+    profile_signal: str = ""
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
@@ -125,7 +133,7 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
         **keywords: `disabled` (names, or one comma-separated string), `core` and `telemetry`, see `Config`;
             `exceptions`, `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; `status_folder`; `max_cpu`;
-            for each library, its name and `<library>_options`. None counts as unset.
+            `profile_signal`; for each library, its name and `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
@@ -141,6 +149,7 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
         exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
         max_cpu=_share(*_given("max_cpu", keywords, environ)),
         status_folder=_folder(*_given("status_folder", keywords, environ)),
+        profile_signal=_signal(*_given("profile_signal", keywords, environ)),
         libraries=_libraries(libraries, keywords, environ),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
@@ -150,6 +159,27 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
 def status_folder(environ: Mapping[str, str] | None = None) -> str:
     """The value of `Config.status_folder`, for the process that asks."""
     return _folder(*_given("status_folder", {}, os.environ if environ is None else environ))
+
+
+def profile_signal(environ: Mapping[str, str] | None = None) -> str:
+    """The value of `Config.profile_signal`, for the process that asks."""
+    return _signal(*_given("profile_signal", {}, os.environ if environ is None else environ))
+
+
+def profile_order(environ: Mapping[str, str] | None = None) -> str:
+    """What `otel-fastpath profile` tells the processes that it starts; empty in any other process."""
+    return (os.environ if environ is None else environ).get(PROFILE_ORDER, "")
+
+
+def with_profile_order(order: str, folder: str) -> dict[str, str]:
+    """This environment for a process that is to be profiled.
+
+    Args:
+        order: What `profile_order` returns there.
+        folder: A folder to import from before others.
+    """
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH", ""))))
+    return {**os.environ, PROFILE_ORDER: order, "PYTHONPATH": path}
 
 
 def wants_colour(environ: Mapping[str, str] | None = None) -> bool:
@@ -317,6 +347,14 @@ def _share(setting: str, value: Any) -> float:
         pass  # not a number at all
     wrong_settings.tell(setting, value, "a percentage below 100, such as 3%", "Telemetry is not limited.")
     return 0.0
+
+
+def _signal(setting: str, value: Any) -> str:
+    asked = value.strip().upper() if isinstance(value, str) else value
+    if not asked or (asked in _SIGNALS and hasattr(signal, asked)):
+        return str(asked or "")
+    wrong_settings.tell(setting, value, _any_of(_SIGNALS), "The process does not profile itself.", allowed=_SIGNALS)
+    return ""
 
 
 def _why_stock(environ: Mapping[str, str]) -> str:

@@ -42,13 +42,17 @@ MAY_IMPORT = {
     "presence": BOTTOM,
     "loading": set(),
     "starting": BOTTOM,
-    "instrumentor": BOTTOM | {"rooms", "presence", "running"},
+    "instrumentor": BOTTOM | {"rooms", "presence", "running", "profile"},
     "__init__": {"instrumentor", "metrics"},
     "trial": set(),
     "budget": {"", "trial"},
     "verify": {"budget", "trial"},  # its report is written as those of the budgets
+    "profile": BOTTOM | {"budget"},  # likewise
     # The command loads the requested sub-command.
-    "__main__": {"", "settings", "status", "running", "loading", "starting", "instrumentor", "budget", "verify"},
+    "__main__": {
+        *("", "settings", "status", "running", "loading", "starting", "instrumentor"),
+        *("budget", "profile", "verify"),
+    },
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {

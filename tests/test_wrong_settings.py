@@ -56,6 +56,11 @@ WRONG = {
         "OTEL_FASTPATH_STATUS_FOLDER: '/nowhere'",
         "expected a folder that exists",
     ),
+    "OTEL_FASTPATH_PROFILE_SIGNAL": (
+        "SIGPROF",
+        "OTEL_FASTPATH_PROFILE_SIGNAL: 'SIGPROF'",
+        "one of SIGUSR1, SIGUSR2",
+    ),
     "OTEL_FASTPATH_EXCEPTION": ("off", "environment: 'OTEL_FASTPATH_EXCEPTION'", "nearest: OTEL_FASTPATH_EXCEPTIONS, "),
     "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": (
         "otel-fastpath",

@@ -1,4 +1,4 @@
-"""A document as one self-contained HTML page: no scripts, no fonts, no requests."""
+"""A document as one self-contained HTML page: no fonts, no requests; scripts only where they are given."""
 
 from __future__ import annotations
 
@@ -31,12 +31,19 @@ dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}li{margin:.2rem 0}"""
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def render(document: Document) -> str:
-    """The page."""
+def render(document: Document, more: str = "", scripts: str = "") -> str:
+    """The page.
+
+    Args:
+        document: The document.
+        more: HTML that follows the tables.
+        scripts: The sources of scripts that the page may run, as in a content security policy; empty for none.
+    """
+    policy = f"{_POLICY}; script-src {scripts}" if scripts else _POLICY
     title = escape(document.title)
     parts = [
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
         f"<title>{title}</title><style>{_STYLE}</style></head><body><main>",
         f'<h1>{title}</h1><p class="summary {_tone(document.summary)}">{escape(document.summary.text)}</p>',
@@ -44,6 +51,7 @@ def render(document: Document) -> str:
     if document.charts:
         parts.append(f'<section class="scroll">{chart.render(document)}</section>')
     parts += [_table(table) for table in document.tables]
+    parts += filter(None, [more])
     notes = [note for note in (*document.notes, document.advice) if note]
     if notes:
         parts.append("<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>")

@@ -1,0 +1,87 @@
+"""What to do about what a profile found: a sentence for each matter that takes at least a hundredth of the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from otel_fastpath.profile.report import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from otel_fastpath.profile.owners import Frame
+    from otel_fastpath.profile.report import Saving
+    from otel_fastpath.profile.samples import Sample
+
+_LEAST: Final = 0.01
+
+
+def _named(*names: str) -> Callable[[Frame], bool]:
+    """Whether the function is one of these."""
+    return lambda frame: frame.name.rpartition(".")[2] in names
+
+
+# What a telemetry frame, or one below it, looks like -> the advice.
+_RULES: Final[tuple[tuple[Callable[[Frame], bool], str], ...]] = (
+    (
+        lambda frame: frame.module.startswith(("importlib.metadata", "importlib_metadata")),
+        "an instrumentation looks the version of a package up on each call; the patches `versions.*` store the result",
+    ),
+    (
+        _named("_set_send_span", "otel_send", "otel_receive"),
+        'each message of an ASGI request is a span: exclude_spans=["send", "receive"] leaves them out',
+    ),
+    (
+        _named("collect_custom_headers_attributes", "sanitize_header_values", "normalise_request_header_name"),
+        "header capture looks through the headers: unset OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_* that find nothing",
+    ),
+    (
+        _named("record_exception", "format_exception", "print_exception"),
+        "stack traces of exceptions are formatted: catch expected ones in the span; otel-fastpath formats each once",
+    ),
+    (
+        lambda frame: frame.module.startswith(("opentelemetry.sdk._logs", "opentelemetry.instrumentation.logging")),
+        "log records are exported: raise the level of the handler if nobody reads those of low levels",
+    ),
+    (
+        lambda frame: frame.module.startswith("opentelemetry.exporter.otlp"),
+        "spans and metrics are encoded and sent: fewer spans, or otel-fastpath's OTLP encoder, make this cheaper",
+    ),
+    (
+        _named("_get_route_details", "_get_default_span_details"),
+        "the route of a request is looked for twice; the patches `fastapi.route` and `starlette.route` make this cheap",
+    ),
+)
+
+
+def lines(found: Sequence[Sample], cpu: float, savings: Sequence[Saving]) -> tuple[str, ...]:
+    """The advice, the most profitable first.
+
+    Args:
+        found: The samples.
+        cpu: Their sum, in seconds.
+        savings: What the parts of otel-fastpath save.
+    """
+    made: list[tuple[float, str]] = []
+    for is_it, text in _RULES:
+        share = sum(each.seconds for each in found if each.is_telemetry and _any(is_it, each)) / cpu
+        if share >= _LEAST:
+            made.append((share, f"-{percent(share)} at most: {text}."))
+    made += [
+        (each.saving, f"{each.part}: {', '.join(each.skipped)} skipped here; `otel-fastpath status` says why.")
+        for each in savings
+        if each.skipped
+    ]
+    would_save = sum(each.saving for each in savings if not each.is_on)
+    if would_save >= _LEAST:
+        made.append(
+            (
+                would_save,
+                f"-{percent(would_save)}: turn on the parts of otel-fastpath that are off here, see the table.",
+            )
+        )
+    return tuple(text for _, text in sorted(made, key=lambda pair: -pair[0]))
+
+
+def _any(is_it: Callable[[Frame], bool], sample: Sample) -> bool:
+    return any(is_it(frame) for frame in sample.stack[sample.owner.begin :])

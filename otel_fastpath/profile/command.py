@@ -1,0 +1,184 @@
+"""`otel-fastpath profile`: starts a program or asks a running process, reads its recordings and writes the report."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import settings
+from otel_fastpath.budget.outputs import UsageError
+from otel_fastpath.budget.render import progress
+from otel_fastpath.profile import analysis, outputs, remote, samples
+from otel_fastpath.profile.order import Order, injected
+from otel_fastpath.profile.recording import SUFFIX, Recording
+from otel_fastpath.profile.session import FINISH, STARTED
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+_USAGE: Final = 2
+_INTERRUPTED: Final = 130
+# How many seconds to wait for a program to begin, for the recordings after the time, and for a program to end.
+_BEGIN: Final = 60.0
+_WRITE: Final = 20.0
+_END: Final = 10.0
+_TICK: Final = 0.1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Returns:
+        The exit status: 0 with a report, 2 without one, 130 if it was interrupted before there was one.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="otel-fastpath-profile-") as folder, _interrupts() as interrupted:
+            outputs.check(options)
+            recordings = _record(options, Path(folder), interrupted)
+            if not recordings and interrupted():
+                sys.stderr.write("otel-fastpath: interrupted before anything was recorded\n")
+                return _INTERRUPTED
+            if not recordings:
+                sys.stderr.write(
+                    "otel-fastpath: nothing was recorded: the program is not Python, used no CPU time, or was killed\n"
+                )
+                return _USAGE
+            outputs.write(options, analysis.report(recordings), samples.samples(recordings))
+            return 0
+    except (UsageError, remote.RemoteError) as error:
+        sys.stderr.write(f"otel-fastpath: {error}\n")
+        return _USAGE
+    except KeyboardInterrupt:
+        # The second one: nobody wants to wait for a report.
+        sys.stderr.write("otel-fastpath: interrupted\n")
+        return _INTERRUPTED
+
+
+def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool]) -> list[Recording]:
+    order = Order(str(folder), options.seconds, options.requests, options.rate)
+    show = progress.bar(sys.stderr, wanted=not options.no_progress)
+    if options.pid is not None:
+        remote.ask(options.pid, order)
+        _wait(order, folder, show, interrupted, lambda: remote.is_alive(options.pid))
+        _wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
+        return _read(folder)
+    child = _start(options.command, order)
+    try:
+        _wait(order, folder, show, interrupted, lambda: child.poll() is None)
+        _wait_for_recordings(folder, lambda: child.poll() is None)
+    finally:
+        _stop(child)
+    return _read(folder)
+
+
+def _start(command: list[str], order: Order) -> subprocess.Popen[bytes]:
+    if command[0] == "-m" or (command[0].endswith(".py") and not shutil.which(command[0])):
+        command = [sys.executable, *command]
+    program = shutil.which(command[0]) or _beside(command[0])
+    if program is None:
+        raise UsageError(f"{command[0]}: no such program; expected a script of Python, -m MODULE or a command")
+    if command[0] == sys.executable and command[1] != "-m" and not Path(command[1]).is_file():
+        raise UsageError(f"{command[1]}: no such file")
+    environment = settings.with_profile_order(order.as_text(), injected(Path(order.folder)))
+    try:
+        # Ctrl-C reaches it only through us, after its recording is written.
+        return subprocess.Popen([program, *command[1:]], env=environment, start_new_session=True)  # noqa: S603  # as asked
+    except OSError as error:
+        raise UsageError(f"{command[0]}: {error.strerror}") from None
+
+
+def _beside(name: str) -> str | None:
+    """A program of this Python's environment, which may not be on the path."""
+    return shutil.which(name, path=str(Path(sys.executable).parent))
+
+
+def _wait(
+    order: Order,
+    folder: Path,
+    show: Callable[[int, int, str], None],
+    interrupted: Callable[[], bool],
+    is_alive: Callable[[], bool],
+) -> None:
+    """Wait until the time is over, everything was recorded or the program has ended, and show how far it is."""
+    begun = time.monotonic()
+    while is_alive() and not interrupted() and not any(folder.glob(f"*{STARTED}")):
+        if time.monotonic() - begun > _BEGIN:
+            return
+        time.sleep(_TICK)
+    begun = time.monotonic()
+    whole = order.seconds or 0.0
+    while is_alive() and not interrupted():
+        past = time.monotonic() - begun
+        if order.seconds is not None and past >= whole:
+            break
+        if order.requests and any(folder.glob(f"*{SUFFIX}")):
+            break
+        show(round(past), round(whole) or round(past) + 1, "Ctrl-C ends it with a report")
+        time.sleep(_TICK)
+    show(1, 1, "")
+
+
+def _wait_for_recordings(folder: Path, is_alive: Callable[[], bool]) -> None:
+    """Let all processes that have begun write their recordings, and wait for these, but not for those of ended ones."""
+    (folder / FINISH).touch()
+    end = time.monotonic() + _WRITE
+    while time.monotonic() < end:
+        missing = [
+            path
+            for path in folder.glob(f"*{STARTED}")
+            if not path.with_suffix(SUFFIX).exists() and remote.is_alive(int(path.stem))
+        ]
+        if not missing or not is_alive():
+            return
+        time.sleep(_TICK)
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """End the program as Ctrl-C does, and if that does not help, by force."""
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_END)
+            return
+        child.send_signal(number)
+    child.wait()
+
+
+def _read(folder: Path) -> list[Recording]:
+    found = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        try:
+            recording = Recording.read(path)
+        except (OSError, ValueError) as error:
+            sys.stderr.write(f"otel-fastpath: {error}\n")
+            continue
+        if recording.samples or recording.others:
+            found.append(recording)
+    return found
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Note SIGINT instead of raising KeyboardInterrupt, once: there is still a report to write."""
+    count = 0
+
+    def note(_number: int, _frame: Any) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: count > 0
+    finally:
+        signal.signal(signal.SIGINT, previous)

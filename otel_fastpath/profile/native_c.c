@@ -1,0 +1,160 @@
+/* Whether the compiled core was running when SIGPROF came: a compiled function has no frame in Python's stack.
+ *
+ * Python calls its handler of a signal later, between two instructions of Python code. So this handler, which the kernel
+ * calls at once, looks at the C stack, from its inner end outwards, for the first return address that is in one of the
+ * compiled modules or in the interpreter's loop. In the loop, a Python function was running, and the stack of Python
+ * frames tells the rest. Then Python's own handler is called. All of it is safe in a signal handler: it reads
+ * memory of its own thread's stack, and writes one variable.
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <Python.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#ifdef __GLIBC__
+#include <link.h>
+#endif
+
+#define MOST_RANGES 256
+/* Words: the kernel's frame with the registers, and what C functions may keep between two of Python. */
+#define DEEPEST 1536
+#define LOOP (-1)
+
+static struct {
+    uintptr_t begin, end;
+    int owner;
+} ranges[MOST_RANGES];
+static int range_count;
+static uintptr_t lowest, highest;
+static volatile sig_atomic_t found = LOOP;
+static struct sigaction previous;
+static pthread_t watched;
+
+static void
+on_signal(int number, siginfo_t *info, void *context)
+{
+    if (pthread_equal(pthread_self(), watched)) {
+        const uintptr_t *word = (const uintptr_t *)__builtin_frame_address(0);
+        for (int left = DEEPEST; left > 0; left--, word++) {
+            uintptr_t value = *word;
+            if (value < lowest || value >= highest) {
+                continue;
+            }
+            for (int each = 0; each < range_count; each++) {
+                if (value >= ranges[each].begin && value < ranges[each].end) {
+                    found = ranges[each].owner;
+                    left = 0;
+                    break;
+                }
+            }
+        }
+    }
+    if (previous.sa_flags & SA_SIGINFO) {
+        previous.sa_sigaction(number, info, context);
+    }
+    else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+        previous.sa_handler(number);
+    }
+}
+
+static void
+add_range(uintptr_t begin, uintptr_t end, int owner)
+{
+    if (range_count < MOST_RANGES && begin < end) {
+        ranges[range_count].begin = begin;
+        ranges[range_count].end = end;
+        ranges[range_count].owner = owner;
+        range_count++;
+        lowest = lowest == 0 || begin < lowest ? begin : lowest;
+        highest = end > highest ? end : highest;
+    }
+}
+
+/* The interpreter's loop, if this build of Python exports it: without it, only the nearest C functions count. */
+static int
+add_loop(void)
+{
+#ifdef __GLIBC__
+    void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    if (loop != NULL && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol != NULL && symbol->st_size) {
+        add_range((uintptr_t)loop, (uintptr_t)loop + symbol->st_size, LOOP);
+        return 1;
+    }
+#endif
+    return 0;
+}
+
+static PyObject *
+watch(PyObject *Py_UNUSED(module), PyObject *given)
+{
+    if (!PyTuple_Check(given)) {
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of (begin, end) tuples");
+        return NULL;
+    }
+    struct sigaction action = {0}, current;
+    range_count = 0;
+    lowest = highest = 0;
+    found = LOOP;
+    for (Py_ssize_t each = 0; each < PyTuple_Size(given); each++) {
+        unsigned long long begin, end;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(given, each), "KK", &begin, &end)) {
+            return NULL;
+        }
+        add_range((uintptr_t)begin, (uintptr_t)end, (int)each);
+    }
+    if (!add_loop()) {
+        Py_RETURN_FALSE;
+    }
+    watched = pthread_self();
+    if (sigaction(SIGPROF, NULL, &current) != 0) {
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    if (!(current.sa_flags & SA_SIGINFO && current.sa_sigaction == on_signal)) {
+        previous = current;
+        action.sa_sigaction = on_signal;
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        action.sa_mask = previous.sa_mask;
+        if (sigaction(SIGPROF, &action, NULL) != 0) {
+            return PyErr_SetFromErrno(PyExc_OSError);
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
+static PyObject *
+take(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
+{
+    long owner = found;
+    found = LOOP;
+    return PyLong_FromLong(owner);
+}
+
+static PyMethodDef methods[] = {
+    {"watch", watch, METH_O, "Watch this thread for code in these ranges of addresses; False if that is impossible."},
+    {"take", take, METH_NOARGS, "The index of the range that was running at the last signal, or -1; and forget it."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "native_c", .m_methods = methods, .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit_native_c(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,81 @@
+"""Who a sample belongs to: telemetry or the rest, and to which library and hook.
+
+The stack is walked from its outermost frame inwards. Telemetry's first frame takes over; what it calls is telemetry's,
+too, until telemetry calls what it wraps. The standard library belongs to whoever calls it. The hook is the outermost
+frame of the telemetry that owns the sample; the call is the function through which it left its own code last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from otel_fastpath.profile import modules, passing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Frame(NamedTuple):
+    """One frame of a stack.
+
+    Attributes:
+        module: The name of its module.
+        name: The qualified name of its function.
+        file: The source file.
+        first_line: Where the function begins.
+        line: The line that is being executed.
+    """
+
+    module: str
+    name: str
+    file: str
+    first_line: int
+    line: int
+
+    @property
+    def function(self) -> str:
+        """The function for people: "importlib.metadata.version"."""
+        return f"{self.module.removesuffix('.__init__')}.{self.name}".replace(".<locals>", "")
+
+
+class Owner(NamedTuple):
+    """Who a sample belongs to.
+
+    Attributes:
+        begin: The index of the hook's frame; -1 if the sample is not telemetry's.
+        call: The index of the frame that telemetry's own code called; -1 if it was running itself.
+    """
+
+    begin: int
+    call: int
+
+
+REST = Owner(-1, -1)
+
+
+def owner(stack: Sequence[Frame]) -> Owner:
+    """Who a sample belongs to.
+
+    Args:
+        stack: The frames, the outermost one first.
+    """
+    begin = call = -1
+    is_passing = False
+    for index, frame in enumerate(stack):
+        kind = modules.kind(frame.module)
+        if kind == modules.TELEMETRY:
+            if begin < 0:
+                begin = index
+            call = -1
+            is_passing = passing.passes_on(frame.file, frame.first_line, frame.line)
+        elif begin >= 0:
+            if kind == modules.APPLICATION and is_passing:
+                begin = call = -1
+            elif call < 0:
+                call = index
+    return Owner(begin, call)
+
+
+def is_importing(stack: Sequence[Frame]) -> bool:
+    """Whether a module is being imported: what a process does when it starts is not what a request costs."""
+    return any(frame.name == "_find_and_load" and frame.module.endswith("_bootstrap") for frame in stack)

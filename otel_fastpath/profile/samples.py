@@ -1,0 +1,51 @@
+"""The samples of all processes of a profile, each with its owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from otel_fastpath.profile import owners
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from otel_fastpath.profile.owners import Frame, Owner
+    from otel_fastpath.profile.recording import Recording
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Equal samples of one thread.
+
+    Attributes:
+        stack: The frames, the outermost one first.
+        seconds: Their CPU time.
+        block: The second that they were taken in, of one process.
+        thread: The name of the thread; empty for the main thread.
+        owner: Who they belong to.
+    """
+
+    stack: Sequence[Frame]
+    seconds: float
+    block: tuple[int, int]
+    thread: str
+    owner: Owner
+
+    @property
+    def is_telemetry(self) -> bool:
+        """Whether they belong to telemetry."""
+        return self.owner.begin >= 0
+
+
+def samples(recordings: Iterable[Recording]) -> list[Sample]:
+    """The samples of all processes, without those that were taken while modules were imported."""
+    found = []
+    for recording in recordings:
+        places = [("", stack, seconds, at) for at, second in enumerate(recording.main) for stack, seconds in second]
+        places += [(name, stack, seconds, -1) for name, stack, seconds in recording.others]
+        for thread, indexes, seconds, at in places:
+            stack = [recording.frames[index] for index in indexes]
+            if not owners.is_importing(stack) and seconds > 0:
+                found.append(Sample(stack, seconds, (recording.process, at), thread, owners.owner(stack)))
+    return found

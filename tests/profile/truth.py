@@ -1,0 +1,224 @@
+"""Compares what a profile says with the truth: the same service with and without telemetry, under the same load.
+
+    make profile-truth
+    make profile-truth ARGS="--service demo --rounds 20"
+
+The truth is 1 - CPU per request without telemetry / CPU per request with it, medians of rounds in turns. The profile
+runs meanwhile, in the service with telemetry; what it costs itself, which its recordings name, is taken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from examples.demo import measure as demo
+from examples.demo import services
+from examples.demo.database import postgresql
+from examples.demo.processes import Processes, interrupts, listening, running, wait_until
+from examples.founding_case import measure as founding
+from examples.founding_case.environment import provide
+from examples.founding_case.services import ENVIRONMENT, FASTPATH, WITH, WITHOUT, Case
+from examples.inventory import __main__ as inventory
+from examples.inventory.loads import calls
+from otel_fastpath import settings
+from otel_fastpath.profile import analysis
+from otel_fastpath.profile.order import Order, injected
+from otel_fastpath.profile.recording import SUFFIX, Recording
+from otel_fastpath.profile.sampler import RATE
+from otel_fastpath.profile.session import FINISH
+
+ROOT = Path(__file__).parents[2]
+# Leg -> the way of the service, and the core.
+LEGS = {"stock": ("stock", ""), "pure": ("fastpath", "py"), "compiled": ("fastpath", "c")}
+MOST = 0.05
+SILENCE_S = 6.5
+
+
+@dataclass
+class Profiled:
+    """A service with telemetry that is being profiled.
+
+    Attributes:
+        folder: Where its recordings are written.
+        began: When it was started, `time.monotonic()`.
+        skipped: How many seconds of the recordings are not part of the measurement.
+    """
+
+    folder: Path
+    began: float = field(default_factory=time.monotonic)
+    skipped: int = 0
+
+    def environment(self) -> dict[str, str]:
+        """What starts the profile."""
+        self.folder.mkdir(parents=True)
+        order = Order(str(self.folder), None, 0, RATE)
+        found = settings.with_profile_order(order.as_text(), injected(self.folder))
+        return {name: found[name] for name in (settings.PROFILE_ORDER, "PYTHONPATH")}
+
+    def measuring(self) -> None:
+        """From now on."""
+        self.skipped = int(time.monotonic() - self.began)
+
+    def report(self):
+        """The report, and the part of the CPU time that the profile took."""
+        found = [Recording.read(path) for path in self.folder.glob(f"*{SUFFIX}")]
+        for each in found:
+            each.main = each.main[self.skipped :]
+        return analysis.report(found), sum(each.own for each in found) / sum(each.cpu for each in found)
+
+
+def arguments(given=None):
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--service", choices=sorted(SERVICES), action="append", help="one of them; by default, all")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of each service (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "profile-truth", help="folder of the results")
+    return parser.parse_args(given)
+
+
+def demo_service(options, processes: Processes, out: Path):
+    """The demo service: FastAPI, asyncpg and OpenAI under uvicorn."""
+    given = {"DATABASE_URL": os.environ.get("DATABASE_URL") or postgresql(processes)}
+    receiver = services.start_server(processes, "otlp_receiver")
+    given["OPENAI_BASE_URL"] = f"{services.start_server(processes, 'openai_server')}/v1"
+    profiled, legs = {}, []
+    for name, (way, core) in {"bare": ("bare", ""), **LEGS}.items():
+        own = dict(given)
+        if core:
+            own["OTEL_FASTPATH_CORE"] = core
+        if name != "bare":
+            profiled[name] = Profiled(out / name)
+            own |= profiled[name].environment()
+        service = services.start_service(processes, way, own, receiver)
+        service.wait()
+        legs.append(demo.Leg(name, service.port, service.child))
+    plan = demo.Plan(200, options.rounds, 1e9)
+    for leg in legs:
+        demo._round(leg, plan.requests, 1, processes.interrupts)
+    measuring(profiled)
+    demo.measure(legs, plan, processes.interrupts, lambda _share: None)
+    time.sleep(SILENCE_S)
+    return profiled, legs, {leg.name: leg.cpu_per_request for leg in legs}
+
+
+def inventory_service(options, processes: Processes, out: Path):
+    """The inventory service: aiohttp and asyncpg, with the load `mix`."""
+    database = os.environ.get("DATABASE_URL") or postgresql(processes)
+    receiver = services.start_server(processes, "otlp_receiver")
+    profiled, legs = {}, []
+    for name, (way, core) in {"bare": ("bare", ""), **LEGS}.items():
+        _, launcher, environment = inventory.LEGS[way]
+        own = {**environment, "DATABASE_URL": database, "OTEL_EXPORTER_OTLP_ENDPOINT": f"{receiver}/{way}"}
+        if core:
+            own["OTEL_FASTPATH_CORE"] = core
+        if name != "bare":
+            profiled[name] = Profiled(out / name)
+            own |= profiled[name].environment()
+        port = services.free_port()
+        command = [*launcher, sys.executable, str(inventory.HERE / "app.py"), "--port", str(port)]
+        child = processes.start(name, command, cwd=inventory.HERE, env=services.clean_environment(own))
+        wait_until(lambda port=port: listening(port), child)
+        legs.append(demo.Leg(name, port, child))
+    for number in range(options.rounds + 1):
+        if number == 1:
+            measuring(profiled)
+        for leg in legs:
+            if number:
+                leg.mark(400)
+            sent = processes.interrupts.run(inventory.send(leg.port, calls("mix", 400, number), inventory.CONNECTIONS))
+            assert not sent.wrong, sent.wrong[0]
+    time.sleep(SILENCE_S)
+    return profiled, legs, {leg.name: leg.cpu_per_request for leg in legs}
+
+
+def founding_case(options, processes: Processes, out: Path):
+    """The founding case: FastAPI and OpenAI's client under gunicorn, with Traceloop's instrumentation."""
+    programs = provide(ENVIRONMENT)
+    world, receiver = (services.start_server(processes, name) for name in ("founding_case.world", "otlp_receiver"))
+    ways = {"bare": (WITHOUT, ""), "stock": (WITH, ""), "pure": (FASTPATH, "py"), "compiled": (FASTPATH, "c")}
+    profiled, legs = {}, {}
+    for name, (way, core) in ways.items():
+        own = {"OTEL_FASTPATH_CORE": core} if core else {}
+        if name != "bare":
+            profiled[name] = Profiled(out / name)
+            own |= profiled[name].environment()
+        case = Profiling(programs, world, receiver, 1, metrics=False, own=own)
+        child, port = case.start(processes, way)
+        legs[name] = founding.Leg(name, port, child)
+        founding._round(legs[name], world, 40)
+    measuring(profiled)
+    for number in range(options.rounds):
+        for name, leg in legs.items():
+            if name == "stock" and number % 4:
+                continue
+            requests = 20 if name == "stock" else 60
+            leg.mark(requests)
+            founding._round(leg, world, requests)
+    time.sleep(2)
+    return profiled, list(legs.values()), {name: leg.rounds for name, leg in legs.items()}
+
+
+@dataclass(frozen=True)
+class Profiling(Case):
+    """The founding case with further variables."""
+
+    own: dict[str, str] = field(default_factory=dict)
+
+    def _environment(self, name: str) -> dict[str, str]:
+        return {**super()._environment(name), **self.own}
+
+
+def measuring(profiled) -> None:
+    """The measurement begins."""
+    for each in profiled.values():
+        each.measuring()
+
+
+SERVICES = {"demo": demo_service, "founding": founding_case, "inventory": inventory_service}
+
+
+def line(row) -> str:
+    """A row of the result as text."""
+    return (
+        f"{row['service']:10} {row['leg']:9} truth {row['truth']:6.1%}  profile {row['total']:6.1%}"
+        f" ({row['low']:.1%} to {row['high']:.1%})  direct {row['direct']:6.1%}"
+        f"  off by {row['total'] - row['truth']:+6.1%}  costs {row['own']:.1%}"
+    )
+
+
+def main(given=None) -> int:
+    """Print a table; return 0 if every profile is within five points of the truth, otherwise 1."""
+    options = arguments(given)
+    rows = []
+    for name in options.service or sorted(SERVICES):
+        out = options.out / f"{name}-{time.time():.0f}"
+        with interrupts() as signals, running(out / "logs", signals) as processes:
+            profiled, legs, cpu = SERVICES[name](options, processes, out)
+            for each in profiled.values():
+                (each.folder / FINISH).touch()
+            time.sleep(5)
+            for leg in legs:
+                leg.child.stop()
+        bare = statistics.median(cpu["bare"])
+        for leg, each in profiled.items():
+            report, own = each.report()
+            truth = 1 - bare / (statistics.median(cpu[leg]) * (1 - own))
+            rows.append({"service": name, "leg": leg, "truth": truth, **vars(report.share), "own": own})
+            sys.stdout.write(f"{line(rows[-1])}  {report.headline}\n")
+            sys.stdout.flush()
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "result.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return int(any(abs(row["total"] - row["truth"]) > MOST for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
