@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
@@ -39,6 +39,9 @@ print(*[module for module in {modules!r} if module in sys.modules])
 def test_an_instrumentation_imports_the_modules_that_it_waits_for(name):
     """They are those of its library, and no others make it wait."""
     modules = libraries.awaited(INSTALLED[name])
+    for module in modules:
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
+            pytest.skip(f"{module} is not installed")
     program = LOADS.format(name=name, modules=modules)
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
 
