@@ -34,13 +34,15 @@ static uintptr_t lowest, highest;
 static volatile sig_atomic_t found = LOOP;
 static struct sigaction previous;
 static pthread_t watched;
+/* The end of the watched thread's stack: what is above it may not be readable. */
+static uintptr_t stack_end;
 
 static void
 on_signal(int number, siginfo_t *info, void *context)
 {
     if (pthread_equal(pthread_self(), watched)) {
         const uintptr_t *word = (const uintptr_t *)__builtin_frame_address(0);
-        for (int left = DEEPEST; left > 0; left--, word++) {
+        for (int left = DEEPEST; left > 0 && (uintptr_t)(word + 1) <= stack_end; left--, word++) {
             uintptr_t value = *word;
             if (value < lowest || value >= highest) {
                 continue;
@@ -91,6 +93,24 @@ add_loop(void)
     return 0;
 }
 
+static uintptr_t
+end_of_stack(void)
+{
+    uintptr_t end = 0;
+#ifdef __GLIBC__
+    pthread_attr_t attributes;
+    void *lowest_address;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        if (pthread_attr_getstack(&attributes, &lowest_address, &size) == 0) {
+            end = (uintptr_t)lowest_address + size;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+#endif
+    return end;
+}
+
 static PyObject *
 watch(PyObject *Py_UNUSED(module), PyObject *given)
 {
@@ -109,7 +129,8 @@ watch(PyObject *Py_UNUSED(module), PyObject *given)
         }
         add_range((uintptr_t)begin, (uintptr_t)end, (int)each);
     }
-    if (!add_loop()) {
+    stack_end = end_of_stack();
+    if (stack_end == 0 || !add_loop()) {
         Py_RETURN_FALSE;
     }
     watched = pthread_self();

@@ -229,3 +229,18 @@ def test_the_compiled_core_is_seen():
 
     assert any("(compiled)" in hook for hook in hooks)
     assert direct > 0.3
+
+
+def test_a_short_stack_is_not_read_beyond_its_end():
+    """Above the stack of a main thread is its environment, and above that is nothing."""
+    program = """
+        import time
+        from otel_fastpath.profile import profiling
+
+        with profiling():
+            end = time.process_time() + 0.5
+            while time.process_time() < end:
+                pass
+        print("done")
+    """
+    assert run(program, env={}) == "done\n"
