@@ -6,6 +6,7 @@ from typing import Final
 
 from otel_fastpath.guard.control import FEWER_TRACES, State
 from otel_fastpath.guard.thresholds import probability_of, threshold_of
+from otel_fastpath.locks import Tally
 
 # The kinds of what is counted.
 KINDS: Final = ("internal_span", "trace", "log_record")
@@ -20,7 +21,7 @@ class Shed:
 
     def __init__(self) -> None:
         self.threshold = 0
-        self._counts = dict.fromkeys(KINDS, 0)
+        self._counts = Tally()
 
     def follow(self, state: State) -> None:
         """Shed what the state says."""
@@ -34,9 +35,8 @@ class Shed:
 
     def count(self, kind: str) -> None:
         """Count one of `KINDS`."""
-        # Without a lock: CPython switches threads only at calls and backward jumps.
-        self._counts[kind] += 1
+        self._counts.add(kind)
 
     def counts(self) -> dict[str, int]:
         """How many were shed so far, by kind."""
-        return self._counts.copy()
+        return {kind: self._counts.get(kind, 0) for kind in KINDS}
