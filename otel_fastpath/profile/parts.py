@@ -7,7 +7,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Part:
+class Saving:
     """One part of otel-fastpath.
 
     Attributes:
@@ -35,8 +35,8 @@ class Part:
 _CONTRIB: Final = "opentelemetry.instrumentation"
 # More specific modules come first.
 PARTS: Final = (
-    Part("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), (), 0.01, 0.01),
-    Part(
+    Saving("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), (), 0.01, 0.01),
+    Saving(
         "metrics",
         ("metrics.",),
         ("opentelemetry.sdk.metrics", "opentelemetry.metrics"),
@@ -44,7 +44,7 @@ PARTS: Final = (
         0.17,
         0.06,
     ),
-    Part(
+    Saving(
         "logs",
         ("logs.",),
         ("opentelemetry.sdk._logs", "opentelemetry._logs", f"{_CONTRIB}.logging"),
@@ -52,8 +52,10 @@ PARTS: Final = (
         0.3,
         0.2,
     ),
-    Part("OTLP export", ("otlp.",), ("opentelemetry.exporter", "google.protobuf"), ("otel_fastpath.otlp",), 0.34, 0.06),
-    Part(
+    Saving(
+        "OTLP export", ("otlp.",), ("opentelemetry.exporter", "google.protobuf"), ("otel_fastpath.otlp",), 0.34, 0.06
+    ),
+    Saving(
         "databases",
         ("asyncpg.", "psycopg.", "sqlalchemy.", "redis."),
         tuple(f"{_CONTRIB}.{name}" for name in ("asyncpg", "psycopg", "sqlalchemy", "redis")),
@@ -61,7 +63,7 @@ PARTS: Final = (
         0.25,
         0.2,
     ),
-    Part(
+    Saving(
         "OpenAI",
         ("openai.", "genai.", "openllmetry.", "openinference."),
         (f"{_CONTRIB}.openai", f"{_CONTRIB}.openai_v2", f"{_CONTRIB}.genai", "opentelemetry.util.genai"),
@@ -69,7 +71,7 @@ PARTS: Final = (
         0.4,
         0.3,
     ),
-    Part(
+    Saving(
         "HTTP servers and clients",
         ("asgi.", "wsgi.", "fastapi.", "starlette.", "flask.", "django.", "aiohttp", "httpx.", "requests.", "urllib3."),
         (
@@ -84,7 +86,7 @@ PARTS: Final = (
         0.35,
         0.15,
     ),
-    Part(
+    Saving(
         "spans",
         ("trace.", "propagation."),
         ("opentelemetry.sdk.trace", "opentelemetry.trace", "opentelemetry.context", "opentelemetry.sdk.util"),
@@ -95,7 +97,7 @@ PARTS: Final = (
 )
 
 
-def of(module: str) -> tuple[Part, bool] | None:
+def of(module: str) -> tuple[Saving, bool] | None:
     """The part that a module of telemetry belongs to, and whether the module is the part's own; None if there is none.
 
     Args:
