@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
     from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.profile import cli as profile  # noqa: PLC0415  # likewise
-    from otel_fastpath.verify.command import add_command  # noqa: PLC0415  # likewise
+    from otel_fastpath.verify.cli import add_command  # noqa: PLC0415  # likewise
 
     add_commands(commands)
     add_command(commands)

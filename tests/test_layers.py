@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "trial": set(),
     "budget": {"", "trial"},
     "verify": {"budget", "trial"},  # its report is written as those of the budgets
-    "profile": BOTTOM | {"budget"},  # likewise
+    "profile": BOTTOM | {"budget", "trial"},  # likewise
     # The command loads the requested sub-command.
     "__main__": {
         *("", "settings", "status", "running", "loading", "starting", "instrumentor"),

@@ -19,6 +19,7 @@ from otel_fastpath.profile import analysis, outputs, remote, samples
 from otel_fastpath.profile.order import Order, injected
 from otel_fastpath.profile.recording import SUFFIX, Recording
 from otel_fastpath.profile.session import FINISH, STARTED
+from otel_fastpath.trial.program import stop
 
 if TYPE_CHECKING:
     import argparse
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 
 _USAGE: Final = 2
 _INTERRUPTED: Final = 130
-# How many seconds to wait for a program to begin, for the recordings after the time, and for a program to end.
+# How many seconds to wait for a program to begin, and for the recordings after the time.
 _BEGIN: Final = 60.0
 _WRITE: Final = 20.0
-_END: Final = 10.0
 _TICK: Final = 0.1
 
 
@@ -75,7 +75,7 @@ def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[],
         _wait(order, folder, show, interrupted, lambda: child.poll() is None)
         _wait_for_recordings(folder, lambda: child.poll() is None)
     finally:
-        _stop(child)
+        stop(child)
     return _read(folder)
 
 
@@ -139,18 +139,6 @@ def _wait_for_recordings(folder: Path, is_alive: Callable[[], bool]) -> None:
         if not missing or not is_alive():
             return
         time.sleep(_TICK)
-
-
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the program as Ctrl-C does, and if that does not help, by force."""
-    if child.poll() is None:
-        child.send_signal(signal.SIGINT)
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_END)
-            return
-        child.send_signal(number)
-    child.wait()
 
 
 def _read(folder: Path) -> list[Recording]:

@@ -30,13 +30,13 @@ _REMOVED: Final = tuple(
     for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE", "INSECURE")
 )
 _START_S: Final = 60.0
-_STOP_S: Final = 15.0
+_STOP_S: Final = 10.0
 _STEP_S: Final = 0.1
 _LAST_LINES: Final = 5
 
 
 class ProgramError(Exception):
-    """The program cannot be run; the message is one line."""
+    """The program cannot be run; the message is one line, with the end of what was printed."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Program:
         environment = surroundings(os.environ, leg, endpoint)
         launcher = [] if leg == BARE else self._launcher(environment)
         with _started([*launcher, *self.command], environment, output) as process:
-            self._wait_until_ready(process)
+            self._wait_until_ready(process, output)
             yield process
 
     def run(self, leg: str, endpoint: str, output: IO[bytes]) -> int:
@@ -95,7 +95,7 @@ class Program:
             with _started(self.load, os.environ, output) as load:
                 status = load.wait(self.seconds)
             if status:
-                raise ProgramError(f"--load {' '.join(self.load)} ended with exit status {status}")
+                raise ProgramError(f"--load {' '.join(self.load)} ended with exit status {status}{last_lines(output)}")
             return 0
 
     def _launcher(self, environment: Mapping[str, str]) -> list[str]:
@@ -112,13 +112,14 @@ class Program:
         except subprocess.TimeoutExpired:
             return 0
 
-    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait_until_ready(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
         end = time.monotonic() + _START_S
         while self.ready and not _answers(self.ready):
             if process.poll() is not None:
-                raise ProgramError(f"the program ended with exit status {process.returncode} before it was ready")
+                status = f"exit status {process.returncode}"
+                raise ProgramError(f"the program ended with {status} before it was ready{last_lines(output)}")
             if time.monotonic() > end:
-                raise ProgramError(f"{self.ready} did not answer within {_START_S:g} seconds")
+                raise ProgramError(f"{self.ready} did not answer within {_START_S:g} seconds{last_lines(output)}")
             time.sleep(_STEP_S)
 
 
@@ -148,6 +149,11 @@ def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[st
     return found
 
 
+def without_dashes(command: Sequence[str]) -> tuple[str, ...]:
+    """A command as argparse's REMAINDER has it, without the "--" that may be before it."""
+    return tuple(command[1:] if command[:1] == ["--"] else command)
+
+
 def last_lines(output: IO[bytes]) -> str:
     """The end of what a program has printed, to be appended to an error; empty if there is nothing."""
     output.seek(0)
@@ -174,15 +180,17 @@ def _started(
     try:
         yield process
     finally:
-        _stop(process)
+        stop(process)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        # As Ctrl-C does: the program ends in good order, and its telemetry is exported.
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_STOP_S)
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop a process that leads a group of its own, and whatever is left of that group."""
+    # As Ctrl-C does: the program ends in good order, and its telemetry is exported.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if process.poll() is None:
+            process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

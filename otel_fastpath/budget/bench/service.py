@@ -17,7 +17,7 @@ from otel_fastpath.budget.render.document import BAD, GOOD, PLAIN, UNSURE, Cell,
 from otel_fastpath.budget.results import SCHEMA, Exit
 from otel_fastpath.trial import cpu
 from otel_fastpath.trial.load import load
-from otel_fastpath.trial.program import BARE, FASTPATH, STOCK, Program, ProgramError, last_lines
+from otel_fastpath.trial.program import BARE, FASTPATH, STOCK, Program, ProgramError, last_lines, without_dashes
 from otel_fastpath.trial.receiver import Receiver
 
 if TYPE_CHECKING:
@@ -77,27 +77,23 @@ def _program(options: argparse.Namespace) -> Program:
     parts = urlsplit(options.url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"--url {options.url}: expected a URL such as http://127.0.0.1:8000/orders")
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = without_dashes(options.command)
     if not command:
         raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
     if options.clients < 1 or not options.seconds > 0:
         raise UsageError("--clients and --seconds: expected numbers above 0")
     if why := cpu.why_not():
         raise UsageError(f"--url: {why}")
-    return Program(tuple(command), ready=options.url)
+    return Program(command, ready=options.url)
 
 
 def _turn(program: Program, way: str, endpoint: str, options: argparse.Namespace) -> Turn:
-    with tempfile.TemporaryFile() as output:
-        try:
-            with program.started(way, endpoint, output) as process:
-                load(options.url, options.clients, _WARM_UP_S)
-                before = cpu.group_seconds(process.pid)
-                found = load(options.url, options.clients, options.seconds)
-                seconds = cpu.group_seconds(process.pid) - before
-                status = process.poll()
-        except ProgramError as error:
-            raise ProgramError(f"{error}{last_lines(output)}") from None
+    with tempfile.TemporaryFile() as output, program.started(way, endpoint, output) as process:
+        load(options.url, options.clients, _WARM_UP_S)
+        before = cpu.group_seconds(process.pid)
+        found = load(options.url, options.clients, options.seconds)
+        seconds = cpu.group_seconds(process.pid) - before
+        status = process.poll()
         if status is not None or not found.requests:
             problem = "does not answer" if status is None else f"ended with exit status {status}"
             raise ProgramError(f"the service {problem}{last_lines(output)}")
