@@ -216,7 +216,7 @@ def _savings(found: Sequence[Sample], cpu: float, recordings: Sequence[Recording
     return tuple(sorted(made, key=lambda saving: -saving.saving))
 
 
-def _part(sample: Sample) -> tuple[parts.Saving, bool] | None:
+def _part(sample: Sample) -> tuple[parts.Feature, bool] | None:
     """The part of otel-fastpath for the innermost code that has one."""
     for frame in reversed(sample.stack[sample.owner.begin :]):
         place = parts.of(frame.module)

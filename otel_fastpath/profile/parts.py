@@ -7,8 +7,8 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Saving:
-    """One part of otel-fastpath.
+class Feature:
+    """A part of otel-fastpath, and what it leaves of a cost.
 
     Attributes:
         name: Its name; the patches of the part begin with one of `patches`.
@@ -35,8 +35,8 @@ class Saving:
 _CONTRIB: Final = "opentelemetry.instrumentation"
 # More specific modules come first.
 PARTS: Final = (
-    Saving("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), (), 0.01, 0.01),
-    Saving(
+    Feature("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), (), 0.01, 0.01),
+    Feature(
         "metrics",
         ("metrics.",),
         ("opentelemetry.sdk.metrics", "opentelemetry.metrics"),
@@ -44,7 +44,7 @@ PARTS: Final = (
         0.17,
         0.06,
     ),
-    Saving(
+    Feature(
         "logs",
         ("logs.",),
         ("opentelemetry.sdk._logs", "opentelemetry._logs", f"{_CONTRIB}.logging"),
@@ -52,10 +52,10 @@ PARTS: Final = (
         0.3,
         0.2,
     ),
-    Saving(
+    Feature(
         "OTLP export", ("otlp.",), ("opentelemetry.exporter", "google.protobuf"), ("otel_fastpath.otlp",), 0.34, 0.06
     ),
-    Saving(
+    Feature(
         "databases",
         ("asyncpg.", "psycopg.", "sqlalchemy.", "redis."),
         tuple(f"{_CONTRIB}.{name}" for name in ("asyncpg", "psycopg", "sqlalchemy", "redis")),
@@ -63,7 +63,7 @@ PARTS: Final = (
         0.25,
         0.2,
     ),
-    Saving(
+    Feature(
         "OpenAI",
         ("openai.", "genai.", "openllmetry.", "openinference."),
         (f"{_CONTRIB}.openai", f"{_CONTRIB}.openai_v2", f"{_CONTRIB}.genai", "opentelemetry.util.genai"),
@@ -71,7 +71,7 @@ PARTS: Final = (
         0.4,
         0.3,
     ),
-    Saving(
+    Feature(
         "HTTP servers and clients",
         ("asgi.", "wsgi.", "fastapi.", "starlette.", "flask.", "django.", "aiohttp", "httpx.", "requests.", "urllib3."),
         (
@@ -86,7 +86,7 @@ PARTS: Final = (
         0.35,
         0.15,
     ),
-    Saving(
+    Feature(
         "spans",
         ("trace.", "propagation."),
         ("opentelemetry.sdk.trace", "opentelemetry.trace", "opentelemetry.context", "opentelemetry.sdk.util"),
@@ -97,7 +97,7 @@ PARTS: Final = (
 )
 
 
-def of(module: str) -> tuple[Saving, bool] | None:
+def of(module: str) -> tuple[Feature, bool] | None:
     """The part that a module of telemetry belongs to, and whether the module is the part's own; None if there is none.
 
     Args:
