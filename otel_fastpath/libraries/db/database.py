@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.libraries.call import Failure
-    from otel_fastpath.libraries.db.conventions import Convention
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
@@ -39,7 +38,8 @@ class Database:
         connection: Returns the connection of the object that a method is called on, such as a cursor.
         link: The attribute of a connection that stores its link; "protocol.link" is an attribute of its protocol.
         options: The class of the options.
-        convention: Returns the convention for spans in this set-up; None: the stable conventions.
+        official: Returns the convention for spans if ours replaces the official instrumentation.
+        stable: Otherwise: returns the convention for spans under this scope.
         make_plans: The class of the plans.
         own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
         has_rows: Whether the rows of results are counted.
@@ -60,7 +60,8 @@ class Database:
         connection: Callable[[Any], Any] = lambda held: held,
         link: str = "otel_fastpath_link",
         options: type[Options] = Options,
-        convention: Callable[[Setup], Convention | None] = lambda _setup: None,
+        official: Callable[[Setup], Any] = lambda _setup: None,
+        stable: Callable[[str], Any] = conventions.Stable,
         make_plans: type[Plans] = Plans,
         own: Callable[[Any], Any] = lambda _connection: None,
         has_rows: bool = True,
@@ -74,7 +75,8 @@ class Database:
         self._status_code = status_code
         self._connection = connection
         self._options = options
-        self._convention = convention
+        self._official = official
+        self._stable = stable
         self._make_plans = make_plans
         self._own = own
         self._has_rows = has_rows
@@ -89,12 +91,13 @@ class Database:
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""
+        scope = f"otel_fastpath.{self.name}"
         self.active = Active(
             setup,
-            f"otel_fastpath.{self.name}",
+            scope,
             parse(self.name, setup.options, self._options),
             self._failure,
-            convention=self._convention(setup),
+            convention=(self._official(setup) if setup.rival else None) or self._stable(scope),
             make_plans=self._make_plans,
             has_rows=self._has_rows,
         )

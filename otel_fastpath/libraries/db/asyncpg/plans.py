@@ -73,9 +73,7 @@ def _reset_query(connection: Any) -> Any:
         return ""
 
 
-def _convention(setup: Setup) -> Official | None:
-    if not setup.rival:
-        return None
+def _official(setup: Setup) -> Official:
     return Official(setup.instrumentor, was_instrumented=setup.was_instrumented, is_same=setup.is_same)
 
 
@@ -87,7 +85,7 @@ DATABASE: Final = Database(
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
     link=f"_protocol.{LINK}",
     options=Options,
-    convention=_convention,
+    official=_official,
     make_plans=Plans,
     own=_reset_query,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.cassandra import cql, statements
@@ -11,9 +11,6 @@ from otel_fastpath.libraries.db.cassandra.options import Options
 from otel_fastpath.libraries.db.conventions import BATCH, Query
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import Server, System
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 CASSANDRA: Final = System("cassandra", 9042)
 LINK: Final = "_otel_fastpath"
@@ -113,17 +110,13 @@ def _read_of(session: Any) -> Any:
     return getattr(session, "keyspace", None), tuple(cluster.contact_points or ())
 
 
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
-
-
 DATABASE: Final = Database(
     "cassandra",
     server_of,
     status_code=status_code,
     link=LINK,
     options=Options,
-    convention=_convention,
+    official=Official,
     make_plans=Plans,
     own=_read_of,
 )

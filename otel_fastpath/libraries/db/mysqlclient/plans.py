@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_mysql
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.mysqlclient.official import Official
 from otel_fastpath.libraries.db.servers import Server
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 _LINK: Final = "_otel_fastpath"
 # The server that a connection was told to connect to, which it does not keep itself.
@@ -45,17 +42,13 @@ def meant(args: Any, kwargs: Any) -> Server:
     return Server(dbapi_mysql.MYSQL, address, dbapi_mysql.text(name), dbapi_mysql.text(given.get("user")))
 
 
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
-
-
 DATABASE: Final = Database(
     "mysqlclient",
     server_of,
     status_code=dbapi_mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
-    convention=_convention,
+    official=Official,
     make_plans=dbapi_mysql.Plans,
     drivers=("mysqldb",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.database import Database
@@ -10,9 +10,6 @@ from otel_fastpath.libraries.db.psycopg import texts
 from otel_fastpath.libraries.db.psycopg.official import Official
 from otel_fastpath.libraries.db.psycopg.options import Options
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
 
@@ -50,10 +47,6 @@ def text_of(query: Any, link: Any, connection: Any) -> str:
     return texts.rendered(query, connection, with_values=isinstance(link.active.convention, Official))
 
 
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
-
-
 DATABASE: Final = Database(
     "psycopg",
     server_of,
@@ -62,6 +55,6 @@ DATABASE: Final = Database(
     connection=lambda held: getattr(held, "_conn", held),
     link=LINK,
     options=Options,
-    convention=_convention,
+    official=Official,
     make_plans=Plans,
 )

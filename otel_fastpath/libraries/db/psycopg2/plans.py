@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.cursors import Driver
@@ -10,9 +10,6 @@ from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.psycopg2 import texts
 from otel_fastpath.libraries.db.psycopg2.official import Official
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
 
@@ -23,10 +20,6 @@ def server_of(connection: Any) -> Server:
         return Server(POSTGRESQL)
     info = connection.info
     return Server(POSTGRESQL, (info.host, info.port), info.dbname, info.user)
-
-
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
 
 
 def _text_of(query: Any, link: Any, connection: Any) -> str:
@@ -40,7 +33,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "pgcode", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    convention=_convention,
+    official=Official,
     make_plans=dbapi_plans.Plans,
 )
 DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.commented)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_mysql
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.pymysql.official import Official
 from otel_fastpath.libraries.db.servers import Server
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 _LINK: Final = "_otel_fastpath"
 
@@ -22,17 +19,13 @@ def server_of(connection: Any) -> Server:
     return Server(dbapi_mysql.MYSQL, address, dbapi_mysql.text(connection.db), dbapi_mysql.text(connection.user))
 
 
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
-
-
 DATABASE: Final = Database(
     "pymysql",
     server_of,
     status_code=dbapi_mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
-    convention=_convention,
+    official=Official,
     make_plans=dbapi_mysql.Plans,
 )
 DRIVER: Final = Driver(DATABASE, _LINK, "query", "args", "args")

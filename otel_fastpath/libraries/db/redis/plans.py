@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from otel_fastpath.libraries.call import Failure
     from otel_fastpath.libraries.db.redis.commands import Batch, Command
-    from otel_fastpath.libraries.library import Setup
 
 REDIS: Final = System("redis", 6379)
 LINK: Final = "_otel_fastpath"
@@ -218,17 +217,14 @@ def _is_redis(error: BaseException | None, *names: str) -> bool:
     return any(kind.__name__ in names and kind.__module__ == "redis.exceptions" for kind in kinds)
 
 
-def _convention(setup: Setup) -> Any:
-    return Official(setup) if setup.rival else Stable("otel_fastpath.redis")
-
-
 DATABASE: Final = _Redis(
     "redis",
     server_of,
     status_code=status_code,
     link=LINK,
     options=Options,
-    convention=_convention,
+    official=Official,
+    stable=Stable,
     make_plans=Plans,
     own=_read_of,
     has_rows=False,

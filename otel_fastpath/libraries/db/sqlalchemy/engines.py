@@ -101,7 +101,7 @@ DATABASE: Final = Database(
     # An engine is its own `engine`.
     link=f"engine.{LINK}",
     options=Options,
-    convention=lambda setup: Official(setup) if setup.rival else None,
+    official=Official,
     make_plans=Plans,
     own=_read,
 )

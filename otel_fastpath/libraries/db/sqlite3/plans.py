@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlite3.official import Official
-
-if TYPE_CHECKING:
-    from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
 # What a connection was made with: sqlite3 itself would have to be asked with a query.
@@ -30,17 +27,13 @@ def server_named(name: Any) -> Server:
     return Server(_SQLITE, namespace=None if name is None else os.fsdecode(name))
 
 
-def _convention(setup: Setup) -> Official | None:
-    return Official(setup) if setup.rival else None
-
-
 DATABASE: Final = Database(
     "sqlite3",
     server_of,
     status_code=lambda error: getattr(error, "sqlite_errorname", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    convention=_convention,
+    official=Official,
     make_plans=dbapi_plans.Plans,
     drivers=("pysqlite", "aiosqlite"),
 )
