@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from otel_fastpath.patching import faults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_MAPS: Final = Path("/proc/self/maps")
-_PACKAGE: Final = Path(__file__).resolve().parents[1]
-# The address, the permissions, and further fields before the file.
-_FIELDS: Final = 6
 
 
 class Native:
@@ -28,13 +19,15 @@ class Native:
     def __init__(self) -> None:
         self.modules: list[str] = []
         self._helper: Any = None
+        self._addresses: Any = None
         self._places: dict[str, tuple[int, int]] = {}
         self._is_stale = False
 
     def watch(self) -> None:
         """Watch the main thread, which has to call this; does nothing if there are no compiled modules."""
         try:
-            # Not in a pure wheel.
+            # Not in every build of Python: ctypes. Not in a pure wheel: the helper.
+            self._addresses = importlib.import_module("otel_fastpath.profile.addresses")
             self._helper = importlib.import_module("otel_fastpath.profile.native_c")
         except ImportError:
             return
@@ -56,9 +49,13 @@ class Native:
     def _watch(self) -> None:
         self._is_stale = False
         try:
-            self._places.update(_loaded())
+            self._places.update(self._addresses.compiled_modules())
             self.modules = list(self._places)
-            if not self._helper.watch(tuple(self._places.values())):
+            loop = self._addresses.interpreters_loop()
+            stack = self._addresses.mapping_of(self._helper.here())
+            if loop and stack:
+                self._helper.watch(tuple(self._places.values()), loop, stack.end)
+            else:
                 self._helper = None
         except (OSError, ValueError) as error:
             self._helper = None
@@ -68,17 +65,3 @@ class Native:
 def _compiled() -> list[str]:
     """The names of the compiled modules that are imported."""
     return [name for name in list(sys.modules) if name.startswith("otel_fastpath.") and name.endswith("_c")]
-
-
-def _loaded() -> Iterator[tuple[str, tuple[int, int]]]:
-    """The names of the compiled modules, and where their code is in memory."""
-    if not _MAPS.exists():
-        return
-    for line in _MAPS.read_text(encoding="utf-8", errors="replace").splitlines():
-        fields = line.split(maxsplit=_FIELDS - 1)
-        if len(fields) == _FIELDS and "x" in fields[1] and fields[5].endswith(".so"):
-            path = Path(fields[5])
-            if path.is_relative_to(_PACKAGE):
-                name = path.with_name(path.name.partition(".")[0]).relative_to(_PACKAGE.parent)
-                begin, _, end = fields[0].partition("-")
-                yield ".".join(name.parts).removesuffix("_c"), (int(begin, 16), int(end, 16))

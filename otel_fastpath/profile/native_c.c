@@ -7,18 +7,11 @@
  * memory of its own thread's stack, and writes one variable.
  */
 #define PY_SSIZE_T_CLEAN
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <Python.h>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#ifdef __GLIBC__
-#include <link.h>
-#endif
 
 #define MOST_RANGES 256
 /* Words: the kernel's frame with the registers, and what C functions may keep between two of Python. */
@@ -77,61 +70,33 @@ add_range(uintptr_t begin, uintptr_t end, int owner)
     }
 }
 
-/* The interpreter's loop, if this build of Python exports it: without it, only the nearest C functions count. */
-static int
-add_loop(void)
+/* An address in this thread's stack. */
+static PyObject *
+here(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 {
-#ifdef __GLIBC__
-    void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-    Dl_info info;
-    ElfW(Sym) *symbol = NULL;
-    if (loop != NULL && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol != NULL && symbol->st_size) {
-        add_range((uintptr_t)loop, (uintptr_t)loop + symbol->st_size, LOOP);
-        return 1;
-    }
-#endif
-    return 0;
-}
-
-static uintptr_t
-end_of_stack(void)
-{
-    uintptr_t end = 0;
-#ifdef __GLIBC__
-    pthread_attr_t attributes;
-    void *lowest_address;
-    size_t size;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        if (pthread_attr_getstack(&attributes, &lowest_address, &size) == 0) {
-            end = (uintptr_t)lowest_address + size;
-        }
-        pthread_attr_destroy(&attributes);
-    }
-#endif
-    return end;
+    return PyLong_FromVoidPtr(__builtin_frame_address(0));
 }
 
 static PyObject *
-watch(PyObject *Py_UNUSED(module), PyObject *given)
+watch(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    if (!PyTuple_Check(given)) {
-        PyErr_SetString(PyExc_TypeError, "expected a tuple of (begin, end) tuples");
+    struct sigaction action = {0}, current;
+    PyObject *given;
+    unsigned long long begin, end, stack;
+    if (!PyArg_ParseTuple(arguments, "O!(KK)K", &PyTuple_Type, &given, &begin, &end, &stack)) {
         return NULL;
     }
-    struct sigaction action = {0}, current;
+    /* A signal that comes meanwhile looks at no ranges. */
     range_count = 0;
     lowest = highest = 0;
     found = LOOP;
+    stack_end = (uintptr_t)stack;
+    add_range((uintptr_t)begin, (uintptr_t)end, LOOP);
     for (Py_ssize_t each = 0; each < PyTuple_Size(given); each++) {
-        unsigned long long begin, end;
         if (!PyArg_ParseTuple(PyTuple_GetItem(given, each), "KK", &begin, &end)) {
             return NULL;
         }
         add_range((uintptr_t)begin, (uintptr_t)end, (int)each);
-    }
-    stack_end = end_of_stack();
-    if (stack_end == 0 || !add_loop()) {
-        Py_RETURN_FALSE;
     }
     watched = pthread_self();
     if (sigaction(SIGPROF, NULL, &current) != 0) {
@@ -146,7 +111,7 @@ watch(PyObject *Py_UNUSED(module), PyObject *given)
             return PyErr_SetFromErrno(PyExc_OSError);
         }
     }
-    Py_RETURN_TRUE;
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -158,7 +123,8 @@ take(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
 }
 
 static PyMethodDef methods[] = {
-    {"watch", watch, METH_O, "Watch this thread for code in these ranges of addresses; False if that is impossible."},
+    {"here", here, METH_NOARGS, "An address in the stack of this thread."},
+    {"watch", watch, METH_VARARGS, "Watch this thread for code in these ranges: of modules, of the loop; and its stack's end."},
     {"take", take, METH_NOARGS, "The index of the range that was running at the last signal, or -1; and forget it."},
     {NULL, NULL, 0, NULL},
 };
