@@ -7,17 +7,16 @@ import socket
 import subprocess
 import time
 
+from examples.demo.processes import free_port
+
 STARTING = 20.0
 
 
-def free_port():
-    """A port of the loopback interface that nobody uses; a cluster's bus takes the one 10,000 above it."""
-    while True:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
-        if port < 55_000:
-            return port
+def port_below_its_bus():
+    """A free port for a server of a cluster, whose bus takes the one 10,000 above it."""
+    while (port := free_port()) >= 55_000:
+        pass
+    return port
 
 
 class Server:
@@ -31,7 +30,7 @@ class Server:
     def __init__(self, folder, *arguments):
         self._folder = folder
         self._arguments = arguments
-        self.port = free_port()
+        self.port = port_below_its_bus()
         self.path = f"/tmp/redis-{self.port}.sock"  # noqa: S108  # a long path would be none of a socket's
         self.start()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 
 import pytest
 
+from examples.demo.processes import free_port
 from otel_fastpath.trial import cpu
 
 APP = """
@@ -35,13 +35,6 @@ def run(*arguments, cwd=None):
         cwd=cwd,
         env={key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
     )
-
-
-def free_port():
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_service_is_measured_in_three_ways(tmp_path):

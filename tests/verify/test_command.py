@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from examples.demo.processes import free_port
 
 SPANS = """
 import logging, os, sys
@@ -73,21 +74,15 @@ def test_a_program_with_other_telemetry(verify):
     assert found == [("report", "attributes.is_there", "1 x false", "1 x true"), ("", "exit status", "0", "3")]
 
 
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
 def test_a_server_with_load(verify, tmp_path):
     """The server is stopped when the load has ended, and exports what it has."""
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     load = tmp_path / "load.py"
     load.write_text(LOAD, encoding="utf-8")
 
     status, report, errors = verify(
-        "--ready", f"{url}/ready", "--load", f"{sys.executable} {load} {url}", program=SERVER, arguments=[port]
+        "--ready", f"{url}/ready", "--load", f"{sys.executable} {load} {url}", program=SERVER, arguments=[str(port)]
     )
 
     assert status == 0, errors

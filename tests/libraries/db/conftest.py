@@ -109,13 +109,19 @@ def wrap(instrumentor, core, seen, no_faults, library):
 
 
 @pytest.fixture(params=["", "database", "database/dup"])
-def opt_in(request, monkeypatch):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that the official instrumentations know."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
+def opt_in_value(request):
+    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that most official instrumentations know."""
+    return request.param
+
+
+@pytest.fixture
+def opt_in(opt_in_value, monkeypatch):
+    """The value of OTEL_SEMCONV_STABILITY_OPT_IN, which is set."""
+    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", opt_in_value)
     stability = _OpenTelemetrySemanticConventionStability
     monkeypatch.setattr(stability, "_initialized", False)
     monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
+    yield opt_in_value
     stability._initialized = False
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
+from otel_fastpath.libraries.db.one_tracer import OneTracer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -84,15 +86,4 @@ def told(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given: its wrapper of `execute_async` has them."""
     wrapper = sys.modules["cassandra.cluster"].Session.execute_async._self_wrapper
     held = inspect.getclosurevars(wrapper).nonlocals
-    return {"include_db_statement": held["include_db_statement"], "tracer_provider": _Provider(held["tracer"])}
-
-
-class _Provider:
-    """In the place of the provider that it was given, of which it only has the tracer."""
-
-    def __init__(self, tracer: Any) -> None:
-        self._tracer = tracer
-
-    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
-        """The tracer."""
-        return self._tracer
+    return {"include_db_statement": held["include_db_statement"], "tracer_provider": OneTracer(held["tracer"])}

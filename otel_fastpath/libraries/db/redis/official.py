@@ -10,6 +10,8 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries.db.one_tracer import OneTracer
+
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.redis.commands import Batch, Command
     from otel_fastpath.libraries.db.servers import Server
@@ -142,15 +144,4 @@ def told(_instrumentor: Any) -> dict[str, Any]:
     wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
     held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))
     given: dict[str, Any] = {name: held[name] for name in _HOOKS if held.get(name) is not None}
-    return {**given, "tracer_provider": _Provider(held["tracer"])}
-
-
-class _Provider:
-    """In the place of the provider that it was given, of which it only has the tracer."""
-
-    def __init__(self, tracer: Any) -> None:
-        self._tracer = tracer
-
-    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
-        """The tracer."""
-        return self._tracer
+    return {**given, "tracer_provider": OneTracer(held["tracer"])}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from opentelemetry import metrics, trace
 
 from otel_fastpath.libraries.db.conventions import Stable
+from otel_fastpath.libraries.db.one_tracer import OneTracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,23 +174,12 @@ def told(_instrumentor: Any) -> dict[str, Any]:
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=False))
     kept: dict[str, Any] = {name: held[name].cell_contents for name in _ARGUMENTS if name in held}
     if _TRACER in held:
-        kept["tracer_provider"] = _Provider(held[_TRACER].cell_contents)
+        kept["tracer_provider"] = OneTracer(held[_TRACER].cell_contents)
     tracer: Any = sys.modules[f"{_OFFICIAL}.engine"].EngineTracer
     targets = [
         reference for reference, identifier, _ in tracer._remove_event_listener_params if identifier == _LISTENER
     ]
     return {**kept, "engines": _Engines(targets)}
-
-
-class _Provider:
-    """In the place of the provider that it was given, of which it only has the tracer."""
-
-    def __init__(self, tracer: Any) -> None:
-        self._tracer = tracer
-
-    def get_tracer(self, *_args: Any, **_kwargs: Any) -> Any:
-        """The tracer."""
-        return self._tracer
 
 
 class _Engines(Sequence[Any]):

@@ -8,19 +8,7 @@ import decimal
 
 import asyncpg
 import pytest
-from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
-
-
-@pytest.fixture(params=["", "database", "database/dup"])
-def opt_in(request, monkeypatch):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
-    stability = _OpenTelemetrySemanticConventionStability
-    monkeypatch.setattr(stability, "_initialized", False)
-    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
-    stability._initialized = False
 
 
 async def program(connection):

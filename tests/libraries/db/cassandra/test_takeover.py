@@ -7,7 +7,6 @@ from cassandra import cluster
 from cassandra.concurrent import execute_concurrent_with_args
 from cassandra.query import BatchStatement
 from opentelemetry import trace
-from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.trace import StatusCode
 
 SCOPE = "opentelemetry.instrumentation.cassandra"
@@ -21,14 +20,9 @@ def _emulated(emulated):
 
 
 @pytest.fixture(params=["", "database", "database/dup", "http", "database,http"])
-def opt_in(request, monkeypatch):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
-    stability = _OpenTelemetrySemanticConventionStability
-    monkeypatch.setattr(stability, "_initialized", False)
-    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
-    stability._initialized = False
+def opt_in_value(request):
+    """Each value that it knows."""
+    return request.param
 
 
 def program(session):

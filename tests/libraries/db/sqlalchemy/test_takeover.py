@@ -8,7 +8,6 @@ import sys
 
 import pytest
 import sqlalchemy as sa
-from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -19,14 +18,9 @@ USAGE = "db.client.connections.usage"
 
 
 @pytest.fixture(params=["", "database", "database/dup", "http,database"])
-def opt_in(request, monkeypatch):
-    """Values of OTEL_SEMCONV_STABILITY_OPT_IN that it knows."""
-    monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", request.param)
-    stability = _OpenTelemetrySemanticConventionStability
-    monkeypatch.setattr(stability, "_initialized", False)
-    monkeypatch.setattr(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {})
-    yield request.param
-    stability._initialized = False
+def opt_in_value(request):
+    """Each value that it knows."""
+    return request.param
 
 
 def program(engine):

@@ -13,19 +13,14 @@ from contextlib import closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 
+from examples.demo.processes import free_port
+
 HERE = Path(__file__).parent
 HOST = "127.0.0.1"
 PATIENCE = 90
 REMOTE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TELEMETRY = "/telemetry"
 HEADERS = {"Host": "example.com", "User-Agent": "curl/8"}
-
-
-def free_port():
-    """A port that nothing listens on."""
-    with closing(socket.socket()) as found:
-        found.bind((HOST, 0))
-        return found.getsockname()[1]
 
 
 @contextmanager
