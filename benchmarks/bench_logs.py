@@ -15,6 +15,7 @@ import time
 import warnings
 from typing import Any
 
+import structlog
 from bench_span import fallen, keep_small
 from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
@@ -22,6 +23,7 @@ from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc_exporte
 from opentelemetry.exporter.otlp.proto.http import _log_exporter as http_exporter
 from opentelemetry.instrumentation.logging import LoggingInstrumentor
 from opentelemetry.instrumentation.logging.handler import LoggingHandler
+from opentelemetry.instrumentation.structlog import StructlogProcessor
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
 from setups import ATTRIBUTES, instrument, without_turns
@@ -58,6 +60,7 @@ class Given:
         unused: One with the instrumentation's handler, and no processor, as with OTEL_LOGS_EXPORTER=none.
         batch: A logger of the SDK with such a processor.
         behind: One with another processor before it.
+        structlog: A logger of structlog that discards its events, without and with the instrumentation's processor.
         span: A span context to log in.
         factory: The record factory of the instrumentation.
         records: Records to encode, by their number of attributes.
@@ -81,6 +84,7 @@ class Given:
         self.unused = quiet(LoggingHandler(logger_provider=_logs.LoggerProvider(shutdown_on_exit=False)))
         self.batch = queued.get_logger("bench")
         self.behind = behind.get_logger("bench")
+        self.structlog = discarding(), discarding(StructlogProcessor(queued))
         self.span = trace.NonRecordingSpan(trace.SpanContext(1 << 100, 1 << 50, is_remote=False))
         instrumentor = LoggingInstrumentor()
         if not instrumentor.is_instrumented_by_opentelemetry:
@@ -96,6 +100,17 @@ def quiet(handler: logging.Handler) -> logging.Logger:
     made = logging.Logger("bench")  # noqa: LOG001  # not one of the application
     made.addHandler(handler)
     return made
+
+
+def discarding(*processors: Any) -> Any:
+    """A logger of structlog with these processors, at the end of which each event is dropped."""
+    levels = structlog.make_filtering_bound_logger(logging.INFO)
+    chain = [structlog.processors.add_log_level, *processors, _drop]
+    return levels(structlog.ReturnLogger(), chain, {})
+
+
+def _drop(_logger: Any, _method: str, _event: Any) -> str:
+    return ""
 
 
 def batching(*before: Any) -> tuple[_logs.LoggerProvider, BatchLogRecordProcessor]:
@@ -215,6 +230,26 @@ def emit_behind(given: Given) -> None:
     given.behind.emit(body="message", attributes=ATTRIBUTES, event_name="event")
 
 
+def event(given: Given) -> None:
+    """An event of structlog with three keys."""
+    given.structlog[0].info("message", **THREE)
+
+
+def event_emitted(given: Given) -> None:
+    """The same through the instrumentation's processor."""
+    given.structlog[1].info("message", **THREE)
+
+
+def event_exception(given: Given) -> None:
+    """An event with an exception of five frames."""
+    given.structlog[0].error("message", exc_info=given.shallow)
+
+
+def event_exception_emitted(given: Given) -> None:
+    """The same through the instrumentation's processor."""
+    given.structlog[1].error("message", exc_info=given.shallow)
+
+
 def make(given: Given) -> None:
     """A record of `logging` in a span."""
     with trace.use_span(given.span):
@@ -303,6 +338,8 @@ ROWS = {
     "logging, an exception of 5 frames": (plain_exception, message_exception),
     "Logger.emit, 7 attributes": (nothing, emit_7),
     "Logger.emit behind a processor": (nothing, emit_behind),
+    "structlog, 3 keys": (event, event_emitted),
+    "structlog, an exception of 5 frames": (event_exception, event_exception_emitted),
     "trace ids in a record": (make, make_correlated),
     "OTLP, one more record": (encode_10, encode_11),
     "OTLP, one more record, 7 attributes": (encode_10_of_7, encode_11_of_7),

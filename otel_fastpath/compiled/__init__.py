@@ -61,6 +61,7 @@ TWINS = (
     "libraries.http.series_c",
     "libraries.http.wsgi.middleware_c",
     "logs.correlation_c",
+    "logs.events_c",
     "logs.emitting_c",
     "logs.handling_c",
     "logs.record_c",

@@ -77,6 +77,7 @@ EXTENSIONS = {
     "otel_fastpath.logs.emitting_c": "otel_fastpath/logs/emitting.py",
     "otel_fastpath.logs.handling_c": "otel_fastpath/logs/handling.py",
     "otel_fastpath.logs.correlation_c": "otel_fastpath/logs/correlation.py",
+    "otel_fastpath.logs.events_c": "otel_fastpath/logs/events.py",
 }
 # Cython's own code that all modules need, compiled once. Cython generates it, so it has no source.
 SHARED = "otel_fastpath.compiled.shared_c"

@@ -210,7 +210,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
         inert = is_inert(switch)
         try:
             is_in_parts = record is None and not inert
-            if is_in_parts and _is_emitted(
+            if is_in_parts and is_emitted(
                 self,
                 timestamp,
                 observed_timestamp,
@@ -257,7 +257,7 @@ def _is_refused(error: Exception) -> bool:
     return True
 
 
-def _is_emitted(
+def is_emitted(
     logger: Any,
     timestamp: int | None,
     observed: int | None,

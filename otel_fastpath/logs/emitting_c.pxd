@@ -69,7 +69,7 @@ cdef object copied
 cdef dict cleaned(dict attributes, Py_ssize_t longest)
 
 @cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
-cdef bint _is_emitted(
+cdef bint is_emitted(
     object logger,
     object timestamp,
     object observed,

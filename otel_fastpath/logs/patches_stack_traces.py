@@ -25,6 +25,7 @@ _SDK: Final = "opentelemetry.sdk._logs._internal"
 _RECORD: Final = f"{_SDK}._exceptions:_get_exception_attributes"
 _HANDLER: Final = f"{_SDK}:LoggingHandler._get_attributes"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
+_STRUCTLOG: Final = "opentelemetry.instrumentation.structlog"
 _WHY: Final = "Formatting the stack trace of one exception takes 2 to 13 million instructions; here 1 to 3 % of that."
 
 # The budget's scenario for handlers of the standard library's `logging`.
@@ -77,5 +78,12 @@ PATCHES: Final = (
         _INSTRUMENTATION,
         ("opentelemetry-instrumentation-logging>=0.61b0,<1",),
         sources(f"{_INSTRUMENTATION}:LoggingHandler._get_attributes"),
+    ),
+    _patch(
+        "structlog_exception",
+        _STRUCTLOG,
+        ("opentelemetry-instrumentation-structlog>=0.65b0,<1",),
+        sources(f"{_STRUCTLOG}:StructlogProcessor._get_attributes"),
+        "structlog, exception of 5 frames",
     ),
 )

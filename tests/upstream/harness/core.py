@@ -30,9 +30,10 @@ DISTRIBUTIONS = (
     "opentelemetry-exporter-otlp-proto-grpc",
     "opentelemetry-exporter-http-transport",
     "opentelemetry-instrumentation-logging",
+    "opentelemetry-instrumentation-structlog",
 )
-# These are numbered as betas, 0.66b1 with 1.45.1; they are there from this minor version on.
-BETA = {"opentelemetry-exporter-http-transport": 45, "opentelemetry-instrumentation-logging": 0}
+# These are numbered as betas: 0.66b1 with 1.45.1. Not each is part of every release.
+BETA = frozenset(DISTRIBUTIONS[-3:])
 _ROOMS = ("trace", "metrics", "logs", "otlp")
 
 
@@ -41,7 +42,13 @@ def number_of(distribution: str, version: str) -> str | None:
     if distribution not in BETA:
         return version
     release = Version(version)
-    return f"0.{release.minor + 21}b{release.micro}" if release.minor >= BETA[distribution] else None
+    number = f"0.{release.minor + 21}b{release.micro}"
+    return number if number in _betas(distribution) else None
+
+
+@functools.cache
+def _betas(distribution: str) -> list[str]:
+    return released.versions(distribution, "0", pre=True)
 
 
 def oldest() -> str:

@@ -1,0 +1,26 @@
+# C types for the compiled twin of events.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef object faults
+cdef str _PLACE
+cdef str _LOGGERS
+cdef Py_ssize_t _MOST_LOGGERS
+
+cdef class Stock:
+    cdef object module
+    cdef object name
+    cdef dict names
+    cdef object logger
+    cdef object processor
+    cdef Facts facts
+    cdef object reserved
+    cdef dict levels
+    cdef object stack_trace
+
+@cython.locals(attributes=dict, severity=tuple)
+cdef bint _is_emitted(Stock stock, object processor, object logger, object method, object event) except -1
+
+@cython.locals(kept=tuple, loggers=dict)
+cdef _logger_of(Stock stock, object processor, object name)

@@ -1,0 +1,47 @@
+"""The processor of `opentelemetry-instrumentation-structlog`, which emits structlog's events as log records.
+
+Stock: 127,000 instructions for an event with three keys (CPython 3.13, SDK 1.45.2).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.logs.set_up import set_up
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.trace.upstream import sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.settings import Config
+
+_MODULE: Final = "opentelemetry.instrumentation.structlog"
+_TARGET: Final = f"{_MODULE}:StructlogProcessor.__call__"
+_METHODS: Final = ("_translate", "_get_attributes")
+
+
+def _make(original: Callable[..., Any], _settings: Config) -> Any:
+    set_up()
+    events = compiled.hot("logs.events")
+    logger = importlib.import_module("opentelemetry.sdk._logs").Logger
+    return events.bind_call(original, events.Stock(importlib.import_module(_MODULE), logger))
+
+
+PATCHES: Final = (
+    Patch(
+        name="logs.structlog",
+        target=_TARGET,
+        why="A record is made that the SDK copies, by a logger that is asked for each time; here neither is.",
+        make=_make,
+        requires=(
+            "opentelemetry-api>=1.45,<2",
+            "opentelemetry-sdk>=1.45,<2",
+            "opentelemetry-instrumentation-structlog>=0.65b0,<1",
+        ),
+        sources=sources(_TARGET, *(f"{_MODULE}:StructlogProcessor.{method}" for method in _METHODS)),
+        budgets=("structlog, 3 keys",),
+    ),
+)
