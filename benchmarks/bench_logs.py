@@ -97,7 +97,7 @@ class Given:
 
 def quiet(handler: logging.Handler) -> logging.Logger:
     """A logger with this handler only."""
-    made = logging.Logger("bench")  # noqa: LOG001  # not one of the application
+    made = logging.Logger("bench", logging.INFO)  # noqa: LOG001  # not one of the application
     made.addHandler(handler)
     return made
 
@@ -250,6 +250,19 @@ def event_exception_emitted(given: Given) -> None:
     given.structlog[1].error("message", exc_info=given.shallow)
 
 
+ORDER = {"id": 4711, "customer": "c-12", "items": [{"article": number, "price": number / 4} for number in range(10)]}
+
+
+def below_lazily(given: Given) -> None:
+    """A message below the level, with the object as an argument."""
+    given.logging.debug("order %s", ORDER)
+
+
+def below_eagerly(given: Given) -> None:
+    """The same, formatted before the level is looked at."""
+    given.logging.debug(f"order {ORDER}")  # noqa: G004  # what is measured
+
+
 def make(given: Given) -> None:
     """A record of `logging` in a span."""
     with trace.use_span(given.span):
@@ -340,6 +353,8 @@ ROWS = {
     "Logger.emit behind a processor": (nothing, emit_behind),
     "structlog, 3 keys": (event, event_emitted),
     "structlog, an exception of 5 frames": (event_exception, event_exception_emitted),
+    'below the level, debug("order %s", order)': (nothing, below_lazily),
+    'below the level, debug(f"order {order}")': (nothing, below_eagerly),
     "trace ids in a record": (make, make_correlated),
     "OTLP, one more record": (encode_10, encode_11),
     "OTLP, one more record, 7 attributes": (encode_10_of_7, encode_11_of_7),
