@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from otel_fastpath.profile.messages import formatted_early
 from otel_fastpath.profile.report import percent
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def lines(found: Sequence[Sample], cpu: float, savings: Sequence[Saving]) -> tup
         share = sum(each.seconds for each in found if each.is_telemetry and _any(is_it, each)) / cpu
         if share >= _LEAST:
             made.append((share, f"-{percent(share)} at most: {text}."))
+    for line, seconds in formatted_early(found).items():
+        if seconds >= _LEAST * cpu:
+            text = "formats a message before it is called, also where that level is off; pass the values as arguments"
+            made.append((seconds / cpu, f"-{percent(seconds / cpu)} at most: {line} {text}."))
     made += [
         (each.saving, f"{each.part}: {', '.join(each.skipped)} skipped here; `otel-fastpath status` says why.")
         for each in savings
