@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import otel_fastpath
+from otel_fastpath.compiled import TWINS
 
 NAME = "otel_fastpath"
 APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "sqlalchemy", "fastapi", "starlette", "httpx", "requests"}
@@ -54,6 +55,26 @@ def test_instrumenting_imports_no_sdk_and_no_library(statement):
     assert foreign == []
     assert APPLICATIONS.isdisjoint(modules)
     assert threads == 1
+
+
+@pytest.mark.parametrize("kept", ["c", "py"])
+def test_only_one_core_is_loaded(kept):
+    """The SDK is patched with one of the twins of a hot module; the other one is not imported."""
+    if kept == "c":
+        pytest.importorskip("otel_fastpath.trace.span_c", reason="the compiled core is not built")
+    modules, _, _ = loaded_by(f"""
+from otel_fastpath import FastpathInstrumentor
+FastpathInstrumentor().instrument(core={kept!r})
+import opentelemetry.sdk._logs.export, opentelemetry.sdk.metrics.export, opentelemetry.sdk.trace.export
+import opentelemetry.instrumentation.logging.handler
+""")
+
+    found = {name for name in modules if name.startswith(f"{NAME}.")}
+    twins = {f"{NAME}.{name.removesuffix('_c')}": f"{NAME}.{name}" for name in TWINS}
+    pure, both = found & set(twins), {name for name in found if twins.get(name) in found}
+    # Where `Facts` names what an instance does not have, with either core.
+    assert both <= {f"{NAME}.compiled.facts"}
+    assert len(pure) > 15 if kept == "py" else pure <= {f"{NAME}.compiled.facts"}
 
 
 def test_unknown_names_of_the_package_are_attribute_errors():

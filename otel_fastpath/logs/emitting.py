@@ -47,24 +47,37 @@ PLAN = "_otel_fastpath_plan"
 # Types of attribute values that are stored unchanged, besides strings that are not too long.
 _ATOMS = frozenset({int, bool, float, bytes, type(None)})
 # How many records are left to upstream before it is looked again whether the short way is open.
-PATIENCE = 100
+_PATIENCE = 100
 # How many attributes describe an exception.
 _OF_AN_EXCEPTION = 3
 # How many fields upstream's `LogRecord` has.
 _FIELDS = 12
 
 
-class LogPlan:
+class ShortWay:
+    """Whether the short way is open.
+
+    Attributes:
+        closed: How many records are still left to upstream.
+    """
+
+    __slots__ = ("closed",)
+    closed: int
+
+    def close(self) -> None:
+        """Leave the next records to upstream."""
+        self.closed = _PATIENCE
+
+
+class LogPlan(ShortWay):
     """What emitting a record needs to know of its logger, worked out once by `planner`.
 
     It is valid while `facts` hold; the configuration and the resource are read for each record. Without a processor,
-    `batch` is None. Limits that are not set are `maxsize`. `closed` counts the records that are still left to upstream,
-    if the short way is not open.
+    `batch` is None. Limits that are not set are `maxsize`.
     """
 
     __slots__ = (
         "batch",
-        "closed",
         "facts",
         "fields",
         "has_stacks",
@@ -76,7 +89,6 @@ class LogPlan:
         "scope",
     )
     batch: Batch | None
-    closed: int
     facts: Facts
     fields: dict[str, Any]
     has_stacks: bool
@@ -116,7 +128,7 @@ def is_open(plan: LogPlan) -> bool:
             plan.fields.pop(PLAN, None)
         return False
     if not plan.facts.hold():
-        plan.closed = PATIENCE
+        plan.close()
         return False
     if not plan.fields["_logger_config"].is_enabled:
         return False

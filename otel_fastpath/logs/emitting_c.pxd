@@ -21,15 +21,18 @@ cdef dict _api_globals
 cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
-cdef object PATIENCE
+cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
 cdef object _make_plan
 cdef object _record_class
 
-cdef class LogPlan:
-    cdef public Batch batch
+cdef class ShortWay:
     cdef public int closed
+    cpdef close(self)
+
+cdef class LogPlan(ShortWay):
+    cdef public Batch batch
     cdef public Facts facts
     cdef public dict fields
     cdef public bint has_stacks

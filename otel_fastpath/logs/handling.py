@@ -12,7 +12,7 @@ from sys import maxsize, version_info
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import get_value, is_clean, other_items, read_clock, reset_value, set_value
-from otel_fastpath.logs.emitting import PATIENCE, LogPlan, cleaned, is_open, plan_of, send, span_context_in
+from otel_fastpath.logs.emitting import LogPlan, ShortWay, cleaned, is_open, plan_of, send, span_context_in
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.scope import Switch, is_inert, patching
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
@@ -74,16 +74,15 @@ _LATEST = 9e9
 _TEXTS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
-class HandlerPlan:
+class HandlerPlan(ShortWay):
     """What handling a record needs to know of its handler, worked out once by `planner`.
 
-    It is valid while `facts` hold, and for `handle` while `handling` does. `closed` counts the records that are still
-    left to upstream, if the short way is not open. `guard` says whether the handler is at work already; the SDK's has
-    none. `plans` has the plans of the SDK's loggers by name, and `get_logger` returns such a logger.
+    It is valid while `facts` hold, and for `handle` while `handling` does. `guard` says whether the handler is at work
+    already; the SDK's has none. `plans` has the plans of the SDK's loggers by name, and `get_logger` returns such a
+    logger.
     """
 
     __slots__ = (
-        "closed",
         "facts",
         "get_logger",
         "guard",
@@ -97,7 +96,6 @@ class HandlerPlan:
         "severities",
         "severity",
     )
-    closed: int
     facts: Facts
     get_logger: Callable[[str], object]
     guard: ContextVar[bool] | None
@@ -177,7 +175,7 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
             fields.pop(HANDLER, None)
         return False
     if not plan.facts.hold() or fields.get("_logger_provider") is not plan.provider:
-        plan.closed = PATIENCE
+        plan.close()
         return False
     if in_handle and (fields.get("filters") or not plan.handling.hold()):
         return False

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.logs.emitting_c cimport LogPlan
+from otel_fastpath.logs.emitting_c cimport LogPlan, ShortWay
 
 cdef Py_ssize_t maxsize
 cdef object logging
@@ -24,8 +24,7 @@ cdef int _GUARD_FIRST
 cdef dict _TEXTS
 cdef object _make_plan
 
-cdef class HandlerPlan:
-    cdef public int closed
+cdef class HandlerPlan(ShortWay):
     cdef public Facts facts
     cdef public object get_logger
     cdef public object guard

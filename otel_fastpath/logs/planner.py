@@ -26,7 +26,6 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT
-from otel_fastpath.logs.emitting import PATIENCE
 from otel_fastpath.patching.swap import seen_through
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class Planner:
     def plan_logger(self, logger: Any) -> Any:
         """The `LogPlan` of a logger."""
         plan = self._core.emitting.LogPlan()
-        plan.closed = PATIENCE
+        plan.close()
         plan.fields = vars(logger)
         try:
             self._open(plan, logger)
@@ -176,7 +175,7 @@ class Planner:
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
         plan = self._core.handling.HandlerPlan()
-        plan.closed = PATIENCE
+        plan.close()
         try:
             self._open_handler(plan, handler)
         except _NotOurs:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
 
-# Types whose values are stored unchanged.
-PLAIN = frozenset({str, int, float, bool})
 # Returned instead of a value or mapping that only upstream's own code can clean.
 LEAVE: dict[str, object] = object()  # type: ignore[assignment]  # compared by identity only
 

@@ -7,7 +7,6 @@ cdef object DROPPED
 cdef object FAILED
 cdef object Mapping
 cdef object MappingProxyType
-cdef frozenset PLAIN
 cdef object LEAVE
 
 cdef frozen(object key, object value, Py_ssize_t longest, object clean)

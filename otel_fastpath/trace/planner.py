@@ -27,7 +27,6 @@ from opentelemetry.trace.span import TraceFlags
 from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.trace import sampling
-from otel_fastpath.trace.attributes import PLAIN
 from otel_fastpath.trace.delegating import DelegatingPlans
 from otel_fastpath.trace.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.span_classes import unlimited
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _logger = logging.getLogger(__name__)
+# Types whose values are stored unchanged.
+_PLAIN: Final = frozenset({str, int, float, bool})
 
 PLAN: Final = "_otel_fastpath_plan"
 _RULES: Final[dict[Decision, int]] = {
@@ -236,7 +237,7 @@ class Planner:
         plan.limits = limits
         plan.max_attributes = unlimited(limits.max_span_attributes)
         plan.max_value = unlimited(limits.max_span_attribute_length)
-        plan.as_is = PLAIN if limits.max_span_attribute_length is None else PLAIN - {str}
+        plan.as_is = _PLAIN if limits.max_span_attribute_length is None else _PLAIN - {str}
         plan.max_events = unlimited(limits.max_events)
         # If no events are kept, their attributes are not needed either.
         plan.max_event_attributes = unlimited(limits.max_event_attributes) if plan.max_events else 0

@@ -29,7 +29,9 @@ instrumentor = FastpathInstrumentor()
 instrumentor.instrument(disabled="exceptions")
 for name in sys.argv[1:]:
     importlib.import_module(name)
-rows = [row for row in instrumentor.status() if row.name.startswith("logs.")]
+every = [row for row in instrumentor.status() if row.name.startswith("logs.")]
+# structlog's instrumentation is imported by nothing of the others.
+rows = [row for row in every if not row.name.startswith("logs.structlog")]
 print(*(f"{row.name}: {row.reason}" for row in rows if row.state.value != "applied"), sep="\\n")
 """
 
