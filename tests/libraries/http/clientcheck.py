@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+from opentelemetry.util.http import redact_url
 from stock_or_fastpath import installations
 
 from otel_fastpath.patching.patch import State
@@ -90,6 +91,29 @@ class World:
                         for point in metric.data.data_points
                     ]
         return spans, points
+
+
+def told_by_both(outcome: Any) -> Any:
+    """What a run of httpx or urllib3 has seen, without what upstream's hooks do not tell.
+
+    They record no duration of calls that fail; urllib3's show neither the type of the error, nor secrets redacted.
+    """
+    outcomes, (spans, points) = outcome
+    kept = [
+        (name, kind, [(key, _shown(key, value)) for key, value in attributes if not _is_type(key, value)], *rest)
+        for name, kind, attributes, *rest in spans
+    ]
+    answered = [point for point in points if {"http.status_code", "http.response.status_code"} & point[3].keys()]
+    return outcomes, (kept, answered)
+
+
+def _shown(key: str, value: Any) -> Any:
+    return redact_url(value) if key in {"http.url", "url.full"} else value
+
+
+def _is_type(key: str, value: Any) -> bool:
+    """Whether an attribute is the type of an exception; that of an answer is its status."""
+    return key == "error.type" and not value.isdigit()
 
 
 def _without_stack(attributes: Any) -> Any:

@@ -39,12 +39,13 @@ def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwar
         try:
             response = wrapped(*args)
         except Exception as error:
+            seconds = default_timer() - start
             response = set_up.response_of(error)
             if response is not None:
                 calls.answered(begun, response)
                 if hook is not None and (info := set_up.response_info(response)) is not None:
                     hook(begun.span, begun.info, info)
-            set_up.failed(begun.span, error)
+            set_up.failed(begun, error, seconds)
             raise
         seconds = default_timer() - start
         answer = calls.answered(begun, response)
@@ -75,12 +76,13 @@ async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any
         try:
             response = await wrapped(*args)
         except Exception as error:
+            seconds = default_timer() - start
             response = set_up.response_of(error)
             if response is not None:
                 calls.answered(begun, response)
                 if hook is not None and (info := set_up.response_info(response)) is not None:
                     await hook(begun.span, begun.info, info)
-            set_up.failed(begun.span, error)
+            set_up.failed(begun, error, seconds)
             raise
         seconds = default_timer() - start
         answer = calls.answered(begun, response)

@@ -87,11 +87,22 @@ class SetUp:
             cold,
         )
 
-    def failed(self, span: Any, error: Exception) -> None:
-        """Set the type of an exception on the span."""
+    def failed(self, begun: Any, error: Exception, seconds: float) -> None:
+        """Set the type of an exception on the span, and record the duration, as the conventions have it.
+
+        Upstream only sets the attribute.
+
+        Args:
+            begun: The call.
+            error: The exception.
+            seconds: The duration of the call.
+        """
         try:
-            if self._is_new and span.is_recording():
-                span.set_attribute(ERROR_TYPE, type(error).__qualname__)
+            kind = type(error).__qualname__
+            if self._is_new and begun.span.is_recording():
+                begun.span.set_attribute(ERROR_TYPE, kind)
+            metric = {**begun.shape.metric, ERROR_TYPE: kind}
+            kinds.new_answer(self._hot, kinds.Seen(), metric, self._old, self._new).record(seconds)
         except Exception as fault:
             faults.absorb(_END, fault)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.instrumentation import urllib3 as upstream
+from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.http import (
     ExcludeList,
@@ -146,8 +147,9 @@ class SetUp:
         headers = {} if headers is None else headers.copy()
         attributes: dict[str, Any] = {}
         semconv._set_http_method(attributes, method, method, self._mode)
+        shown = self.outgoing.redacted(url)
         for key in self._keys:
-            attributes[key] = url
+            attributes[key] = shown
         names = self.given.captured_request_headers
         if names:
             attributes.update(self._captured(headers, names, normalise_request_header_name))
@@ -198,6 +200,20 @@ class SetUp:
         except Exception as error:
             faults.absorb(_END, error)
 
+    def failed(self, method: str, pool: Any, span: Any, error: Exception, seconds: float) -> None:
+        """Set the type of an exception on the span, and record the duration, as the conventions have it.
+
+        Upstream does neither.
+        """
+        try:
+            kind = type(error).__qualname__
+            if semconv._report_new(self._mode) and span.is_recording():
+                span.set_attribute(ERROR_TYPE, kind)
+            metric = {**self._of_call(method, pool.scheme, pool.host, pool.port), ERROR_TYPE: kind}
+            _Answer(kinds.Seen(), metric, self._histograms).record(seconds, None, None)
+        except Exception as fault:
+            faults.absorb(_END, fault)
+
     def _new_answer(self, key: tuple[Any, ...]) -> _Answer:
         method, scheme, host, port, status, version = key
         seen, mode = kinds.Seen(), self._mode
@@ -205,15 +221,21 @@ class SetUp:
         set_status: Any = upstream._set_status_code_attribute
         set_status(seen, status, metric, mode)
         # In upstream's order.
-        semconv._set_http_host_client(metric, host, mode)
-        semconv._set_http_scheme(metric, scheme, mode)
-        semconv._set_http_method(metric, method, method, mode)
-        semconv._set_http_net_peer_name_client(metric, host, mode)
-        semconv._set_http_peer_port_client(metric, port, mode)
+        metric.update(self._of_call(method, scheme, host, port))
         if version:
             text = "1.1" if version == _HTTP_1_1 else "1.0"
             semconv._set_http_network_protocol_version(metric, text, mode)
         return _Answer(seen, metric, self._histograms)
+
+    def _of_call(self, method: str, scheme: Any, host: Any, port: Any) -> dict[str, Any]:
+        """The attributes of a call's metrics that are known before the answer."""
+        made: dict[str, Any] = {}
+        semconv._set_http_host_client(made, host, self._mode)
+        semconv._set_http_scheme(made, scheme, self._mode)
+        semconv._set_http_method(made, method, method, self._mode)
+        semconv._set_http_net_peer_name_client(made, host, self._mode)
+        semconv._set_http_peer_port_client(made, port, self._mode)
+        return made
 
     def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
         return get_custom_header_attributes(headers, names, self.given.sensitive_headers, normalise)
@@ -259,6 +281,9 @@ def _open(set_up: SetUp, begun: _Begun, span: Any, wrapped: Callable[..., Any], 
         try:
             response = wrapped(*begun.args, **begun.kwargs)
             seconds = default_timer() - start
+        except Exception as error:
+            set_up.failed(begun.method, pool, span, error, default_timer() - start)
+            raise
         finally:
             outgoing.resume(token)
         answer = set_up.answered(begun.method, pool, span, response)
