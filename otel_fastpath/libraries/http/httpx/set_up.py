@@ -93,7 +93,7 @@ class SetUp:
             if self._is_new and span.is_recording():
                 span.set_attribute(ERROR_TYPE, type(error).__qualname__)
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
 
     def response_of(self, error: Exception) -> Any:
         """The response that an exception has, if it has one."""
@@ -101,7 +101,7 @@ class SetUp:
             response = getattr(error, "response", None)
             return response if isinstance(response, self.response_class) else None
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
             return None
 
     def response_info(self, response: Any) -> Any:
@@ -111,7 +111,7 @@ class SetUp:
                 found: Any = response
                 return upstream.ResponseInfo(found.status_code, found.headers, found.stream, found.extensions)
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
         return None
 
     def _new_shape(self, method: str, url: str) -> Any:
