@@ -84,12 +84,22 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
     wrapped = wrap(original)
     new_cursor = _make_cursor(sqlite3.Connection.cursor)
 
+    def cursors_method(connection: Any) -> Any:
+        """The method of a new cursor; None: the connection is closed, which its own method says."""
+        try:
+            return getattr(new_cursor(connection), name)
+        except sqlite3.Error:
+            return None
+
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         active = DATABASE.active
         if active is None or active.is_same:
             return original(self, *args, **kwargs)
-        return wrapped(self, *args, **kwargs) if is_own else getattr(new_cursor(self), name)(*args, **kwargs)
+        if is_own:
+            return wrapped(self, *args, **kwargs)
+        function = guarded(DATABASE.place, cursors_method, self)
+        return original(self, *args, **kwargs) if function is None else function(*args, **kwargs)
 
     return method
 
