@@ -103,16 +103,18 @@ class Plan:
         series: Records the duration; None: it is not recorded.
         rows: Records the number of rows; None: it is not recorded.
         is_quiet: Whether the query is not instrumented.
+        summary: What its repetitions are counted by; empty: they are not counted.
     """
 
-    __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
+    __slots__ = ("attributes", "is_quiet", "name", "rows", "series", "summary")
 
-    def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any) -> None:
+    def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any, summary: Any = "") -> None:
         self.name = name
         self.attributes = attributes
         self.series = series
         self.rows = rows
         self.is_quiet = is_quiet
+        self.summary = summary
 
 
 class Link:
@@ -125,11 +127,12 @@ class Link:
         queries_with_arguments: The plans of queries to which arguments are passed, by their text.
         call: The current query.
         prepared: A statement that was prepared outside of any query, for a cursor, and when that began.
+        watcher: Sees each query that is recorded, see `db.watching`; None: no option asks for it.
     """
 
     __slots__ = (
         *("active", "call", "has_meter", "plans", "prepared", "queries", "queries_with_arguments", "telemetry"),
-        "tracer",
+        *("tracer", "watcher"),
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
@@ -142,6 +145,7 @@ class Link:
         self.queries_with_arguments = queries_with_arguments
         self.call = None
         self.prepared = None
+        self.watcher = active.watcher
 
 
 class Query(Call):
@@ -150,15 +154,18 @@ class Query(Call):
     Attributes:
         link: The connection's `Link`.
         plan: The `Plan` of the query.
+        timed: What the watcher has noted of a query that may be slow; None: nothing.
     """
 
-    __slots__ = ("kind", "link", "plan")
+    __slots__ = ("kind", "link", "plan", "timed")
 
     def done(self, result: Any) -> None:
         """End a query that returned this result."""
         link = self.link
         if link.call is self:
             link.call = None
+        if self.timed is not None:
+            self._look_back()
         if self.kind:
             try:
                 if self.plan.rows is not None:
@@ -184,7 +191,18 @@ class Query(Call):
         """End a query that raised this."""
         if self.link.call is self:
             self.link.call = None
+        if self.timed is not None:
+            self._look_back()
         self.fail(error)
+
+    def _look_back(self) -> None:
+        """Let the watcher see how long the query took."""
+        timed = self.timed
+        self.timed = None
+        try:
+            timed.ended(self.span)
+        except BaseException as fault:
+            absorbed(_END, self, fault)
 
 
 class Queries:
@@ -332,6 +350,19 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
         raise
 
 
+def watch(call: Any, start_ns: Any) -> None:
+    """Let the watcher of a query's link see that it has begun."""
+    try:
+        call.link.watcher.begun(call, start_ns)
+    except BaseException as fault:
+        try:
+            absorbed(_BEGINNING, call, fault)
+        except BaseException:
+            # As in `_begin_without`.
+            call._end_span()
+            raise
+
+
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     """Begin a query that is not suppressed; None if it is quiet, or part of another of the connection or of `db.outer`.
 
@@ -352,7 +383,10 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     call.link = link
     call.plan = plan
     call.kind = kind
+    call.timed = None
     _begin(call, link.telemetry, span, series, start_ns)
+    if link.watcher is not None:
+        watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:
         link.call = call

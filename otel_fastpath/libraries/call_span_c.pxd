@@ -39,6 +39,7 @@ cdef class Plan:
     cdef public object name
     cdef public BoundHistogram rows
     cdef public object series
+    cdef public object summary
 
 cdef class Link:
     cdef public object active
@@ -50,15 +51,18 @@ cdef class Link:
     cdef public dict queries_with_arguments
     cdef public object telemetry
     cdef public object tracer
+    cdef public object watcher
 
 cdef class Query(Call):
     cdef public int kind
     cdef public Link link
     cdef public Plan plan
+    cdef public object timed
     @cython.locals(link=Link, number=Py_ssize_t)
     cpdef done(self, object result)
     cpdef told(self, object number)
     cpdef failed(self, object error)
+    cdef _look_back(self)
 
 cdef class Queries:
     cdef public object active
@@ -84,6 +88,8 @@ cdef _metered(bint has_meter, object series)
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
 cdef _begin_without(Call call, object span, object fault)
+
+cdef watch(Query call, object start_ns)
 
 @cython.locals(call=Query, around=Call)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -16,7 +16,8 @@ from opentelemetry import metrics, trace
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
 from otel_fastpath.libraries.db import conventions
-from otel_fastpath.libraries.db.conventions import Stable
+from otel_fastpath.libraries.db.conventions import BATCH, Stable
+from otel_fastpath.libraries.db.watching import Watcher
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import Cache
@@ -39,6 +40,8 @@ _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1000
 _TRANSACTIONS: Final = frozenset(
     {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION"}
 )
+# The prefixes of queries whose repetitions are counted; the round trips of a cursor are parts of one.
+_COUNTED: Final = frozenset({"", BATCH})
 
 
 class Active:
@@ -79,8 +82,14 @@ class Active:
             has_meter=setup.providers.get("meter_provider") is not None,
         )
         self.hot = compiled.hot("libraries.call_span")
+        # Whether a query's parameters are recorded, now or if it was slow.
+        self.reads_parameters = self.captures or options.slow is not None
         # The options for which a call reads its arguments and its result.
-        self.is_curious = self.captures or self.convention.comments or self.options.sqlcommenter
+        self.is_curious = self.reads_parameters or self.convention.comments or self.options.sqlcommenter
+        # Sees each query; None: no option asks for it.
+        self.watcher: Watcher | None = None
+        if options.slow is not None or options.repeats is not None:
+            self.watcher = Watcher(options, setup.providers.get("tracer_provider"))
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )
@@ -130,6 +139,8 @@ class Active:
 
     def link(self, plans: Plans) -> Any:
         """Make the `Link` of a connection; the library stores it."""
+        if self.watcher is not None:
+            self.watcher.attach()
         return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 
@@ -209,6 +220,7 @@ class Plans:
             self.convention.attributes(query, self.server, prefix),
             *self._measures(query, prefix),
             self.is_quiet(text, query.operation),
+            query.stated(prefix) if prefix in _COUNTED and query.operation not in _TRANSACTIONS else "",
         )
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:

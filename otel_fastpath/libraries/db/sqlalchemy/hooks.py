@@ -63,7 +63,7 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
             raise
         if result is not None and (call.series is not None or call.link.active.options.rows):
             guarded(DATABASE.place, _count, call, result)
-        call.end()
+        call.done(None)
         return result
 
     return method
@@ -76,7 +76,7 @@ def is_told_by_driver(held: Any) -> bool:
 
 def fail(call: Any, error: BaseException) -> None:
     """End a call that raised this. Never raises."""
-    call.fail(guarded(DATABASE.place, cause, error) or error)
+    call.failed(guarded(DATABASE.place, cause, error) or error)
 
 
 def cause(error: BaseException) -> BaseException:
