@@ -127,12 +127,13 @@ class Link:
         queries_with_arguments: The plans of queries to which arguments are passed, by their text.
         call: The current query.
         prepared: A statement that was prepared outside of any query, for a cursor, and when that began.
-        watcher: Sees each query that is recorded, see `db.watching`; None: no option asks for it.
+        slow: The duration of a query, in seconds, from which on it is told as a slow one; 0: none is.
+        count: Called with the span of a query and its summary; None: repetitions are not counted.
     """
 
     __slots__ = (
         *("active", "call", "has_meter", "plans", "prepared", "queries", "queries_with_arguments", "telemetry"),
-        *("tracer", "watcher"),
+        *("count", "slow", "tracer"),
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
@@ -145,7 +146,8 @@ class Link:
         self.queries_with_arguments = queries_with_arguments
         self.call = None
         self.prepared = None
-        self.watcher = active.watcher
+        self.slow = active.slow
+        self.count = active.count
 
 
 class Query(Call):
@@ -154,17 +156,17 @@ class Query(Call):
     Attributes:
         link: The connection's `Link`.
         plan: The `Plan` of the query.
-        timed: What the watcher has noted of a query that may be slow; None: nothing.
+        is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
 
-    __slots__ = ("kind", "link", "plan", "timed")
+    __slots__ = ("began", "is_timed", "kind", "link", "parameters", "plan")
 
     def done(self, result: Any) -> None:
         """End a query that returned this result."""
         link = self.link
         if link.call is self:
             link.call = None
-        if self.timed is not None:
+        if self.is_timed:
             self._look_back()
         if self.kind:
             try:
@@ -191,16 +193,16 @@ class Query(Call):
         """End a query that raised this."""
         if self.link.call is self:
             self.link.call = None
-        if self.timed is not None:
+        if self.is_timed:
             self._look_back()
         self.fail(error)
 
     def _look_back(self) -> None:
-        """Let the watcher see how long the query took."""
-        timed = self.timed
-        self.timed = None
+        """Tell whether the query was slow."""
+        self.is_timed = False
         try:
-            timed.ended(self.span)
+            if perf_counter() - self.began >= self.link.slow:
+                self.link.active.tell_slow(self.span, self.parameters)
         except BaseException as fault:
             absorbed(_END, self, fault)
 
@@ -351,16 +353,19 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
 
 
 def watch(call: Any, start_ns: Any) -> None:
-    """Let the watcher of a query's link see that it has begun."""
+    """Start the clock of a query that may be slow, and count its repetitions."""
+    link = call.link
     try:
-        call.link.watcher.begun(call, start_ns)
+        if link.slow:
+            call.began = perf_counter()
+            if start_ns is not None:
+                call.began -= max(time_ns() - start_ns, 0) / 1e9
+            call.parameters = None
+            call.is_timed = True
+        if link.count is not None and call.plan.summary:
+            link.count(call.span, call.plan.summary)
     except BaseException as fault:
-        try:
-            absorbed(_BEGINNING, call, fault)
-        except BaseException:
-            # As in `_begin_without`.
-            call._end_span()
-            raise
+        _begin_without(call, None, fault)
 
 
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
@@ -383,9 +388,9 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     call.link = link
     call.plan = plan
     call.kind = kind
-    call.timed = None
+    call.is_timed = False
     _begin(call, link.telemetry, span, series, start_ns)
-    if link.watcher is not None:
+    if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:

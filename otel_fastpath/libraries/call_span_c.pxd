@@ -44,20 +44,23 @@ cdef class Plan:
 cdef class Link:
     cdef public object active
     cdef public object call
+    cdef public object count
     cdef public bint has_meter
     cdef public object plans
     cdef public object prepared
     cdef public dict queries
     cdef public dict queries_with_arguments
+    cdef public double slow
     cdef public object telemetry
     cdef public object tracer
-    cdef public object watcher
 
 cdef class Query(Call):
+    cdef public double began
+    cdef public bint is_timed
     cdef public int kind
     cdef public Link link
+    cdef public object parameters
     cdef public Plan plan
-    cdef public object timed
     @cython.locals(link=Link, number=Py_ssize_t)
     cpdef done(self, object result)
     cpdef told(self, object number)
@@ -89,6 +92,7 @@ cdef _begin(Call call, object telemetry, object span, object series, object star
 
 cdef _begin_without(Call call, object span, object fault)
 
+@cython.locals(link=Link)
 cdef watch(Query call, object start_ns)
 
 @cython.locals(call=Query, around=Call)

@@ -81,7 +81,7 @@ def _lost(database: Database, args: Any) -> Any:
     # Like a call that has ended.
     call._telemetry = call._token = call.series = None
     call.recording = call.is_held = False
-    call.timed = None
+    call.is_timed = False
     call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()
     link.call = call
@@ -101,8 +101,8 @@ def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
     """
     if size is not None and size not in _NOT_TOLD and not link.active.is_same:
         call.span.set_attribute("db.operation.batch.size", size)
-    if call.timed is not None and size is None:
-        call.timed.parameters = parameters
+    if call.is_timed and size is None:
+        call.parameters = parameters
     if parameters is not None and link.active.captures:
         made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
         call.span.set_attributes(made(parameters))

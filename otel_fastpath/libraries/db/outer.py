@@ -40,9 +40,9 @@ def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
     call.link = link
     call.plan = plan
     call.kind = 0
-    call.timed = None
+    call.is_timed = False
     _begin(call, link.telemetry, span, series, start_ns)
-    if link.watcher is not None:
+    if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
     token = attach_context(Context({**current(), OUTER: call}))
     # The first token restores what was before both.

@@ -1,4 +1,4 @@
-"""The parameters of a query as text, of a size that does not depend on theirs.
+"""The option `slow`: the parameters of a query as text, of a size that does not depend on theirs.
 
 Only values of Python's own types and of their subclasses are made into text, by the methods of Python's types: no code
 of the application runs. `bytes` are shown as Python writes them, not decoded. Of any other value, the type is shown.
@@ -17,6 +17,8 @@ from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+# The attribute of a slow query.
+SLOW: Final = "otel_fastpath.db.slow"
 _MOST_PARAMETERS: Final = 32
 _LONGEST_NAME: Final = 64
 # How many levels of containers are shown.
@@ -40,6 +42,16 @@ _WHOLE: Final[dict[Any, Callable[[Any], str]]] = {
 _CONTAINERS: Final[dict[Any, str]] = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: "{}"}
 # A subclass comes before the class: bool and int, datetime and date.
 _KNOWN: Final[tuple[Any, ...]] = (*_CUT, *_WHOLE, *_CONTAINERS)
+
+
+def tell_slow(span: Any, parameters: Any) -> None:
+    """Set the attributes of a slow query.
+
+    Args:
+        span: Its span.
+        parameters: Its parameters, as in `attributes_of`.
+    """
+    span.set_attributes({SLOW: True, **attributes_of(parameters)})
 
 
 def attributes_of(parameters: Any) -> dict[str, str]:

@@ -15,9 +15,9 @@ from opentelemetry import metrics, trace
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
-from otel_fastpath.libraries.db import conventions
+from otel_fastpath.libraries.db import conventions, repeats
 from otel_fastpath.libraries.db.conventions import BATCH, Stable
-from otel_fastpath.libraries.db.watching import Watcher
+from otel_fastpath.libraries.db.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import Cache
@@ -82,14 +82,19 @@ class Active:
             has_meter=setup.providers.get("meter_provider") is not None,
         )
         self.hot = compiled.hot("libraries.call_span")
-        # Whether a query's parameters are recorded, now or if it was slow.
+        # Whether parameters are recorded, at once or if the query was slow; whether a comment is added to a query.
         self.reads_parameters = self.captures or options.slow is not None
-        # The options for which a call reads its arguments and its result.
-        self.is_curious = self.reads_parameters or self.convention.comments or self.options.sqlcommenter
-        # Sees each query; None: no option asks for it.
-        self.watcher: Watcher | None = None
-        if options.slow is not None or options.repeats is not None:
-            self.watcher = Watcher(options, setup.providers.get("tracer_provider"))
+        self.comments = self.convention.comments or self.options.sqlcommenter
+        # Whether a call reads its arguments and its result.
+        self.is_curious = self.reads_parameters or self.comments
+        # See `Link`.
+        self.slow = options.slow or 0.0
+        self.tell_slow = tell_slow
+        self.repeats: repeats.User | None = None
+        self.count: Callable[[Any, str], None] | None = None
+        if options.repeats is not None:
+            self.repeats = repeats.User(options.repeats, setup.providers.get("tracer_provider"))
+            self.count = self.repeats.count
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )
@@ -139,8 +144,8 @@ class Active:
 
     def link(self, plans: Plans) -> Any:
         """Make the `Link` of a connection; the library stores it."""
-        if self.watcher is not None:
-            self.watcher.attach()
+        if self.repeats is not None:
+            self.repeats.attach()
         return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 

@@ -8,13 +8,18 @@ span that starts below it. The counts are attributes of spans: they live as long
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry import trace
 from opentelemetry.trace import SpanKind, get_current_span
 
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COUNT: Final = "otel_fastpath.db.repeated.count"
 SUMMARY: Final = "otel_fastpath.db.repeated.summary"
@@ -42,7 +47,7 @@ class Repeats:
 
     def __init__(self, span: Any) -> None:
         self._span = weakref.ref(span)
-        self._counts: dict[str, int] = {}
+        self._counts: dict[str, Iterator[int]] = {}
         # The highest number, and the summary that it belongs to.
         self._top = (0, "")
 
@@ -53,12 +58,17 @@ class Repeats:
             summary: Its summary.
             least: The number of queries from which on there are attributes.
         """
-        counts = self._counts
-        with _lock:
-            if summary not in counts and len(counts) >= _MOST_SUMMARIES:
+        counter = self._counts.get(summary)
+        if counter is None:
+            if len(self._counts) >= _MOST_SUMMARIES:
                 return
-            number = counts[summary] = counts.get(summary, 0) + 1
-            if number < least or number <= self._top[0]:
+            counter = self._counts.setdefault(summary, itertools.count(1))
+        # One step, so that no two threads get the same number.
+        number = next(counter)
+        if number < least:
+            return
+        with _lock:
+            if number <= self._top[0]:
                 return
             top = self._top = number, summary
         # Without the lock: a span can have other people's methods.
@@ -71,29 +81,56 @@ class Repeats:
             top = self._top
 
 
-def count(span: Any, summary: str, least: int) -> None:
-    """Count a query for the span that it belongs to.
+class User:
+    """A set-up of a database's wrapper that counts its queries.
 
     Args:
-        span: The query's own span.
-        summary: Its summary.
         least: The number of queries from which on there are attributes.
+        tracer_provider: The provider of its tracer; None: the global one.
     """
-    found = getattr(span, _KEY, None)
-    if found is not None:
-        found.add(summary, least)
+
+    __slots__ = ("__weakref__", "_is_attached", "_least", "_provider")
+
+    def __init__(self, least: int, tracer_provider: Any) -> None:
+        self._least = least
+        self._provider = tracer_provider
+        self._is_attached = False
+        self.attach()
+
+    def count(self, span: Any, summary: str) -> None:
+        """Count a query for the span that it belongs to.
+
+        Args:
+            span: The query's own span.
+            summary: Its summary.
+        """
+        found = getattr(span, _KEY, None)
+        if found is not None:
+            found.add(summary, self._least)
+        else:
+            self.attach()
+
+    def attach(self) -> None:
+        """Add the processor to the tracer provider; called again, because the global one may be set later."""
+        if not self._is_attached:
+            self._is_attached = _attach(self, self._provider or trace.get_tracer_provider())
+
+    def release(self) -> None:
+        """Count no more queries; the last user removes the processor."""
+        with _lock:
+            _users.discard(self)
+            if _users:
+                return
+            found = tuple(_providers)
+            _providers.clear()
+        for provider in found:
+            several = provider._active_span_processor
+            with several._lock:
+                several._span_processors = tuple(each for each in several._span_processors if each is not _processor())
 
 
-def attach(user: object, provider: Any) -> bool:
-    """Count the queries below the spans of this tracer provider, until the last user has called `release`.
-
-    Args:
-        user: The user.
-        provider: The tracer provider.
-
-    Returns:
-        Whether that is settled; otherwise, there is no provider of the SDK yet.
-    """
+def _attach(user: User, provider: Any) -> bool:
+    """Add the processor to a tracer provider; False if it is none of the SDK's yet."""
     add = getattr(provider, "add_span_processor", None)
     if add is None:
         return False
@@ -107,20 +144,6 @@ def attach(user: object, provider: Any) -> bool:
     if is_new:
         add(_processor())
     return True
-
-
-def release(user: object) -> None:
-    """This user counts no more queries; the last one removes the processor."""
-    with _lock:
-        _users.discard(user)
-        if _users:
-            return
-        found = tuple(_providers)
-        _providers.clear()
-    for provider in found:
-        several = provider._active_span_processor
-        with several._lock:
-            several._span_processors = tuple(each for each in several._span_processors if each is not _processor())
 
 
 def _start(span: Any, parent: Any) -> None:

@@ -228,8 +228,8 @@ def _request(call: Any, args: Any, kwargs: Any) -> None:
         return
     if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
         shown = args[2 : 2 + commands.MOST_SHOWN]
-        if call.timed is not None:
-            call.timed.parameters = shown
+        if call.is_timed:
+            call.parameters = shown
         if active.options.parameters:
             call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
     if isinstance(active.convention, Official):

@@ -260,7 +260,7 @@ def make_connect(original: Any) -> Any:
         call = open_outer(link, link.plans.special(CONNECT, attributes), None)
         if call is not None:
             # It is no query: the drivers' connects are not compared with a threshold either.
-            call.timed = None
+            call.is_timed = False
         return call, pool
 
     @functools.wraps(original)
