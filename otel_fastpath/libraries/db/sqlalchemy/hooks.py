@@ -59,7 +59,7 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            fail(call, error)
+            call.failed(guarded(DATABASE.place, cause, error) or error)
             raise
         if result is not None and (call.series is not None or call.link.active.options.rows):
             guarded(DATABASE.place, _count, call, result)
@@ -75,8 +75,8 @@ def is_told_by_driver(held: Any) -> bool:
 
 
 def fail(call: Any, error: BaseException) -> None:
-    """End a call that raised this. Never raises."""
-    call.failed(guarded(DATABASE.place, cause, error) or error)
+    """End a call that is no query, and raised this. Never raises."""
+    call.fail(guarded(DATABASE.place, cause, error) or error)
 
 
 def cause(error: BaseException) -> BaseException:

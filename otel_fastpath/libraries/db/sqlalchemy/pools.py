@@ -257,11 +257,7 @@ def make_connect(original: Any) -> Any:
             return None, pool
         link = DATABASE.link(engine)
         attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
-        call = open_outer(link, link.plans.special(CONNECT, attributes), None)
-        if call is not None:
-            # It is no query: the drivers' connects are not compared with a threshold either.
-            call.is_timed = False
-        return call, pool
+        return open_outer(link, link.plans.special(CONNECT, attributes), None), pool
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
