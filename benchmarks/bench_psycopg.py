@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,7 @@ class Given:
         commit: The hook around `commit`.
         connection: A connection.
         official: A cursor that the official instrumentation made.
+        request: A span that is current, for some set-ups.
     """
 
     def __init__(self) -> None:
@@ -133,6 +135,7 @@ class Given:
                 """There is nothing on a server."""
 
         self.connection = Connection()
+        self.request: Any = None
         self.cursor = _cursor(psycopg.Cursor, self.connection)
         self.async_cursor = _cursor(psycopg.AsyncCursor, self.connection)
         self.server_cursor = _cursor(ServerCursor, self.connection)
@@ -162,6 +165,24 @@ def _given(mode: str, core: str) -> Given:
 
 
 compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
+
+
+def _in_request(mode: str, core: str) -> Given:
+    """The same inside of a server span."""
+    given = _given(mode, core)
+    from opentelemetry import context, trace  # noqa: PLC0415  # only where it is measured
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # likewise
+
+    request = TracerProvider().get_tracer("bench").start_span("request", kind=trace.SpanKind.SERVER)
+    context.attach(trace.set_span_in_context(request))
+    given.request = request
+    return given
+
+
+# The query is neither slow nor repeated often enough to be told.
+request_plain, request_plain_py = (partial(_in_request, "ours", core) for core in ("c", "py"))
+request_slow, request_slow_py = (partial(_in_request, "ours, slow=1m", core) for core in ("c", "py"))
+request_repeats, request_repeats_py = (partial(_in_request, f"ours, repeats={10**9 - 1}", core) for core in ("c", "py"))
 
 
 def official() -> Given:

@@ -1,6 +1,7 @@
 """What the benchmarks of the databases share: one library is instrumented, by us, with traces or also with metrics.
 
-A mode is "ours", with options after a comma: "metrics", "not sampled", "no SDK".
+A mode is "ours", with options after a comma: "metrics", "not sampled", "no SDK", and "slow=1m" or "repeats=1000", which
+are options of the library.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ def instrument(library: str, mode: str, core: str | None = None) -> None:
     """
     from otel_fastpath import FastpathInstrumentor, compiled  # noqa: PLC0415  # not where nothing of ours is measured
 
-    options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
-    settings = {library: "on", f"{library}_options": options}
+    options = [part.strip() for part in mode.split(",") if "=" in part]
+    if "metrics" not in mode and "no SDK" not in mode:
+        options.append("no-metrics")
+    settings: dict[str, Any] = {library: "on", f"{library}_options": options}
     FastpathInstrumentor().instrument(core=core, **settings, **providers(mode))
     if core and compiled.implementation()[0] != core:
         raise RuntimeError(f"the {core!r} core is not there: {compiled.implementation()[1]}")

@@ -14,7 +14,7 @@ from otel_fastpath.budget import environment
 from otel_fastpath.budget.declare import Declaration, DeclarationError, load_toml, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 _HEADER: Final = "# Written by `otel-fastpath budget calibrate`: run that instead of editing this.\n"
@@ -57,7 +57,8 @@ class Calibration:
         """Why a calibrated value of this metric is not valid here; empty if it is valid."""
         if self.harness != here.harness:
             return f"calibrated by harness {self.harness}, this is {here.harness}"
-        if metric == "overhead":
+        # The control was measured beside it.
+        if metric in {"overhead", "control"}:
             return "" if self.reference == here.reference else f"calibrated in {self.reference}, not {here.reference}"
         names = {**self.distributions, **here.distributions}
         for name in names:
@@ -126,12 +127,36 @@ def matching(known: list[Calibration], this: Calibration) -> Calibration | None:
 def merged(known: list[Calibration], new: Calibration) -> list[Calibration]:
     """Add or replace a calibration; scenarios that were not measured keep their values as long as these are valid."""
     old = matching(known, new)
-    if old is not None and not old.unfit(new, "bytecodes"):
+    if old is not None:
         for name, values in old.scenarios.items():
             kept = {metric: value for metric, value in values.items() if not old.unfit(new, metric)}
-            new.scenarios[name] = {**kept, **new.scenarios.get(name, {})}
+            if kept or name in new.scenarios:
+                new.scenarios[name] = {**kept, **new.scenarios.get(name, {})}
     rest = [each for each in known if each is not old]
     return sorted([*rest, new], key=lambda each: [int(part) for part in each.python.split(".")], reverse=True)
+
+
+def lost(known: list[Calibration], new: Calibration, is_left: Callable[[str, str], bool]) -> tuple[str, list[str]]:
+    """What `merged` would drop because it was calibrated with other versions, and nobody measures it again.
+
+    Args:
+        known: The calibrations so far.
+        new: The one to be made.
+        is_left: Whether the value of a scenario and a metric is still wanted, and not to be measured.
+
+    Returns:
+        Why, and the scenarios; nothing if nothing is dropped.
+    """
+    old = matching(known, new)
+    why = "" if old is None else old.unfit(new, "bytecodes")
+    if old is None or not why:
+        return "", []
+    found = [
+        name
+        for name, values in old.scenarios.items()
+        if any(is_left(name, metric) and old.unfit(new, metric) for metric in values)
+    ]
+    return (why, found) if found else ("", [])
 
 
 def changes(known: list[Calibration], new: Calibration) -> list[str]:

@@ -214,7 +214,9 @@ def _calibrated(options: argparse.Namespace) -> int:
     declaration = declaration_of(options)
     _selected(options, declaration)
     known = calibration.read(declaration.lock)
-    found, missing = checks.calibrate(declaration, _options(options))
+    asked = _options(options)
+    _refuse_a_loss(declaration, known, asked)
+    found, missing = checks.calibrate(declaration, asked)
     for line in missing:
         sys.stdout.write(f"not measured: {line}\n")
     if not any(found.scenarios.values()):
@@ -227,6 +229,24 @@ def _calibrated(options: argparse.Namespace) -> int:
         f"{measured} values of {len(found.scenarios)} scenarios for Python {found.python}: {declaration.lock}\n"
     )
     return int(results.Exit.HELD)
+
+
+def _refuse_a_loss(declaration: Declaration, known: Any, asked: Any) -> None:
+    """Raise a `UsageError` if values of other versions would be dropped that nobody measures again."""
+    from otel_fastpath.budget import calibration, checks  # noqa: PLC0415  # see the module's docstring
+
+    measured = {scenario.name for scenario in checks.selected(declaration, asked.only)}
+
+    def is_left(name: str, metric: str) -> bool:
+        is_measured = name in measured and (asked.metrics is None or metric in asked.metrics)
+        return name in declaration.scenarios and not is_measured
+
+    why, names = calibration.lost(known, calibration.here(declaration), is_left)
+    if why:
+        raise UsageError(
+            f"{declaration.lock.name} was {why}: this would drop the values of {len(names)} scenarios that are not "
+            "measured again. Calibrate all scenarios, without --only and --metrics"
+        )
 
 
 def _explain(options: argparse.Namespace) -> int:

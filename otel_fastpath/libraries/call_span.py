@@ -103,16 +103,18 @@ class Plan:
         series: Records the duration; None: it is not recorded.
         rows: Records the number of rows; None: it is not recorded.
         is_quiet: Whether the query is not instrumented.
+        summary: What its repetitions are counted by; empty: they are not counted.
     """
 
-    __slots__ = ("attributes", "is_quiet", "name", "rows", "series")
+    __slots__ = ("attributes", "is_quiet", "name", "rows", "series", "summary")
 
-    def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any) -> None:
+    def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any, summary: Any = "") -> None:
         self.name = name
         self.attributes = attributes
         self.series = series
         self.rows = rows
         self.is_quiet = is_quiet
+        self.summary = summary
 
 
 class Link:
@@ -125,11 +127,13 @@ class Link:
         queries_with_arguments: The plans of queries to which arguments are passed, by their text.
         call: The current query.
         prepared: A statement that was prepared outside of any query, for a cursor, and when that began.
+        slow: The duration of a query, in seconds, from which on it is told as a slow one; 0: none is.
+        count: Called with the span of a query and its summary; None: repetitions are not counted.
     """
 
     __slots__ = (
         *("active", "call", "has_meter", "plans", "prepared", "queries", "queries_with_arguments", "telemetry"),
-        "tracer",
+        *("count", "slow", "tracer"),
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
@@ -142,6 +146,8 @@ class Link:
         self.queries_with_arguments = queries_with_arguments
         self.call = None
         self.prepared = None
+        self.slow = active.slow
+        self.count = active.count
 
 
 class Query(Call):
@@ -150,15 +156,18 @@ class Query(Call):
     Attributes:
         link: The connection's `Link`.
         plan: The `Plan` of the query.
+        is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
 
-    __slots__ = ("kind", "link", "plan")
+    __slots__ = ("began", "is_timed", "kind", "link", "parameters", "plan")
 
     def done(self, result: Any) -> None:
         """End a query that returned this result."""
         link = self.link
         if link.call is self:
             link.call = None
+        if self.is_timed:
+            self._look_back()
         if self.kind:
             try:
                 if self.plan.rows is not None:
@@ -184,7 +193,18 @@ class Query(Call):
         """End a query that raised this."""
         if self.link.call is self:
             self.link.call = None
+        if self.is_timed:
+            self._look_back()
         self.fail(error)
+
+    def _look_back(self) -> None:
+        """Tell whether the query was slow."""
+        self.is_timed = False
+        try:
+            if perf_counter() - self.began >= self.link.slow:
+                self.link.active.tell_slow(self.span, self.parameters)
+        except BaseException as fault:
+            absorbed(_END, self, fault)
 
 
 class Queries:
@@ -332,6 +352,22 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
         raise
 
 
+def watch(call: Any, start_ns: Any) -> None:
+    """Start the clock of a query that may be slow, and count its repetitions."""
+    link = call.link
+    try:
+        if link.slow:
+            call.began = perf_counter()
+            if start_ns is not None:
+                call.began -= max(time_ns() - start_ns, 0) / 1e9
+            call.parameters = None
+            call.is_timed = True
+        if link.count is not None and call.plan.summary:
+            link.count(call.span, call.plan.summary)
+    except BaseException as fault:
+        _begin_without(call, None, fault)
+
+
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     """Begin a query that is not suppressed; None if it is quiet, or part of another of the connection or of `db.outer`.
 
@@ -352,7 +388,10 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     call.link = link
     call.plan = plan
     call.kind = kind
+    call.is_timed = False
     _begin(call, link.telemetry, span, series, start_ns)
+    if (link.slow or link.count is not None) and call.recording:
+        watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:
         link.call = call

@@ -39,26 +39,33 @@ cdef class Plan:
     cdef public object name
     cdef public BoundHistogram rows
     cdef public object series
+    cdef public object summary
 
 cdef class Link:
     cdef public object active
     cdef public object call
+    cdef public object count
     cdef public bint has_meter
     cdef public object plans
     cdef public object prepared
     cdef public dict queries
     cdef public dict queries_with_arguments
+    cdef public double slow
     cdef public object telemetry
     cdef public object tracer
 
 cdef class Query(Call):
+    cdef public double began
+    cdef public bint is_timed
     cdef public int kind
     cdef public Link link
+    cdef public object parameters
     cdef public Plan plan
     @cython.locals(link=Link, number=Py_ssize_t)
     cpdef done(self, object result)
     cpdef told(self, object number)
     cpdef failed(self, object error)
+    cdef _look_back(self)
 
 cdef class Queries:
     cdef public object active
@@ -84,6 +91,9 @@ cdef _metered(bint has_meter, object series)
 cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
 
 cdef _begin_without(Call call, object span, object fault)
+
+@cython.locals(link=Link)
+cdef watch(Query call, object start_ns)
 
 @cython.locals(call=Query, around=Call)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -112,6 +112,40 @@ def test_values_that_are_void_are_dropped():
     assert merged[0].scenarios == {"b": {"calls": 3.0}}
 
 
+def test_overheads_stay_after_an_upgrade():
+    """They are relative to a reference that is measured beside them."""
+    times = {"overhead": 2.0, "control": 1.0}
+    old = made(distributions={}, scenarios={"a": {"calls": 1.0, **times}, "b": {"calls": 2.0, **times}})
+
+    merged = calibration.merged([old], made(scenarios={"b": {"calls": 3.0}}))
+
+    assert merged[0].scenarios == {"a": times, "b": {"calls": 3.0, **times}}
+
+
+OLD = {"a": {"calls": 1.0, "instructions": 9.0}, "b": {"calls": 2.0, "overhead": 3.0}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured", "names"),
+    [
+        ({}, {"b"}, []),
+        ({"interpreter": "gcc 13"}, {"b"}, []),
+        ({"distributions": {}}, {"b"}, ["a"]),
+        ({"distributions": {}}, {"a"}, ["b"]),
+        ({"distributions": {}}, {"a", "b"}, []),
+        ({"harness": 0}, {"b"}, ["a"]),
+    ],
+)
+def test_it_is_known_what_would_be_lost(changes, measured, names):
+    """Counts of other versions, unless they are measured again."""
+    old = made(scenarios=OLD, **changes)
+
+    why, found = calibration.lost([old], made(scenarios={}), lambda name, _metric: name not in measured)
+
+    assert found == names
+    assert why == (old.unfit(made(), "calls") if names else "")
+
+
 def test_this_environment_is_described(project):
     """By what its values depend on."""
     found = calibration.here(declare.read(project.declare('calls = "<= 3"')))

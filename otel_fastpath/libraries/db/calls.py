@@ -59,7 +59,7 @@ def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[
         return None
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
-    if call is not None and call.recording and (size is not None or (parameters and link.active.captures)):
+    if call is not None and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
         guarded(database.place, tell, call, link, parameters, size)
     return (call,)
 
@@ -81,6 +81,7 @@ def _lost(database: Database, args: Any) -> Any:
     # Like a call that has ended.
     call._telemetry = call._token = call.series = None
     call.recording = call.is_held = False
+    call.is_timed = False
     call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()
     link.call = call
@@ -90,6 +91,8 @@ def _lost(database: Database, args: Any) -> Any:
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
     """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
 
+    With the option `slow`, the parameters are kept until the query ends.
+
     Args:
         call: The query.
         link: The connection's `Link`.
@@ -98,6 +101,8 @@ def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
     """
     if size is not None and size not in _NOT_TOLD and not link.active.is_same:
         call.span.set_attribute("db.operation.batch.size", size)
+    if call.is_timed and size is None:
+        call.parameters = parameters
     if parameters is not None and link.active.captures:
         made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
         call.span.set_attributes(made(parameters))

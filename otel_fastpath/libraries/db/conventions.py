@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
 PREPARE: Final = "PREPARE "
-_LONGEST_PARAMETER: Final = 256
+LONGEST_PARAMETER: Final = 256
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
@@ -134,21 +134,21 @@ class Stable:
 def shortened(value: Any) -> str:
     """A parameter as text, cut to a length; large values are not made into text first."""
     if isinstance(value, (str, bytes, bytearray)):
-        return str(value[:_LONGEST_PARAMETER])
+        return str(value[:LONGEST_PARAMETER])
     if isinstance(value, (list, tuple)):
         parts = ", ".join(
-            repr(each[:_LONGEST_PARAMETER])
+            repr(each[:LONGEST_PARAMETER])
             if isinstance(each, (str, bytes))
             else shortened(each)
             if isinstance(each, (list, tuple))
-            else repr(each)[:_LONGEST_PARAMETER]
-            for each in value[:_LONGEST_PARAMETER]
+            else repr(each)[:LONGEST_PARAMETER]
+            for each in value[:LONGEST_PARAMETER]
         )
         ends = "()" if isinstance(value, tuple) else "[]"
         text = f"{ends[0]}{parts}{',' if len(value) == 1 and ends == '()' else ''}{ends[1]}"
     else:
         text = str(value)
-    return text[:_LONGEST_PARAMETER]
+    return text[:LONGEST_PARAMETER]
 
 
 def failure(error: BaseException, status_code: Any = None) -> Failure:

@@ -168,11 +168,12 @@ def looked(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]
 
 def _commented(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Add the comment that the options ask for, or that of the official instrumentation."""
-    active, query = call.link.active, driver.query_of(args, kwargs)
+    active = call.link.active
+    if not active.comments:
+        return args, kwargs
+    query = driver.query_of(args, kwargs)
     if active.convention.comments:
         made = active.convention.commented(call, query, args[0]) if call.recording else query
-    elif active.options.sqlcommenter:
-        made = driver.commented(query, args[0], driver.sets in kwargs or driver.parameters_of(args, kwargs) is not None)
     else:
-        return args, kwargs
+        made = driver.commented(query, args[0], driver.sets in kwargs or driver.parameters_of(args, kwargs) is not None)
     return ((args[0], made, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, driver.query: made})

@@ -91,6 +91,7 @@ class Database:
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""
+        self._stop_counting()
         scope = f"otel_fastpath.{self.name}"
         self.active = Active(
             setup,
@@ -110,9 +111,14 @@ class Database:
 
     def stop(self) -> None:
         """Instrument no further call, even if some of our patches are still in place."""
+        self._stop_counting()
         self.active = None
         for each in self._queries.values():
             each.use(None)
+
+    def _stop_counting(self) -> None:
+        if self.active is not None and self.active.repeats is not None:
+            self.active.repeats.release()
 
     def queries(self) -> Any:
         """The `call_span.Queries` of the core that is in use: `enter` begins a query."""

@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from otel_fastpath import wrong_settings
 from otel_fastpath.settings import title
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m)")
+_SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+_FEWEST_REPEATS: Final = 2
+
+
+class Valued(NamedTuple):
+    """An option with a value: `name=value`.
+
+    Attributes:
+        attribute: The attribute that it sets.
+        read: Returns the value of the attribute; None: the text is not valid.
+        expected: A description of valid options.
+        default: The text if only the name is given; empty: there must be a value.
+    """
+
+    attribute: str
+    read: Callable[[str], Any]
+    expected: str
+    default: str = ""
+
+
+def seconds(text: str) -> float | None:
+    """A duration such as "500ms", in seconds; None: it is not valid, or not longer than nothing."""
+    found = _DURATION.fullmatch(text)
+    return float(found[1]) * _SECONDS[found[2]] or None if found else None
+
+
+def repetitions(text: str) -> int | None:
+    """A number of repetitions; None: it is not valid."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < len("1000000000") else 0
+    return number if number >= _FEWEST_REPEATS else None
 
 
 @dataclass(frozen=True)
@@ -22,7 +55,10 @@ class Options:
         parameters: The parameters of queries become attributes, each cut to a length.
         rows: The number of rows becomes an attribute, too.
         sqlcommenter: The trace context is appended to each query as a comment.
+        slow: The duration of a query, in seconds, from which on its parameters become attributes; None: there is none.
+        repeats: The number of queries with one summary from which on a server span tells it; None: it is not counted.
         names: Name of an option -> the attribute that it sets, and the value.
+        values: Name of an option that has a value -> its description.
     """
 
     metrics: bool = True
@@ -30,6 +66,8 @@ class Options:
     parameters: bool = False
     rows: bool = False
     sqlcommenter: bool = False
+    slow: float | None = None
+    repeats: int | None = None
 
     names: ClassVar[Mapping[str, tuple[str, bool]]] = {
         "no-metrics": ("metrics", False),
@@ -37,6 +75,10 @@ class Options:
         "parameters": ("parameters", True),
         "rows": ("rows", True),
         "sqlcommenter": ("sqlcommenter", True),
+    }
+    values: ClassVar[Mapping[str, Valued]] = {
+        "slow": Valued("slow", seconds, "slow=DURATION, such as slow=500ms or slow=2s"),
+        "repeats": Valued("repeats", repetitions, "repeats=NUMBER of at least 2, or repeats for 10", "10"),
     }
 
 
@@ -51,10 +93,21 @@ def parse(library: str, given: Any, kind: type[_Own]) -> _Own:
         given: The string, or the names.
         kind: The class of its options.
     """
-    setting, known = title(f"{library}_options"), sorted(kind.names)
+    setting, known = title(f"{library}_options"), sorted([*kind.names, *kind.values])
     expected = f"any of {', '.join(known)}"
-    asked = [name.lower() for name in wrong_settings.parts(setting, given, expected)]
-    for name in asked:
-        if name not in kind.names:
-            wrong_settings.tell(setting, name, expected, allowed=known)
-    return kind(**dict(kind.names[name] for name in asked if name in kind.names))
+    found: dict[str, Any] = {}
+    for option in wrong_settings.parts(setting, given, expected):
+        name, sign, text = (part.strip() for part in option.lower().partition("="))
+        if name in kind.values:
+            valued = kind.values[name]
+            value = valued.read(text if sign else valued.default)
+            if value is None:
+                wrong_settings.tell(setting, option, valued.expected)
+            else:
+                found[valued.attribute] = value
+        elif option.lower() in kind.names:
+            attribute, value = kind.names[option.lower()]
+            found[attribute] = value
+        else:
+            wrong_settings.tell(setting, option.lower(), expected, allowed=known)
+    return kind(**found)

@@ -10,7 +10,7 @@ from typing import Any
 
 from opentelemetry.context.context import Context
 
-from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call
+from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call, watch
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach_context, current
@@ -41,7 +41,10 @@ def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
     call.link = link
     call.plan = plan
     call.kind = 0
+    call.is_timed = False
     _begin(call, link.telemetry, span, series, start_ns)
+    if (link.slow or link.count is not None) and call.recording:
+        watch(call, start_ns)
     try:
         token = attach_context(Context({**current(), OUTER: call}))
         # The first token restores what was before both.

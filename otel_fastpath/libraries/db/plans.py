@@ -15,8 +15,9 @@ from opentelemetry import metrics, trace
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
-from otel_fastpath.libraries.db import conventions
-from otel_fastpath.libraries.db.conventions import Stable
+from otel_fastpath.libraries.db import conventions, repeats
+from otel_fastpath.libraries.db.conventions import BATCH, Stable
+from otel_fastpath.libraries.db.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import Cache
@@ -39,6 +40,8 @@ _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1000
 _TRANSACTIONS: Final = frozenset(
     {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION"}
 )
+# The prefixes of queries whose repetitions are counted; the round trips of a cursor are parts of one.
+_COUNTED: Final = frozenset({"", BATCH})
 
 
 class Active:
@@ -79,8 +82,19 @@ class Active:
             has_meter=setup.providers.get("meter_provider") is not None,
         )
         self.hot = compiled.hot("libraries.call_span")
-        # The options for which a call reads its arguments and its result.
-        self.is_curious = self.captures or self.convention.comments or self.options.sqlcommenter
+        # Whether parameters are recorded, at once or if the query was slow; whether a comment is added to a query.
+        self.reads_parameters = self.captures or options.slow is not None
+        self.comments = self.convention.comments or self.options.sqlcommenter
+        # Whether a call reads its arguments and its result.
+        self.is_curious = self.reads_parameters or self.comments
+        # See `Link`.
+        self.slow = options.slow or 0.0
+        self.tell_slow = tell_slow
+        self.repeats: repeats.User | None = None
+        self.count: Callable[[Any, str], None] | None = None
+        if options.repeats is not None:
+            self.repeats = repeats.User(options.repeats, setup.providers.get("tracer_provider"))
+            self.count = self.repeats.count
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )
@@ -130,6 +144,8 @@ class Active:
 
     def link(self, plans: Plans) -> Any:
         """Make the `Link` of a connection; the library stores it."""
+        if self.repeats is not None:
+            self.repeats.attach()
         return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 
@@ -209,6 +225,7 @@ class Plans:
             self.convention.attributes(query, self.server, prefix),
             *self._measures(query, prefix),
             self.is_quiet(text, query.operation),
+            query.stated(prefix) if prefix in _COUNTED and query.operation not in _TRANSACTIONS else "",
         )
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:

@@ -47,3 +47,50 @@ def test_a_library_can_have_more(logged):
     assert line.startswith(
         "OTEL_FASTPATH_SUBJECT_OPTIONS (subject_options=): 'reset' is not valid; expected any of no-"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("500ms", 0.5), ("2s", 2), ("1.5S", 1.5), ("250us", 0.00025), ("1m", 60), (" 1s ", 1)],
+)
+def test_a_threshold_is_a_duration(logged, text, seconds):
+    """In any of the units; spaces and the case of letters do not matter."""
+    assert parse("subject", f"rows,Slow={text}", Options) == Options(rows=True, slow=seconds)
+    assert logged() == []
+
+
+@pytest.mark.parametrize(
+    "option", ["slow", "slow=", "slow=fast", "slow=0.5", "slow=0ms", "slow=-1s", "slow=1 h", "slow=٣s"]
+)
+def test_a_wrong_threshold_is_one_line(logged, option):
+    """It names the value, and what was expected; the other options hold."""
+    assert parse("subject", [option, "rows"], Options) == Options(rows=True)
+    (line,) = logged()
+    assert line == (
+        f"OTEL_FASTPATH_SUBJECT_OPTIONS (subject_options=): {option!r} is not valid; "
+        "expected slow=DURATION, such as slow=500ms or slow=2s. It is ignored."
+    )
+
+
+def test_repetitions_have_a_default(logged):
+    """Or a number."""
+    assert parse("subject", "repeats", Options) == Options(repeats=10)
+    assert parse("subject", "repeats=2", Options) == Options(repeats=2)
+    assert logged() == []
+
+
+@pytest.mark.parametrize(
+    "option", ["repeats=", "repeats=1", "repeats=0", "repeats=-3", "repeats=many", "repeats=" + "9" * 5000]
+)
+def test_a_wrong_number_of_repetitions_is_one_line(logged, option):
+    """Likewise."""
+    assert parse("subject", f"rows,{option}", Options) == Options(rows=True)
+    (line,) = logged()
+    assert line.endswith("is not valid; expected repeats=NUMBER of at least 2, or repeats for 10. It is ignored.")
+
+
+def test_a_value_where_none_is_expected_is_one_line(logged):
+    """The option is not one of those that have a value."""
+    assert parse("subject", "rows=5", Options) == Options()
+    (line,) = logged()
+    assert "'rows=5' is not valid; expected any of " in line

@@ -83,9 +83,11 @@ def _look(call: Any, args: Any, kwargs: Any) -> None:
     if isinstance(convention, Official):
         if convention.captures:
             call.span.set_attributes(convention.of_text(str(statements.statement_of(args, kwargs))))
+        if call.is_timed:
+            call.parameters = statements.parameters_of(args, kwargs)
         return
     parameters = statements.parameters_of(args, kwargs)
-    if active.options.parameters and isinstance(parameters, (list, tuple, dict)):
+    if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
         calls.tell(call, call.link, parameters, None)
 
 

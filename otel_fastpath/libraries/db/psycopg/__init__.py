@@ -34,4 +34,5 @@ LIBRARY: Final = Library(
         ),
     ),
     entry_points=frozenset({"psycopg"}),
+    stop=DATABASE.stop,
 )

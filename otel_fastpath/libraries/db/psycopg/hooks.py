@@ -154,14 +154,15 @@ def _looked(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Add the comment that the options ask for, or that of the official instrumentation."""
-    active, query = call.link.active, query_of(args, kwargs)
+    active = call.link.active
+    if not active.comments:
+        return args, kwargs
+    query = query_of(args, kwargs)
     if active.convention.comments:
         made = active.convention.commented(call, query, args[0]) if call.recording else query
-    elif active.options.sqlcommenter:
+    else:
         has_parameters = "params_seq" in kwargs or parameters_of(args, kwargs) is not None
         made = texts.commented(query, args[0], has_parameters=has_parameters)
-    else:
-        return args, kwargs
     return ((args[0], made, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "query": made})
 
 

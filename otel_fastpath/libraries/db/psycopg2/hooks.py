@@ -184,12 +184,14 @@ def _ended(connection: Any, error: BaseException | None) -> None:
     if call is None:
         return
     setattr(connection, PENDING, None)
-    if error is not None:
-        call.fail(error)
-        return
-    if cursor is not None:
+    if cursor is None:
+        # The connect, which is no query.
+        call.end() if error is None else call.fail(error)
+    elif error is not None:
+        call.failed(error)
+    else:
         guarded(DATABASE.place, cursors.count, call, cursor)
-    call.end()
+        call.done(None)
 
 
 _EXECUTED: Final = {

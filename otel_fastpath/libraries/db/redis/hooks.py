@@ -226,9 +226,12 @@ def _request(call: Any, args: Any, kwargs: Any) -> None:
     active = call.link.active
     if not call.recording:
         return
-    if active.options.parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
+    if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
         shown = args[2 : 2 + commands.MOST_SHOWN]
-        call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
+        if call.is_timed:
+            call.parameters = shown
+        if active.options.parameters:
+            call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
     if isinstance(active.convention, Official):
         active.convention.request(call, args, kwargs)
     elif args[1] in _PROCEDURES and len(args) >= _WITH_ARGUMENT:

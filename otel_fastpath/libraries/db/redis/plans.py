@@ -136,7 +136,8 @@ class Plans(plans.Plans):
         return made
 
     def _plan(self, name: str, attributes: dict[str, Any], operation: str) -> Any:
-        return self.active.hot.Plan(name, attributes, self._durations(operation), None, False)  # noqa: FBT003  # no keywords
+        made = self._durations(operation)
+        return self.active.hot.Plan(name, attributes, made, None, False, operation)  # noqa: FBT003  # no keywords
 
     def _durations(self, operation: str) -> Series | None:
         if self.active.durations is None:

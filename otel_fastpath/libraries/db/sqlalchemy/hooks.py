@@ -59,11 +59,11 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            fail(call, error)
+            call.failed(guarded(DATABASE.place, cause, error) or error)
             raise
         if result is not None and (call.series is not None or call.link.active.options.rows):
             guarded(DATABASE.place, _count, call, result)
-        call.end()
+        call.done(None)
         return result
 
     return method
@@ -75,7 +75,7 @@ def is_told_by_driver(held: Any) -> bool:
 
 
 def fail(call: Any, error: BaseException) -> None:
-    """End a call that raised this. Never raises."""
+    """End a call that is no query, and raised this. Never raises."""
     call.fail(guarded(DATABASE.place, cause, error) or error)
 
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
 
-OPTIONS = "acquire,parameters,rows,sqlcommenter"
+OPTIONS = "acquire,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 
 
 async def _statement(connection):

@@ -129,6 +129,24 @@ def test_parameters_are_told_on_request(wrap, session):
     assert second.attributes["db.query.parameter.id"] == "b" * 256
 
 
+def test_a_slow_query_has_its_parameters(wrap, session):
+    """Also one whose result arrives later; not a batch."""
+    seen = wrap("slow=1us,repeats=2")
+    statement = session.prepare("SELECT * FROM users WHERE id = ?")
+    with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):
+        session.execute(statement, ["a"])
+        session.execute_async("SELECT * FROM users WHERE id = %(id)s", {"id": "b" * 1000}).result()
+        session.execute(BatchStatement().add(statement, ["c"]).add(statement, ["d"]))
+
+    found = seen.spans()
+    told = [
+        (span.attributes.get("otel_fastpath.db.slow"), *(v for k, v in span.attributes.items() if "parameter" in k))
+        for span in found[1:]
+    ]
+    assert told == [(True, "a"), (True, "b" * 256), (True,), (None,)]
+    assert found[-1].attributes["otel_fastpath.db.repeated.count"] == 2
+
+
 def test_a_batch_is_a_span(traced):
     """With its size; of one text, it is named after that."""
     session, seen = traced

@@ -69,7 +69,7 @@ def everything(instrumentor, core, connect, server):
         assert context.get_current() is before
 
     def run(sabotage=lambda: None, **providers):
-        settings = {"telemetry": "full", "disabled": "exceptions", "cassandra_options": "parameters"}
+        settings = {"telemetry": "full", "disabled": "exceptions", "cassandra_options": "parameters,slow=1us,repeats=2"}
         instrumentor.instrument(core=core, **settings, **providers)
         sabotage()
         token = context.attach(context.set_value("mine", 1))

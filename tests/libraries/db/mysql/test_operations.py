@@ -29,6 +29,24 @@ def test_a_query_has_the_stable_conventions_attributes(look, mariadb, library):
     assert span.instrumentation_scope.name == f"otel_fastpath.{library}"
 
 
+def test_a_slow_query_has_its_parameters(look):
+    """Passed as a tuple, by name, or one alone; a batch has none."""
+
+    def main(connection):
+        cursor = connection.cursor()
+        cursor.execute("SELECT %s, %s", (7, "text"))
+        cursor.execute("SELECT %(a)s", {"a": 7})
+        cursor.executemany("DELETE FROM t WHERE id = %s", [(1,), (2,)])
+
+    spans = look(main, options="slow=1us").spans()
+    assert [span.attributes["otel_fastpath.db.slow"] for span in spans] == [True] * 3
+    assert [[value for key, value in span.attributes.items() if "parameter" in key] for span in spans] == [
+        ["7", "text"],
+        ["7"],
+        [],
+    ]
+
+
 METHODS = {
     "execute": (lambda c: c.execute("SELECT * FROM t"), "SELECT t"),
     "execute by keyword": (lambda c: c.execute(query="UPDATE t SET v = %s", args=["x"]), "UPDATE t"),

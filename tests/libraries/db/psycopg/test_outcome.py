@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
 
-OPTIONS = "acquire,check,parameters,rows,sqlcommenter"
+OPTIONS = "acquire,check,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 
 
 def _query(connection):

@@ -131,7 +131,7 @@ def everything(instrumentor, core, database_url):
         assert context.get_current() is before
 
     def run(sabotage=lambda: None, **providers):
-        options = {"psycopg2_options": "parameters,rows,sqlcommenter"}
+        options = {"psycopg2_options": "parameters,rows,sqlcommenter,slow=1us,repeats=2"}
         instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **options, **providers)
         sabotage()
         token = context.attach(context.set_value("mine", 1))

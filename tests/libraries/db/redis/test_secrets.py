@@ -45,7 +45,7 @@ def _attempts(client):
     client.config_set("masterauth", "")
 
 
-@pytest.mark.parametrize("options", ["", "parameters"])
+@pytest.mark.parametrize("options", ["", "parameters", "slow=1us"])
 def test_a_password_is_never_told(look, options):
     """Neither in an attribute nor in an event, also where the options ask for parameters. A name is a name."""
     # A wrong password is an error of the connection, which redis-py would repeat.

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sabotage import FOREIGN, broken, broken_logging, plain
 
-OPTIONS = "acquire,parameters,rows,sqlcommenter"
+OPTIONS = "acquire,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 # The place of a function of ours that every operation or some of them come through.
 OWN = {
     "link": (database.Database, "link"),
