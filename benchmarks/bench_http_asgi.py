@@ -59,6 +59,9 @@ async def _answer(_scope: Any, _receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": BODY})
 
 
+APPLICATION = _answer
+
+
 async def _stream(_scope: Any, _receive: Any, send: Any) -> None:
     await send(START)
     for _ in range(20):
@@ -66,7 +69,8 @@ async def _stream(_scope: Any, _receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _providers(sampled: bool) -> dict[str, Any]:
+def providers(sampled: bool) -> dict[str, Any]:
+    """The keyword arguments of the instrumentations."""
     import bench_span  # noqa: PLC0415  # it imports the SDK
     from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader  # noqa: PLC0415  # likewise
@@ -157,27 +161,27 @@ def _fastpath(core: str, providers: dict[str, Any]) -> Given:
 
 def stock() -> Given:
     """The official instrumentation and SDK."""
-    return Given(_providers(sampled=True))
+    return Given(providers(sampled=True))
 
 
 def compiled() -> Given:
     """otel-fastpath with the compiled core."""
-    return _fastpath("c", _providers(sampled=True))
+    return _fastpath("c", providers(sampled=True))
 
 
 def pure() -> Given:
     """The same with the pure core."""
-    return _fastpath("py", _providers(sampled=True))
+    return _fastpath("py", providers(sampled=True))
 
 
 def stock_dropped() -> Given:
     """The official instrumentation and SDK, nothing is sampled."""
-    return Given(_providers(sampled=False))
+    return Given(providers(sampled=False))
 
 
 def compiled_dropped() -> Given:
     """otel-fastpath, nothing is sampled."""
-    return _fastpath("c", _providers(sampled=False))
+    return _fastpath("c", providers(sampled=False))
 
 
 def stock_no_sdk() -> Given:
@@ -190,7 +194,8 @@ def compiled_no_sdk() -> Given:
     return _fastpath("c", {})
 
 
-def _serve(app: Any) -> None:
+def serve(app: Any) -> None:
+    """Serve one request."""
     coroutine = app(scope(), _receive, _send)
     with contextlib.suppress(StopIteration):
         coroutine.send(None)
@@ -198,64 +203,64 @@ def _serve(app: Any) -> None:
 
 def request_bare(given: Given) -> None:
     """The application alone."""
-    _serve(given.bare("ASGI"))
+    serve(given.bare("ASGI"))
 
 
 def request(given: Given) -> None:
     """Upstream's middleware around it."""
-    _serve(given.instrumented("ASGI"))
+    serve(given.instrumented("ASGI"))
 
 
 def excluded(given: Given) -> None:
     """The same with the URL excluded."""
-    _serve(given.instrumented("excluded"))
+    serve(given.instrumented("excluded"))
 
 
 def stream_bare(given: Given) -> None:
     """An answer in 20 parts."""
-    _serve(given.bare("stream"))
+    serve(given.bare("stream"))
 
 
 def stream(given: Given) -> None:
     """Upstream's middleware around it."""
-    _serve(given.instrumented("stream"))
+    serve(given.instrumented("stream"))
 
 
 def starlette_bare(given: Given) -> None:
     """Starlette with three routes."""
-    _serve(given.bare("Starlette"))
+    serve(given.bare("Starlette"))
 
 
 def starlette(given: Given) -> None:
     """Instrumented."""
-    _serve(given.instrumented("Starlette"))
+    serve(given.instrumented("Starlette"))
 
 
 def fastapi_bare(given: Given) -> None:
     """FastAPI with three routes."""
-    _serve(given.bare("FastAPI"))
+    serve(given.bare("FastAPI"))
 
 
 def fastapi(given: Given) -> None:
     """Instrumented."""
-    _serve(given.instrumented("FastAPI"))
+    serve(given.instrumented("FastAPI"))
 
 
 def fastapi_200_bare(given: Given) -> None:
     """FastAPI with 200 routes; the last one is requested."""
-    _serve(given.bare("FastAPI, 200 routes"))
+    serve(given.bare("FastAPI, 200 routes"))
 
 
 def fastapi_200(given: Given) -> None:
     """Instrumented."""
-    _serve(given.instrumented("FastAPI, 200 routes"))
+    serve(given.instrumented("FastAPI, 200 routes"))
 
 
 def fastapi_own(given: Given) -> None:
     """FastAPI with three routes and its own telemetry: four spans."""
-    _serve(given.instrumented("own"))
+    serve(given.instrumented("own"))
 
 
 def fastapi_own_200(given: Given) -> None:
     """The same with 200 routes; the last one is requested."""
-    _serve(given.instrumented("own, 200 routes"))
+    serve(given.instrumented("own, 200 routes"))

@@ -111,6 +111,9 @@ def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
         help="seconds before a breach is confirmed (default %(default)s)",
     )
     parser.add_argument("--strict", action="store_true", help="accept only limits that pass: see the exit status")
+    parser.add_argument(
+        "--profile", action="store_true", help="profile each scenario that fails, to say where its CPU time goes"
+    )
     add_outputs(parser)
 
 
@@ -184,7 +187,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> int:
-    from otel_fastpath.budget import base, checks, results  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.budget import base, checks, profiles, results  # noqa: PLC0415  # see the module's docstring
 
     declaration = declaration_of(options)
     _selected(options, declaration)
@@ -193,6 +196,8 @@ def _checked(options: argparse.Namespace) -> int:
     else:
         with base.resolved(declaration, options.base, build=options.build) as found:
             report = checks.check(declaration, _options(options, pause=options.pause, pairs=options.pairs, base=found))
+    if options.profile:
+        report.profiles = profiles.of_failed(declaration, report, _options(options).progress)
     write_report(options, report)
     return int(results.exit_code((result.verdict for result in report.results), strict=options.strict))
 

@@ -87,6 +87,7 @@ class Report:
         base: The version that head was compared with.
         seconds: The duration of the run.
         is_fast: Scenario -> whether otel-fastpath was active where it was measured, if that is known.
+        profiles: Scenario -> its profile, or an object with `error`; None if none was asked for.
     """
 
     command: str
@@ -96,6 +97,7 @@ class Report:
     base: str = ""
     seconds: float = 0.0
     is_fast: dict[str, bool] = field(default_factory=dict)
+    profiles: dict[str, dict[str, Any]] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The report for programs; `schema` changes when the meaning of a field changes."""
@@ -112,6 +114,7 @@ class Report:
             "environment": self.environment,
             "seconds": round(self.seconds, 3),
             "is_fast": self.is_fast,
+            **({} if self.profiles is None else {"profiles": self.profiles}),
         }
 
 

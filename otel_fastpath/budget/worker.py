@@ -94,6 +94,14 @@ def _time(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _profile(job: dict[str, Any]) -> dict[str, Any]:
+    # Not where something is counted: what is loaded moves what is in memory.
+    from otel_fastpath.budget import profiles  # noqa: PLC0415
+
+    _use_path(job)
+    return {scenario["name"]: _guarded(scenario, profiles.measure) for scenario in job["scenarios"]}
+
+
 def _count(job: dict[str, Any]) -> dict[str, Any]:
     """Count each scenario in a fork, so that none is affected by another, and modules are imported only once."""
     _use_path(job)
@@ -194,4 +202,9 @@ def _regression(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]
         switch.leave()
 
 
-TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"time": _time, "count": _count, "pair": _pair}
+TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "time": _time,
+    "count": _count,
+    "pair": _pair,
+    "profile": _profile,
+}

@@ -1,98 +1,28 @@
-"""What the hooks of this package cost: their calls are counted, and one of 128 is timed.
-
-A layer over each hook counts its calls. The calls that are timed are chosen at random, so that no pattern of the
-host's coincides with them. The price of a call is the average of the last ones; one that took more than 5 times the
-median was interrupted, by another thread or process, and does not count. No layer is there unless the guard is on.
-"""
+"""The hooks of this package whose calls are counted and timed, and what they call of the host's meanwhile."""
 
 from __future__ import annotations
 
 import functools
-from collections import deque
 from fnmatch import fnmatchcase
-from random import randrange
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.guard import layer
-from otel_fastpath.guard.watches import Watch, calibrate, is_coroutine, standing_in
+from otel_fastpath.guard.counting import Hook, added, time_call
+from otel_fastpath.guard.diverted import Diverted
+from otel_fastpath.guard.watches import Watch, standing_in
+from otel_fastpath.guard.wsgi import TimedBody, standing_in_application, standing_in_server
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Installation, State, installations
 from otel_fastpath.patching.swap import Swap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _PLACE: Final = "the guard"
-_EVERY: Final = 128
-# The first calls make and import what later ones use.
-_FIRST: Final = 8
-# A call that took so many times the median was interrupted.
-_INTERRUPTED: Final = 5
-# How many calls the average is of, and how many of them stay if something else is shed from now on.
-_MEMORY: Final = 64
-_KEPT: Final = 4
 
 
 # The middleware itself, and those of an application.
 _ASGI_ARGUMENTS: Final = 4
-
-
-class Hook:
-    """The calls of one hook.
-
-    Args:
-        function: The hook.
-        time: Has a call timed: called with the hook, this object and the arguments.
-
-    Attributes:
-        layer: The function that counts the calls.
-    """
-
-    __slots__ = ("_counter", "_drawn", "_price", "_taken", "_time", "_times", "layer")
-
-    def __init__(self, function: Any, time: Callable[[Hook, Any, Any], Any]) -> None:
-        self._times: deque[float] = deque(maxlen=_MEMORY)
-        self._price: float | None = 0.0
-        self._taken = 0
-        self._drawn = _FIRST
-        self._time = time
-        self.layer, self._counter = layer.lay(function, self._timed, _FIRST)
-
-    @property
-    def calls(self) -> int:
-        """How often it was called."""
-        return int(self._drawn - self._counter.left)
-
-    def _timed(self, args: Any, kwargs: Any) -> Any:
-        """Choose the next call that is timed, and time this one."""
-        drawn = randrange(1, 2 * _EVERY)  # noqa: S311  # nothing is to be kept secret
-        self._drawn += drawn
-        self._counter.left += drawn
-        return self._time(self, args, kwargs)
-
-    def take(self) -> int:
-        """How often it was called since the last time."""
-        before, self._taken = self._taken, self.calls
-        return self._taken - before
-
-    def add(self, nanoseconds: float) -> None:
-        """Add the time of one call."""
-        self._times.append(nanoseconds)
-        self._price = None
-
-    def renew(self) -> None:
-        """Forget most of what calls have taken: they are cheaper or dearer from now on."""
-        while len(self._times) > _KEPT:
-            self._times.popleft()
-
-    def price(self) -> float:
-        """The average time of a call, in nanoseconds; 0 if none was timed yet."""
-        if self._price is None:
-            times = tuple(self._times)
-            most = _INTERRUPTED * median(times)
-            self._price = fmean([time for time in times if time <= most])
-        return self._price
+_WSGI_ARGUMENTS: Final = 3
 
 
 class _Scope:
@@ -117,27 +47,21 @@ class _Scope:
         return getattr(self._manager, name)
 
 
-def _time_call(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
-    watch = Watch()
-    result = watch.call(function, args, kwargs, on=True)
-    if is_coroutine(result):
-        return _added(watch.run(lambda: result, (), {}, on=True), watch, hook)
-    hook.add(watch.total())
-    return result
-
-
-async def _added(call: Any, watch: Watch, hook: Hook) -> Any:
-    """Await a call, and add its time."""
-    try:
-        return await call
-    finally:
-        calibrate()
-        hook.add(watch.total())
-
-
 def _time_manager(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
     watch = Watch()
     return _Scope(watch.call(function, args, kwargs, on=True), watch, hook)
+
+
+def _around(middleware: Any, name: str, stand: Callable[[Any], Any]) -> Any:
+    """A copy of a middleware for one request, whose application is not timed; None if it cannot be copied."""
+    try:
+        copy = object.__new__(type(middleware))
+        vars(copy).update(vars(middleware))
+        setattr(copy, name, stand(getattr(middleware, name)))
+    except Exception as error:
+        faults.report(_PLACE, error)
+        return None
+    return copy
 
 
 def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
@@ -146,11 +70,25 @@ def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
         return function(*args, **kwargs)
     watch = Watch()
     middleware, scope, receive, send = args
-    copy = object.__new__(type(middleware))
-    vars(copy).update(vars(middleware))
-    copy.app = watch.of_application(middleware.app)
+    copy = _around(middleware, "app", watch.of_application)
+    if copy is None:
+        return function(*args)
     given = copy, scope, watch.of_host(receive), watch.of_host(send)
-    return _added(watch.run(function, given, kwargs, on=True), watch, hook)
+    return added(watch.run(function, given, kwargs, on=True), watch, hook)
+
+
+def _time_wsgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+    """A request of the official middleware, likewise."""
+    if len(args) != _WSGI_ARGUMENTS or kwargs:
+        return function(*args, **kwargs)
+    watch = Watch()
+    middleware, environ, start_response = args
+    copy = _around(middleware, "wsgi", standing_in_application)
+    if copy is None:
+        return function(*args)
+    given = copy, environ, standing_in_server(start_response, watch)
+    body = watch.call(function, given, kwargs, on=True)
+    return TimedBody(body, watch, lambda: hook.add(watch.total()))
 
 
 def _time_fastapi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
@@ -164,7 +102,7 @@ def _time_fastapi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
         "receive": watch.of_host(kwargs["receive"]),
         "send": watch.of_host(kwargs["send"]),
     }
-    return _added(watch.run(function, args, given, on=True), watch, hook)
+    return added(watch.run(function, args, given, on=True), watch, hook)
 
 
 def _itself(installation: Installation, function: Any) -> Any:  # noqa: ARG001  # as `_twin`
@@ -184,20 +122,22 @@ def _twin(installation: Installation, function: Any) -> Any:
 # The name of a patch, or a pattern -> how its calls are timed, and what is called then.
 _TIMED: Final[dict[str, tuple[Any, Any]]] = {
     "tracer.start_as_current_span": (_time_manager, _itself),
-    "logs.handler_handle": (_time_call, _itself),
-    "logs.instrumentation_handle": (_time_call, _itself),
+    "logs.handler_handle": (time_call, _itself),
+    "logs.instrumentation_handle": (time_call, _itself),
     "asgi.request": (_time_asgi, _itself),
     "fastapi_own.request": (_time_fastapi, _itself),
-    "asyncpg.execute": (_time_call, _twin),
-    "asyncpg.fetch*": (_time_call, _twin),
-    "asyncpg.statement.fetch*": (_time_call, _twin),
-    "psycopg.cursor.execute": (_time_call, _twin),
-    "psycopg.async_cursor.execute": (_time_call, _twin),
-    "redis.command": (_time_call, _twin),
-    "redis.async_command": (_time_call, _twin),
-    "sqlalchemy.execute": (_time_call, _twin),
-    "openai.request": (_time_call, _twin),
-    "openai.request.async": (_time_call, _twin),
+    "wsgi.request": (_time_wsgi, _itself),
+    "django.*": (time_call, _itself),
+    "asyncpg.execute": (time_call, _twin),
+    "asyncpg.fetch*": (time_call, _twin),
+    "asyncpg.statement.fetch*": (time_call, _twin),
+    "psycopg.cursor.execute": (time_call, _twin),
+    "psycopg.async_cursor.execute": (time_call, _twin),
+    "redis.command": (time_call, _twin),
+    "redis.async_command": (time_call, _twin),
+    "sqlalchemy.execute": (time_call, _twin),
+    "openai.request": (time_call, _twin),
+    "openai.request.async": (time_call, _twin),
 }
 
 
@@ -206,6 +146,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._laid: dict[Installation, tuple[Swap, Hook]] = {}
+        self._diverted = Diverted()
 
     def lay(self) -> None:
         """Lay a layer over each hook that was applied since the last time, and lift those of hooks that are gone."""
@@ -221,6 +162,7 @@ class Hooks:
                     _lift(installation, *self._laid.pop(installation))
             except Exception as error:
                 faults.report(_PLACE, error)
+        self._diverted.lay()
 
     def lift(self) -> None:
         """Remove all layers."""
@@ -230,20 +172,30 @@ class Hooks:
                 _lift(installation, *laid)
             except Exception as error:
                 faults.report(_PLACE, error)
+        self._diverted.lift()
+
+    def _hooks(self) -> Iterator[tuple[str, Hook]]:
+        """The name of the patch, and the hook, of each layer."""
+        yield from ((installation.patch.name, hook) for installation, (_, hook) in self._laid.copy().items())
+        yield from self._diverted.hooks()
 
     def renew(self) -> None:
         """Something else is shed from now on: forget most of what calls have taken."""
-        for _, hook in self._laid.values():
+        for _, hook in self._hooks():
             hook.renew()
 
     def take(self) -> float:
         """The CPU seconds of the calls since the last time, at their present prices."""
-        return sum(hook.take() * hook.price() for _, hook in tuple(self._laid.values())) / 1e9
+        return sum(hook.take() * hook.price() for _, hook in self._hooks()) / 1e9
 
     def prices(self) -> dict[str, tuple[int, float]]:
-        """Name of the patch -> the number of calls and the price of one, in nanoseconds."""
-        laid = self._laid.copy()
-        return {installation.patch.name: (hook.calls, hook.price()) for installation, (_, hook) in laid.items()}
+        """Name of the patch -> the number of calls and the average price of one, in nanoseconds."""
+        found: dict[str, tuple[int, float]] = {}
+        for name, hook in self._hooks():
+            calls, price = found.get(name, (0, 0.0))
+            every = calls + hook.calls
+            found[name] = every, (calls * price + hook.calls * hook.price()) / (every or 1)
+        return found
 
 
 def _laid(installation: Installation, time: Any, called: Any) -> tuple[Swap, Hook]:

@@ -122,7 +122,7 @@ class Keeper:
         state = self.state
         share = "not measured yet" if state.share is None else f"{100 * state.share:.1f} %"
         parts = [f"limit {100 * self.limit:g} %", f"telemetry {share}"]
-        if self._parts:
+        if self._parts and state.share is not None:
             parts.append(f"of which {self._shown_parts()}")
         parts.append(control.NAMES[state.level])
         if self._shed.threshold:

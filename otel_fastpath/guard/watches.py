@@ -117,6 +117,11 @@ class Watch:
         return standing
 
 
+def running_watch() -> Watch | None:
+    """The watch that runs in this thread, if any."""
+    return _current.watch
+
+
 def is_coroutine(value: Any) -> bool:
     """As `isinstance(value, Coroutine)`, for a tenth of its cost."""
     return hasattr(value, "__await__") and hasattr(value, "send")
@@ -181,6 +186,9 @@ def standing_in(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def standing(*args: Any, **kwargs: Any) -> Any:
         watch = _current.watch
-        return original(*args, **kwargs) if watch is None else watch.call(original, args, kwargs, on=False)
+        if watch is None:
+            return original(*args, **kwargs)
+        result = watch.call(original, args, kwargs, on=False)
+        return watch.run(lambda: result, (), {}, on=False) if is_coroutine(result) else result
 
     return standing

@@ -7,7 +7,7 @@ its code object is exchanged here for one that passes every call on to the repla
 from __future__ import annotations
 
 import weakref
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.patching import swap
@@ -21,7 +21,9 @@ class Diversions:
     """The functions and partial objects that one patch has diverted."""
 
     def __init__(self) -> None:
-        self._functions: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+        # With the copy, and what makes the replacement of it.
+        self._functions: weakref.WeakKeyDictionary[FunctionType, tuple[FunctionType, Callable[[Any], Any]]]
+        self._functions = weakref.WeakKeyDictionary()
         self._partials: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
     def divert(self, function: Any, make: Callable[[Any], Any]) -> FunctionType | None:
@@ -39,7 +41,7 @@ class Diversions:
             return None
         copy = _copy(function)
         swap.hand_on(function, make(copy))
-        self._functions.add(function)
+        self._functions[function] = copy, make
         return copy
 
     def rebind(self, bound: functools.partial[Any], function: Callable[..., Any]) -> None:
@@ -51,6 +53,38 @@ class Diversions:
         self._partials[bound] = bound.func, bound.args, bound.keywords, None
         bound.__setstate__((function, (), {}, None))  # type: ignore[attr-defined]  # a method of C
 
+    def diverted(self) -> list[Any]:
+        """The functions and partial objects that are diverted."""
+        return [*self._functions.keys(), *self._partials.keys()]
+
+    def replacement(self, function: Any) -> Any:
+        """What one of `diverted` runs now."""
+        return function.func if function in self._partials else swap.receiver(function)
+
+    def redirect(self, function: Any, replacement: Any) -> None:
+        """Let one of `diverted` run another replacement; nothing if it is no longer diverted."""
+        if function in self._partials:
+            function.__setstate__((replacement, (), {}, None))
+        elif function in self._functions:
+            swap.redirect(function, replacement)
+
+    def twin(self, function: Any, variable: str, change: Callable[[Any], Any]) -> Any:
+        """Make the replacement of a diverted function again, as if a variable of its closure had another value.
+
+        Args:
+            function: The diverted function.
+            variable: The name of the variable.
+            change: Called with the value of the variable; returns the other value.
+
+        Raises:
+            KeyError: The function is not diverted.
+        """
+        copy, make = self._functions[function]
+        cells = zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True)
+        return make(
+            _copy(copy, tuple(CellType(change(c.cell_contents)) if name == variable else c for name, c in cells))
+        )
+
     def undo(self) -> None:
         """Let everything that was diverted do again what it did."""
         for function in tuple(self._functions):
@@ -61,9 +95,13 @@ class Diversions:
         self._partials.clear()
 
 
-def _copy(function: FunctionType) -> FunctionType:
+def _copy(function: FunctionType, closure: tuple[CellType, ...] | None = None) -> FunctionType:
     made = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        closure or function.__closure__,
     )
     made.__kwdefaults__ = function.__kwdefaults__ and dict(function.__kwdefaults__)
     made.__qualname__ = function.__qualname__

@@ -33,6 +33,8 @@ from otel_fastpath.patching.quiet import Quiet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from otel_fastpath.patching.diverting import Diversions
+
 __all__ = [
     "Installation",
     "Patch",
@@ -78,6 +80,7 @@ class Patch:
             was written against; normally the target and the functions that its behaviour depends on. Their modules are
             imported for the check, so they must be dependencies of the target.
         decorators: Modules whose decorators are expected around the sources.
+        diversions: The functions that the replacement diverts, which are given back after the patch is removed.
         undo: Called after the patch is removed; cleans up what the replacement left elsewhere.
         needs_gil: False if the replacement is also correct without the global interpreter lock.
         budgets: The names of the benchmark scenarios whose budgets limit what the replacement costs.
@@ -90,6 +93,7 @@ class Patch:
     requires: tuple[str, ...] = ()
     sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decorators: frozenset[str] = frozenset()
+    diversions: Diversions | None = None
     undo: Callable[[], object] | None = None
     needs_gil: bool = True
     budgets: tuple[str, ...] = ()
@@ -287,10 +291,12 @@ class Installation:
         if not swap.take_off():
             _logger.warning("Patch %s was wrapped by other code and cannot be undone: it stays.", self.patch.name)
             return False
-        if self.patch.undo is not None:
+        diversions = self.patch.diversions
+        for undo in (None if diversions is None else diversions.undo, self.patch.undo):
             try:
-                self.patch.undo()
-            except Exception:
+                if undo is not None:
+                    undo()
+            except Exception:  # noqa: PERF203  # the other one is called, too
                 _logger.exception("Patch %s was undone, but what it left behind could not be removed.", self.patch.name)
         return True
 

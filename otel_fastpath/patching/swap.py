@@ -215,6 +215,17 @@ def hand_on(function: Any, original: Any) -> None:
     function.__code__ = _handing_on(function.__code__)
 
 
+def receiver(function: FunctionType) -> Any:
+    """What a function passes its calls on to."""
+    return (function.__kwdefaults__ or {}).get(_ORIGINAL)
+
+
+def redirect(function: FunctionType, other: Any) -> None:
+    """Let a function that passes its calls on pass them on to another one; nothing if it does not pass any on."""
+    if function in _live:
+        function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), _ORIGINAL: other}
+
+
 def revive(function: Any) -> None:
     """Let a function run its own code again."""
     switch = _switch(function)

@@ -57,9 +57,14 @@ def compiled_modules() -> Iterator[tuple[str, Range]]:
     """The names of our compiled modules that are loaded, and where their code is; none if that is unknown."""
     for range_, permissions, file in _mappings():
         path = Path(file)
-        if "x" in permissions and path.suffix == ".so" and path.is_relative_to(_PACKAGE):
+        # Not the profile's own: it takes the sample.
+        if "x" in permissions and path.suffix == ".so" and _is_measured(path):
             name = path.with_name(path.name.partition(".")[0]).relative_to(_PACKAGE.parent)
             yield ".".join(name.parts).removesuffix("_c"), range_
+
+
+def _is_measured(path: Path) -> bool:
+    return path.is_relative_to(_PACKAGE) and not path.is_relative_to(Path(__file__).resolve().parent)
 
 
 def interpreters_loop() -> Range | None:

@@ -77,13 +77,12 @@ def lines(found: Sequence[Sample], cpu: float, savings: Sequence[Saving]) -> tup
         for each in savings
         if each.skipped
     ]
-    would_save = sum(each.saving for each in savings if not each.is_on)
+    off = [each for each in savings if not each.is_on]
+    would_save = sum(each.saving for each in off)
     if would_save >= _LEAST:
+        names = ", ".join(each.part for each in off)
         made.append(
-            (
-                would_save,
-                f"-{percent(would_save)}: turn on the parts of otel-fastpath that are off here, see the table.",
-            )
+            (would_save, f"-{percent(would_save)}: turn on the parts of otel-fastpath that are off here: {names}.")
         )
     return tuple(text for _, text in sorted(made, key=lambda pair: -pair[0]))
 

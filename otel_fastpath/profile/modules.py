@@ -12,7 +12,8 @@ NEUTRAL: Final = "neutral"
 APPLICATION: Final = "application"
 
 _OURS: Final = "otel_fastpath"
-_PROFILE: Final = f"{_OURS}.profile"
+# What runs and profiles a program is no telemetry of it.
+_HARNESS: Final = (f"{_OURS}.profile", f"{_OURS}.budget")
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation."
 # Module -> title; the longest that fits counts. Other people's instrumentations are known by these names.
 _TITLES: Final = {
@@ -78,7 +79,7 @@ def kind(module: str) -> str:
         module: Its dotted name.
     """
     top = module.partition(".")[0]
-    if module.startswith(_PROFILE):
+    if module.startswith(_HARNESS):
         return NEUTRAL
     if title(module):
         return TELEMETRY

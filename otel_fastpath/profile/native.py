@@ -8,6 +8,8 @@ from typing import Any
 
 from otel_fastpath.patching import faults
 
+_HELPER = "otel_fastpath.profile.native_c"
+
 
 class Native:
     """The compiled modules of this package that are loaded.
@@ -28,7 +30,7 @@ class Native:
         try:
             # Not in every build of Python: ctypes. Not in a pure wheel: the helper.
             self._addresses = importlib.import_module("otel_fastpath.profile.addresses")
-            self._helper = importlib.import_module("otel_fastpath.profile.native_c")
+            self._helper = importlib.import_module(_HELPER)
         except ImportError:
             return
         self._watch()
@@ -63,5 +65,9 @@ class Native:
 
 
 def _compiled() -> list[str]:
-    """The names of the compiled modules that are imported."""
-    return [name for name in list(sys.modules) if name.startswith("otel_fastpath.") and name.endswith("_c")]
+    """The names of the compiled modules that are imported, without the helper."""
+    return [
+        name
+        for name in list(sys.modules)
+        if name.startswith("otel_fastpath.") and name.endswith("_c") and name != _HELPER
+    ]

@@ -1,9 +1,8 @@
 """Samples of where a process spends its CPU time, taken in the process itself.
 
-A timer of the process's CPU time (`signal.ITIMER_PROF`) sends SIGPROF; Python calls the handler in the main thread
-between two instructions. The handler records the stack of the main thread and the CPU time that this thread used since
-the last sample: the time of other threads must not count for the place at which the main thread happens to be. The
-other threads are looked at by a thread of our own, which reads their CPU clocks, so that the sum of each is exact.
+A timer of the main thread's CPU time (see `timer`) sends SIGPROF; Python calls the handler in that thread between two
+instructions. The handler records the stack and the CPU time that the main thread used since the last sample. The other
+threads are looked at by a thread of our own, which reads their CPU clocks, so that the sum of each is exact.
 
 A process that waits has no samples, and next to no cost. Nothing of this is active before
 `Sampler.start` and after `Sampler.stop`.
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.patching import faults
 from otel_fastpath.profile.calls import Calls
 from otel_fastpath.profile.native import Native
+from otel_fastpath.profile.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ class Sampler:
         self.native = Native()
         self.samples = self.own_ns = self.collecting_ns = self.lost_ns = 0
         self.wall_ns = self.cpu_ns = 0
-        self._rate = rate
+        self._timer = Timer(rate)
         self._on_turn = on_turn
         self._last = self._kept = self._collecting_since = 0
         self._is_sampling = False
@@ -104,15 +104,17 @@ class Sampler:
         self._is_sampling = True
         self._began, self._cpu_began = time.perf_counter_ns(), time.process_time_ns()
         self._last = time.thread_time_ns()
+        for thread in threading.enumerate():
+            self._used(thread)
         threading.Thread(target=self._look, name=THREAD, daemon=True).start()
-        signal.setitimer(signal.ITIMER_PROF, 1 / self._rate, 1 / self._rate)
+        self._timer.start()
 
     def pause(self) -> None:
         """Take no more samples. Any thread may call this; the handler of the signal stays and does nothing."""
         if not self._is_sampling:
             return
         self._is_sampling = False
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        self._timer.stop()
         self.wall_ns = time.perf_counter_ns() - self._began
         self.cpu_ns = time.process_time_ns() - self._cpu_began
         self._stopped.set()
@@ -235,9 +237,10 @@ class Sampler:
             now = time.clock_gettime_ns(~ident << 3 | 6)
         except OSError:
             return 0
-        before = self._clocks.get(ident, now)
+        before = self._clocks.get(ident, 0)
         self._clocks[ident] = now
-        return now - before
+        # A new thread may have the id of one that has ended.
+        return now - before if now >= before else now
 
     def _keep_exec(self) -> None:
         """Stop before this process becomes another program, which the signal of the timer would end."""

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 
 import pytest
@@ -54,6 +55,61 @@ def test_a_timed_budget_that_is_exceeded(project):
     assert result["verdict"] == "fail"
     assert len(result["estimates"]) == 2
     assert result["low"] > 0.001
+
+
+HOOK = """
+from opentelemetry.sdk.trace import TracerProvider
+
+tracer = TracerProvider().get_tracer("shop")
+
+def work():
+    pass
+
+def hooked():
+    with tracer.start_as_current_span("order"):
+        pass
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer of CPU time")
+def test_what_fails_is_profiled(project):
+    """With --profile, a table says in which functions the CPU time of its call goes; what holds is not profiled."""
+    project.write("hooks.py", HOOK)
+    project.declare('calls = "<= 1"')
+    with (project.folder / "budgets.toml").open("a") as file:
+        file.write('[scenarios.held]\nbare = "hooks:work"\ninstrumented = "hooks:hooked"\ncalls = "<= 999"\n')
+
+    run = project.check("--profile", "--json", "r.json")
+
+    profiles = json.loads((project.folder / "r.json").read_text())["profiles"]
+    assert run.returncode == 1, run.stderr
+    assert "Profile of hook: Telemetry takes " in run.stdout
+    assert "opentelemetry.sdk.trace.Span" in run.stdout
+    assert list(profiles) == ["hook"]
+    assert profiles["hook"]["share"]["direct"] > 0.5
+    assert 0.5 < sum(each["share"] for each in profiles["hook"]["functions"]) <= 1.001
+
+
+def test_without_a_failure_nothing_is_profiled(project):
+    """The report says so."""
+    project.declare('calls = "<= 3"')
+
+    run = project.check("--profile")
+
+    assert run.returncode == 0
+    assert "No limit failed, so nothing was profiled." in run.stdout
+
+
+def test_a_profile_that_cannot_be_taken_is_a_line(project):
+    """Such as where something else uses the signal; the verdicts stand."""
+    taken = "import signal\nsignal.signal(signal.SIGPROF, print)\n"
+    project.write("hooks.py", taken + SLOWER)
+    project.declare('bytecodes = "<= 20"')
+
+    run = project.check("--profile")
+
+    assert run.returncode == 1
+    assert "hook: no profile: this process has a handler for SIGPROF already" in run.stdout
 
 
 def test_nothing_measured(project):

@@ -132,7 +132,7 @@ RUN_BY = {
     "urllib3.urlopen": "urllib3",
     "aiohttp_client.trace_config": "aiohttp client",
     "exceptions": "exception, one frame",
-    "guard": "guard, a call that is counted",
+    "guard": "guard, a span that is counted",
 }
 # What runs when something is set up or configured, and not for each call.
 ONCE = (

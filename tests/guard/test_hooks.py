@@ -1,4 +1,4 @@
-"""The layers over hooks: calls are passed on as they were, counted, and one of 128 is timed without the host's part."""
+"""The layers over hooks: calls are passed on as they were, counted, and some are timed without the host's part."""
 
 import asyncio
 import functools
@@ -135,8 +135,8 @@ def test_a_layer_is_collected():
     assert gone() is None
 
 
-def test_one_of_128_calls_is_timed():
-    """At random, so that a pattern of the host's does not matter; the count is exact."""
+def test_one_of_1024_calls_is_timed():
+    """At random, so that a pattern of the host's does not matter; more until the price is known; the count is exact."""
     timed = []
 
     def time_it(hook, args, _kwargs):
@@ -144,14 +144,21 @@ def test_one_of_128_calls_is_timed():
         hook.add(1000.0)
 
     hook = hooks.Hook(abs, time_it)
-    for number in range(64_000):
+    for number in range(264_000):
         hook.layer(number)
-    assert hook.calls == 64_000
-    assert len(timed) == pytest.approx(500, abs=90)
+    first = [args for args in timed if args[0] < 8_192]
+    assert hook.calls == 264_000
+    assert len(first) == pytest.approx(64, abs=32)
+    assert len(timed) == pytest.approx(64 + 250, abs=70)
     assert len({args[0] % 32 for args in timed}) == 32
     assert hook.price() == 1000
-    assert hook.take() == 64_000
+    assert hook.take() == 264_000
     assert hook.take() == 0
+    hook.renew()
+    before = len(timed)
+    for number in range(10_240):
+        hook.layer(number)
+    assert len(timed) - before > 40
 
 
 def test_interrupted_calls_do_not_count():
@@ -241,7 +248,7 @@ def test_cancelling_and_closing_reach_the_hosts_coroutine():
 
     async def main():
         watch = Watch()
-        task = asyncio.ensure_future(hooks._added(watch.run(watch.of_host(host), (), {}, on=True), watch, hook))
+        task = asyncio.ensure_future(hooks.added(watch.run(watch.of_host(host), (), {}, on=True), watch, hook))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -250,7 +257,7 @@ def test_cancelling_and_closing_reach_the_hosts_coroutine():
     hook = hooks.Hook(lambda: None, None)
     asyncio.run(main())
     assert seen == ["cancelled", "left"]
-    coroutine = hooks._added(Watch().run(waits, (), {}, on=True), Watch(), hook)
+    coroutine = hooks.added(Watch().run(waits, (), {}, on=True), Watch(), hook)
     assert coroutine.send(None) == "awaited"
     coroutine.close()
     assert seen == ["cancelled", "left", "closed"]

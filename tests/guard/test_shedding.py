@@ -260,3 +260,23 @@ def test_another_provider_is_left_alone(driven):
     assert Provider.sampler is None
     assert "Provider is not the SDK's tracer provider" in guard.describe()
     assert guard.state.level > control.EVERYTHING
+
+
+@pytest.mark.usefixtures("started")
+def test_an_error_does_not_bring_a_shed_trace_back(traced, driven):
+    """A kept trace that fails stands for the shed ones that fail: its threshold was sent before."""
+    given = traced()
+    guard = driven(given.provider, limit=0.1)
+    guard.spend(0.25, 2)
+    tracer, failed = given.tracer(), []
+    for _ in range(100):
+        with suppress(ValueError), tracer.start_as_current_span("GET /") as span:
+            failed.append(span.get_span_context().trace_id)
+            raise ValueError("no")
+
+    spans = given.spans()
+    kept = [each for each in failed if randomness(each, "") >= guard._shed.threshold]
+    assert 0 < len(kept) < 100
+    assert [span.context.trace_id for span in spans] == kept
+    assert {span.status.status_code for span in spans} == {trace.StatusCode.ERROR}
+    assert thresholds(spans) == {guard._shed.threshold}

@@ -211,6 +211,47 @@ def test_a_running_process_answers_the_signal(folder):
         process.communicate()
 
 
+@pytest.mark.skipif(not hasattr(sys, "remote_exec"), reason="sys.remote_exec is new in Python 3.14")
+def test_a_running_process_is_profiled_without_a_setting(folder):
+    """From Python 3.14 on, also one without otel-fastpath's instrumentation, more than once; it goes on."""
+    program = "import shop; print('ready', flush=True); shop.serve(600)"
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=folder, stdout=subprocess.PIPE, text=True)
+    asked = [*COMMAND, "--seconds", "1.5", "--json", "r.json", "--pid", str(process.pid)]
+    try:
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(2):
+            done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+            if "not permitted" in done.stderr or "Permission denied" in done.stderr:
+                pytest.skip("this system lets no process look into another one")
+            report = json.loads((folder / "r.json").read_text()) if done.returncode == 0 else {}
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.startswith("Telemetry takes ")
+            assert report["share"]["direct"] > 0.1
+            assert report["processes"] == 1
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(not hasattr(sys, "remote_exec"), reason="sys.remote_exec is new in Python 3.14")
+def test_a_process_that_cannot_be_entered_is_one_clear_error(folder):
+    """One that is not Python, and one that refuses."""
+    refusing = {**os.environ, "PYTHON_DISABLE_REMOTE_DEBUG": "1"}
+    for command in (["sleep", "60"], [sys.executable, "-c", "while True: pass"]):
+        process = subprocess.Popen(command, env=refusing)
+        try:
+            time.sleep(1)
+            output, errors = profile(folder, "--pid", str(process.pid), code=2)
+            assert output == ""
+            assert f"otel-fastpath: process {process.pid} cannot be profiled: " in errors
+            assert "Traceback" not in errors
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait()
+
+
 @pytest.mark.skipif(hasattr(sys, "remote_exec"), reason="this Python can ask any process of its version")
 def test_a_process_that_cannot_be_asked_is_refused(folder):
     """One line says which setting is missing; nothing is sent to the process, which it could end."""

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,12 @@ def run(program, *arguments, **options):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def timers():
+    """The POSIX timers of this process, as far as the system lists them."""
+    place = Path("/proc/self/timers")
+    return place.read_text().splitlines() if place.exists() else []
 
 
 @pytest.mark.parametrize("share", [0.2, 0.7])
@@ -90,6 +97,23 @@ def test_threads_of_telemetry_are_counted_by_their_clock(tmp_path):
     assert profile.report.share.direct == pytest.approx(0.5, abs=0.25)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a timer of one thread's CPU time: on Linux only")
+def test_a_main_thread_that_waits_is_not_found_waiting(tmp_path):
+    """While another thread works: what the main thread did before it waits is not counted for the place of waiting."""
+    hook = spender("opentelemetry.instrumentation.made_up", tmp_path)
+    export = spender("opentelemetry.sdk.trace.export.made_up", tmp_path)
+    thread = threading.Thread(target=export, args=(1.0, time.thread_time), name="exporter")
+    hooked = 0.0
+    with profiling(250) as profile:
+        thread.start()
+        while thread.is_alive():
+            hooked += hook(0.002, time.thread_time)
+            time.sleep(0.001)
+    (row,) = (each for each in profile.report.hooks if each.library == "made_up instrumentation")
+
+    assert row.share == pytest.approx(hooked / (hooked + 1), rel=0.25)
+
+
 def test_nothing_is_left_afterwards():
     """The handler, the timer, the tool of sys.monitoring, the callbacks of the collector, the threads, os.execv."""
     before = signal.getsignal(signal.SIGPROF), os.execv, list(gc.callbacks), threading.active_count()
@@ -102,6 +126,7 @@ def test_nothing_is_left_afterwards():
 
     assert (signal.getsignal(signal.SIGPROF), os.execv, list(gc.callbacks), threading.active_count()) == before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert timers() == []
     if sys.version_info >= (3, 12):
         assert [sys.monitoring.get_tool(each) for each in range(6)] == tools
 

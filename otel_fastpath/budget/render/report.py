@@ -6,7 +6,19 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.budget.render.document import BAD, GOOD, MUTE, UNSURE, Cell, Chart, Document, Mark, Table, figure
+from otel_fastpath.budget.render.document import (
+    BAD,
+    GOOD,
+    MUTE,
+    PLAIN,
+    UNSURE,
+    Cell,
+    Chart,
+    Document,
+    Mark,
+    Table,
+    figure,
+)
 from otel_fastpath.budget.results import Verdict
 
 if TYPE_CHECKING:
@@ -32,10 +44,10 @@ def document(report: Report) -> Document:
     return Document(
         title=f"Overhead budgets{against}",
         summary=summary(report.results, report.seconds),
-        tables=(table(report.results),),
+        tables=(table(report.results), *_profiles(report.profiles or {})),
         charts=(Chart("Share of what the limit allows", "limit", tuple(marks)),) if marks else (),
         facts=facts(report.environment),
-        notes=(*notes(report.results), *_activity(report.is_fast)),
+        notes=(*notes(report.results), *_activity(report.is_fast), *_notes_of_profiles(report.profiles)),
         advice=_advice(report),
     )
 
@@ -79,6 +91,39 @@ def _activity(is_fast: dict[str, bool]) -> tuple[str, ...]:
     more = len(without) - _MOST_NAMES
     names = ", ".join(without[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
     return (f"otel-fastpath was active in {len(is_fast) - len(without)} of {len(is_fast)} scenarios, not in: {names}.",)
+
+
+def _profiles(profiles: dict[str, dict[str, Any]]) -> tuple[Table, ...]:
+    """The profile of each scenario that was profiled."""
+    columns = (">own CPU time", "function", "part of the hook")
+    return tuple(
+        Table(
+            columns,
+            tuple(
+                (
+                    Cell(f"{each['share']:.1%}"),
+                    Cell(each["function"], PLAIN if each["hook"] else MUTE),
+                    Cell(each["hook"] or "no telemetry", PLAIN if each["hook"] else MUTE),
+                )
+                for each in found["functions"]
+            ),
+            f"Profile of {name}: {found['headline']}",
+        )
+        for name, found in profiles.items()
+        if "error" not in found
+    )
+
+
+def _notes_of_profiles(profiles: dict[str, dict[str, Any]] | None) -> tuple[str, ...]:
+    if profiles is None:
+        return ()
+    if not profiles:
+        return ("No limit failed, so nothing was profiled.",)
+    texts = [f"{name}: no profile: {found['error']}" for name, found in profiles.items() if "error" in found]
+    texts += [f"{name}: {line}" for name, found in profiles.items() for line in found.get("advice", ())]
+    if any("error" not in found for found in profiles.values()):
+        texts.append("A profile is of the whole instrumented call, which includes the bare work.")
+    return tuple(texts)
 
 
 def _advice(report: Report) -> str:

@@ -25,11 +25,14 @@ class Closures:
 
     Args:
         name: The name of the closure in that function.
+
+    Attributes:
+        diversions: The closures that are handed over.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._diversions = Diversions()
+        self.diversions = Diversions()
 
     def take_over(self, factory: Any, make: Callable[..., Any]) -> Any:
         """Hand over the closures that there are, and make the function that hands over the next ones.
@@ -58,18 +61,16 @@ class Closures:
 
         return made
 
-    def give_back(self) -> None:
-        """Let the closures run their own code again."""
-        self._diversions.undo()
-
     def _hand_over(self, function: FunctionType, make: Callable[..., Any]) -> None:
         try:
-            cells = function.__closure__ or ()
-            names = function.__code__.co_freevars
-            variables = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
-            self._diversions.divert(function, functools.partial(make, **variables))
+            self.diversions.divert(function, lambda copy: make(copy, **_variables(copy)))
         except Exception as error:
             faults.report("taking over an instrumented application", error)
+
+
+def _variables(closure: FunctionType) -> dict[str, Any]:
+    names, cells = closure.__code__.co_freevars, closure.__closure__ or ()
+    return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
 
 
 def _functions(module: Any, code: CodeType) -> list[FunctionType]:

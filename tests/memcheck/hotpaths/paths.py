@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
@@ -255,3 +256,33 @@ def _refused(given: Given) -> None:
 def _stream(given: Given) -> None:
     for _ in given.openai.chat.completions.create(**_ASK, stream=True):
         pass
+
+
+@path("guard, calls that are counted and timed")
+def _guarded(_given: Given) -> None:
+    from otel_fastpath.guard import layer
+
+    def hook(_self: object, *args: Any, **keywords: Any) -> Any:
+        return keywords.get("fails", 1) / (len(args) - 1)
+
+    made, counter = layer.lay(hook, lambda args, keywords: hook(*args, **keywords), 2)
+    kind = type("Kind", (), {"hook": made})
+    for _ in range(2):
+        counter.left = 2
+        for call in (kind().hook, lambda *args, **keywords: kind.hook(None, *args, **keywords)):
+            call("a", [], fails=512)
+            with contextlib.suppress(ZeroDivisionError):
+                call("a")
+    made.inert = True
+    _ = made.__name__, made.__wrapped__, made("a", "b", "c")
+
+
+@path("profile, of spans")
+def _profiled(given: Given) -> None:
+    from otel_fastpath.profile import profiling
+
+    with profiling(250):
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            with given.tracer.start_as_current_span("profiled", attributes=ATTRIBUTES):
+                pass

@@ -45,7 +45,7 @@ PATCHES: Final = (
         make=_make,
         requires=upstream.requires("aiohttp-client"),
         sources=upstream.sources(f"{_MODULE}:create_trace_config", *upstream.SHARED),
-        undo=_diversions.undo,
+        diversions=_diversions,
         budgets=("aiohttp client",),
     ),
 )

@@ -36,7 +36,7 @@ PATCHES: Final = (
             f"{_MODULE}:set_status_code",
             f"{_MODULE}:_get_canonical_path",
         ),
-        undo=_closures.give_back,
+        diversions=_closures.diversions,
         needs_gil=False,
         budgets=("aiohttp.web request",),
     ),

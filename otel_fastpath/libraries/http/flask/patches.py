@@ -29,7 +29,7 @@ def _patch(name: str, factory: str, closure: str, kind: str, why: str, *rests_on
         make=make,
         requires=requires("flask"),
         sources=sources(f"{_MODULE}:{factory}", *rests_on),
-        undo=closures.give_back,
+        diversions=closures.diversions,
         needs_gil=False,
         budgets=("Flask request",),
     )

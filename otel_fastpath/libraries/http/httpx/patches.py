@@ -68,7 +68,7 @@ PATCHES: Final = (
         make=_make_sync,
         requires=upstream.requires("httpx"),
         sources=upstream.sources(*_sources("_handle_request_wrapper")),
-        undo=_sync.undo,
+        diversions=_sync,
         budgets=("httpx",),
     ),
     Patch(
@@ -78,7 +78,7 @@ PATCHES: Final = (
         make=_make_async,
         requires=upstream.requires("httpx"),
         sources=upstream.sources(*_sources("_handle_async_request_wrapper")),
-        undo=_async.undo,
+        diversions=_async,
         budgets=("httpx, async",),
     ),
 )

@@ -41,7 +41,7 @@ PATCHES: Final = (
             *upstream.SOCKETS,
         ),
         decorators=frozenset({"contextlib"}),
-        undo=_diversions.undo,
+        diversions=_diversions,
         budgets=("requests",),
     ),
 )
