@@ -14,7 +14,7 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.instrumentation import propagators as _propagators
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import INVALID_SPAN, ProxyTracer
-from opentelemetry.util.http import detect_synthetic_user_agent
+from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
@@ -176,11 +176,18 @@ def _chosen(middleware: Any, scope: Any) -> Any:
         return _NOTHING
     found = read(scope.get("headers") or ())
     excluded = middleware.excluded_urls
-    if excluded and excluded.url_disabled(_url(scope, found)):
+    if excluded and _is_excluded(excluded, scope, found):
         return _NOTHING
     if _is_idle(middleware):
         return _without_sdk(scope, found)
     return _request(middleware, scope, found)
+
+
+def _is_excluded(urls: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> bool:
+    """As `url_disabled` of upstream's list; FastAPI's middleware has one even if nothing is excluded."""
+    if type(urls) is not ExcludeList:
+        return bool(urls.url_disabled(_url(scope, found)))
+    return bool(urls._excluded_urls) and urls._regex.search(_url(scope, found)) is not None
 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:

@@ -15,6 +15,7 @@ cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef object asgi
 cdef object detect_synthetic_user_agent
+cdef object ExcludeList
 cdef object METHODS
 cdef object faults
 cdef object keep
@@ -42,6 +43,7 @@ cdef _decodable(dict scope, dict found)
 cdef _begin(object middleware, object scope)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
+cdef bint _is_excluded(object urls, dict scope, dict found) except -1
 @cython.locals(served=Served, shape=Shape, attributes=dict)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
