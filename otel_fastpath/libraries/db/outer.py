@@ -12,6 +12,7 @@ from opentelemetry.context.context import Context
 
 from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call
 from otel_fastpath.libraries.starting import start_if_kept
+from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import attach_context, current
 
 
@@ -41,8 +42,11 @@ def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
     call.plan = plan
     call.kind = 0
     _begin(call, link.telemetry, span, series, start_ns)
-    token = attach_context(Context({**current(), OUTER: call}))
-    # The first token restores what was before both.
-    if call._token is None:
-        call._token = token
+    try:
+        token = attach_context(Context({**current(), OUTER: call}))
+        # The first token restores what was before both.
+        if call._token is None:
+            call._token = token
+    except Exception as error:
+        faults.report("a query of a library above a driver", error)
     return call

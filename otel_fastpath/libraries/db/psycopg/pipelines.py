@@ -21,6 +21,8 @@ _PLACE: Final = "a pipeline of psycopg"
 _STATE: Final = "_otel_fastpath"
 # libpq's PGRES_TUPLES_OK
 _TUPLES_OK: Final = 2
+# and CONNECTION_OK
+_CONNECTED: Final = 0
 
 
 class _State:
@@ -54,9 +56,9 @@ class _State:
             self.waiting.popleft().conclude()
 
     def abandon(self, error: BaseException | None) -> None:
-        """End the calls whose results will not arrive, because the pipeline has ended with this exception."""
+        """End the calls whose results have not been noted: the pipeline has ended, with this exception or None."""
         while self.waiting:
-            self.waiting.popleft().conclude(error or ConnectionError("the pipeline has ended without the result"))
+            self.waiting.popleft().conclude(error)
 
 
 class Submission:
@@ -106,10 +108,14 @@ class Submission:
 
     def failed(self, error: BaseException) -> None:
         """The method has raised this; it may be the error of another call, whose result arrived meanwhile."""
-        if not any(error is each for each in self._others):
-            self._error = self._error or error
+        guarded(_PLACE, self._take, error)
         if not guarded(_PLACE, self._is_held):
             self.conclude(None if self.end > self.first else error)
+
+    def _take(self, error: BaseException) -> None:
+        """Keep an error that is not another call's."""
+        if not any(error is each for each in self._others):
+            self._error = self._error or error
 
     def _is_held(self) -> bool:
         """Whether results are still to arrive; then the call goes on, and its context is left."""
@@ -162,12 +168,16 @@ def rows_of(results: Iterable[Any]) -> int | None:
     return found
 
 
+def _state_of(pipeline: Any) -> Any:
+    return vars(pipeline).get(_STATE)
+
+
 def make_process(original: Any) -> Any:
     """Wrap the method that is called with the results of each command, in their order."""
 
     @functools.wraps(original)
     def _process_results(*args: Any, **kwargs: Any) -> Any:
-        state = vars(args[0]).get(_STATE)
+        state = guarded(_PLACE, _state_of, args[0])
         if state is None:
             return original(*args, **kwargs)
         try:
@@ -205,4 +215,7 @@ def make_exit(original: Any) -> Any:
 def _exited(args: Any) -> None:
     state = vars(args[0]).get(_STATE)
     if state is not None and args[0].level == 0:
-        state.abandon(next((each for each in args[1:] if each is not None), None) or sys.exc_info()[1])
+        error = next((each for each in args[1:] if each is not None), None) or sys.exc_info()[1]
+        if error is None and args[0].pgconn.status != _CONNECTED:
+            error = ConnectionError("the pipeline has ended without the result")
+        state.abandon(error)

@@ -66,6 +66,11 @@ def of_trip(args: Any, _kwargs: Any) -> Opening:
     return link, link.plans.plan(text, CURSOR, has_arguments), None, None, None
 
 
+def _tell_rows(call: Any, result: Any) -> None:
+    if isinstance(result, list):
+        call.told(len(result))
+
+
 def make_trip(original: Any) -> Any:
     """Wrap psycopg's generator of a round trip, which every way to fetch rows or to scroll runs."""
 
@@ -79,8 +84,7 @@ def make_trip(original: Any) -> Any:
         except BaseException as error:
             call.failed(error)
             raise
-        if isinstance(result, list):
-            guarded(DATABASE.place, call.told, len(result))
+        guarded(DATABASE.place, _tell_rows, call, result)
         call.done(result)
         return result
 
@@ -120,17 +124,17 @@ def make_async_stream(original: Any) -> Any:
 
     @functools.wraps(original)
     async def stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
-        rows = original(*args, **kwargs)
+        rows_of_host = original(*args, **kwargs)
         call = calls.begin(DATABASE, of_query, args, kwargs)
         if call is not None:
             _left(call)
         try:
-            async for row in rows:
+            async for row in rows_of_host:
                 yield row
         except BaseException as error:
             # Of psycopg, or of the application, which has closed this generator.
             try:
-                await rows.aclose()
+                await rows_of_host.aclose()
             finally:
                 if call is not None:
                     call.failed(error)

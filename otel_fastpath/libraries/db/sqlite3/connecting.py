@@ -13,6 +13,7 @@ from otel_fastpath.libraries.db import calls, cursors
 from otel_fastpath.libraries.db.dbapi_connections import around_command, begin_connect
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -84,12 +85,25 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
     wrapped = wrap(original)
     new_cursor = _make_cursor(sqlite3.Connection.cursor)
 
+    def cursors_method(connection: Any) -> Any:
+        """The method of a new cursor; None: the connection is closed, which its own method says, or after a fault."""
+        try:
+            return getattr(new_cursor(connection), name)
+        except sqlite3.Error:
+            return None
+        except Exception as error:
+            faults.report(DATABASE.place, error)
+            return None
+
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         active = DATABASE.active
         if active is None or active.is_same:
             return original(self, *args, **kwargs)
-        return wrapped(self, *args, **kwargs) if is_own else getattr(new_cursor(self), name)(*args, **kwargs)
+        if is_own:
+            return wrapped(self, *args, **kwargs)
+        function = cursors_method(self)
+        return original(self, *args, **kwargs) if function is None else function(*args, **kwargs)
 
     return method
 
