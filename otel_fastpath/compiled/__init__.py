@@ -50,6 +50,7 @@ TWINS = (
     "libraries.http.conventions_c",
     "libraries.http.fastapi.operations_c",
     "libraries.http.fastapi.requests_c",
+    "libraries.http.fastapi.signals_c",
     "libraries.http.httpx.calls_c",
     "libraries.http.outgoing_c",
     "libraries.http.django.middleware_c",

@@ -61,6 +61,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
     "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",
     "otel_fastpath.libraries.http.fastapi.requests_c": "otel_fastpath/libraries/http/fastapi/requests.py",
+    "otel_fastpath.libraries.http.fastapi.signals_c": "otel_fastpath/libraries/http/fastapi/signals.py",
     "otel_fastpath.libraries.http.httpx.calls_c": "otel_fastpath/libraries/http/httpx/calls.py",
     "otel_fastpath.libraries.http.outgoing_c": "otel_fastpath/libraries/http/outgoing.py",
     "otel_fastpath.libraries.http.activations_c": "otel_fastpath/libraries/http/activations.py",

@@ -44,7 +44,7 @@ class Activation:
             else:
                 self._token = attached(Context({**current(), _SPAN_KEY: span, key: value}))
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def __enter__(self) -> Self:
         """It is entered already."""
@@ -64,11 +64,11 @@ class Activation:
             if isinstance(error, Exception):
                 failed(self.span, error)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         finally:
             try:
                 self.span.end()
             except Exception as fault:
-                faults.absorb(_PLACE, fault)
+                faults.report(_PLACE, fault)
             finally:
                 taken_back(self._below)

@@ -72,7 +72,7 @@ class Answer:
             if self.new is not None:
                 self.new.record(seconds)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
 
 
 class Shape:
@@ -198,7 +198,7 @@ def propagate(headers: Any) -> None:
             for name, value in fields.items():
                 headers[name] = value
     except Exception as error:
-        faults.absorb(_PLACE, error)
+        faults.report(_PLACE, error)
 
 
 def suppress(span: Any) -> Any:
@@ -215,7 +215,7 @@ def suppress(span: Any) -> Any:
         if token is not None:
             return token
     except Exception as error:
-        faults.absorb(_PLACE, error)
+        faults.report(_PLACE, error)
     # Otherwise, a library below this one would make a span for the same call.
     return guarded(_PLACE, _suppress_upstreams_way)
 
@@ -235,7 +235,7 @@ def is_connecting() -> bool:
     try:
         return bool(current().get(_STATE_KEY))
     except Exception as error:
-        faults.absorb(_PLACE, error)
+        faults.report(_PLACE, error)
         return False
 
 
@@ -249,7 +249,7 @@ def connecting(span: Any) -> Any:
         manager = set_ip_on_next_http_connection(span)
         manager.__enter__()
     except Exception as error:
-        faults.absorb(_PLACE, error)
+        faults.report(_PLACE, error)
         return None
     return manager
 

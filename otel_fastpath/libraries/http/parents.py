@@ -174,7 +174,7 @@ def activated(span: Any) -> _Token:
     try:
         return attach(span)
     except Exception as fault:
-        faults.absorb("making a span the current one", fault)
+        faults.report("making a span the current one", fault)
     return attach_upstreams_way(span)
 
 

@@ -70,8 +70,9 @@ class SetUp:
             context.metric_attributes = shape.metric.copy()
             span = context.tracer.start_span(shape.name, kind=_CLIENT, attributes=attributes)
         except Exception as error:
-            faults.absorb(_BEGINNING, error)
-            return None
+            faults.report(_BEGINNING, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            return None if faults.ours(error) else False
         context.span, context._otel_fastpath_shape = span, shape
         return True
 
@@ -82,7 +83,7 @@ class SetUp:
             # Upstream's own functions take the token of the API.
             context.token = token[0] if type(token) is tuple else token
         except Exception as error:
-            faults.absorb(_BEGINNING, error)
+            faults.report(_BEGINNING, error)
 
     def end(self, context: Any, shape: Any, response: Any) -> None:
         """End a request that got this response."""
@@ -92,7 +93,7 @@ class SetUp:
         try:
             context.span.end()
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
         if answer is not None:
             answer.record(seconds)
 
@@ -121,7 +122,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
             return None
         return answer
 

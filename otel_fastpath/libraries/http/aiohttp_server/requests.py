@@ -104,7 +104,7 @@ class Requests:
         try:
             labels.active.add(1)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         return begun
 
     def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
@@ -168,7 +168,7 @@ class Request(Answer):
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
                 self.span.set_attributes(upstream.collect_response_headers_attributes(response))
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
@@ -177,7 +177,7 @@ class Request(Answer):
             if code < 0 or isinstance(error, web.HTTPServerError):
                 self.span.record_exception(error)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def end(self) -> None:
         """End the request."""
@@ -187,11 +187,11 @@ class Request(Answer):
             seconds = perf_counter() - self.started
             self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         try:
             self.labels.active.add(-1)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         taken_back(self.token)
         self.end_span()
 
@@ -200,7 +200,7 @@ class Request(Answer):
         try:
             self.span.end()
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -91,12 +91,8 @@ class Request(Answer):
         self._length: int | None = None
         self._trailers = False
 
-    def start(self) -> bool:
-        """Start the span under the current one, or else under the one that the headers name, and make it current.
-
-        Returns:
-            Whether there is a span; not after a fault of ours.
-        """
+    def start(self) -> None:
+        """Start the span under the current one, or else under the one that the headers name, and make it current."""
         self._token = self._around = None
         try:
             parent = span_in(None)
@@ -108,18 +104,16 @@ class Request(Answer):
                 if remote is not None or current():
                     self._token = attach_context(Context() if remote is None else remote)
             self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
-        except Exception as error:
+        except BaseException:
             taken_back(self._token)
-            faults.absorb(PLACE, error)
-            return False
+            raise
         self._count(1)
         try:
             around = trace.use_span(self.span, end_on_exit=False)
             around.__enter__()
             self._around = around
         except Exception as error:
-            faults.absorb(PLACE, error)
-        return True
+            faults.report(PLACE, error)
 
     def _count(self, number: int) -> None:
         """Add to the number of active requests."""
@@ -184,7 +178,7 @@ class Request(Answer):
         try:
             name = f"{self._name} {self._scope['type']} {what}"
         except Exception as error:
-            faults.absorb(PLACE, error)
+            faults.report(PLACE, error)
             return None
         return opened(self._middleware.tracer, name, _INTERNAL, None)
 
@@ -196,7 +190,7 @@ class Request(Answer):
                     self.show(span, 200, "200")
                 span.set_attribute("asgi.event.type", kind)
         except Exception as error:
-            faults.absorb(PLACE, error)
+            faults.report(PLACE, error)
 
     async def send(self, message: _Message) -> None:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
@@ -222,7 +216,7 @@ class Request(Answer):
             if self.span.is_recording():
                 self.span.end()
         except Exception as error:
-            faults.absorb(PLACE, error)
+            faults.report(PLACE, error)
 
     def _before_sending(self, message: _Message) -> None:
         middleware = self._middleware

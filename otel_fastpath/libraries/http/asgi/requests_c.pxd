@@ -35,7 +35,7 @@ cdef class Request(Answer):
     cdef object _token
     cdef bint _trailers
     cdef readonly object span
-    cpdef bint start(self) except -1
+    cpdef start(self)
     cdef _count(self, int number)
     cdef _capture(self, object span, object names)
     cpdef announce(self, object receive, object send)

@@ -159,10 +159,13 @@ def _begin(middleware: Any, scope: Any) -> Any:
     """Begin to serve a request; return what `_chosen` does, with the span started."""
     try:
         chosen = _chosen(middleware, scope)
+        if type(chosen) is Request:
+            chosen.start()
     except Exception as error:
         faults.report(PLACE, error)
-        return _UPSTREAM
-    return _UPSTREAM if type(chosen) is Request and not chosen.start() else chosen
+        # What is not ours, such as a sampler, would raise again in upstream's code.
+        return _UPSTREAM if faults.ours(error) else _NOTHING
+    return chosen
 
 
 def _chosen(middleware: Any, scope: Any) -> Any:

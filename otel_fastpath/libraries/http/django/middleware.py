@@ -80,7 +80,10 @@ class Middleware:
             if is_wsgi(request):
                 begun = self._begun(middleware, request)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            if not faults.ours(error):
+                begun = False
         if begun is None:
             return original(middleware, request)
         request._otel_fastpath = begun
@@ -128,23 +131,24 @@ class Middleware:
 
     def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any, token: Any) -> bool:
         """Make the span the current one; False after a fault of ours, which has ended it."""
-        span, environ = begun.span, request.META
+        span, environ, is_active = begun.span, request.META, False
         _count(begun, 1)
         try:
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
             begun.activation = Activation(span, token)
-        except BaseException as error:
-            _count(begun, -1)
-            taken_back(token)
-            _end(span)
-            if not isinstance(error, Exception):
-                raise
-            faults.absorb(_PLACE, error)
-            return False
-        begun.started = perf_counter()
-        environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
-        return True
+            is_active = True
+        except Exception as error:
+            faults.report(_PLACE, error)
+        finally:
+            if not is_active:
+                _count(begun, -1)
+                taken_back(token)
+                _end(span)
+        if is_active:
+            begun.started = perf_counter()
+            environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
+        return is_active
 
     def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
         """Take the route of the request."""
@@ -217,7 +221,7 @@ def _end(span: Any) -> None:
     try:
         span.end()
     except Exception as fault:
-        faults.absorb(_PLACE, fault)
+        faults.report(_PLACE, fault)
 
 
 def _count(begun: Request, number: int) -> None:
@@ -225,7 +229,7 @@ def _count(begun: Request, number: int) -> None:
     try:
         begun.labels.active.add(number)
     except Exception as fault:
-        faults.absorb(_PLACE, fault)
+        faults.report(_PLACE, fault)
 
 
 def _take_route(begun: Request, request: Any) -> None:
@@ -238,7 +242,7 @@ def _take_route(begun: Request, request: Any) -> None:
             if begun.span.is_recording():
                 begun.span.set_attribute(HTTP_ROUTE, route)
     except Exception as fault:
-        faults.absorb(_PLACE, fault)
+        faults.report(_PLACE, fault)
 
 
 def _answer(begun: Request, request: Any, response: Any) -> None:
@@ -248,7 +252,7 @@ def _answer(begun: Request, request: Any, response: Any) -> None:
         request.META.pop(_SPAN, None)
         _put_response(begun, request, response)
     except Exception as fault:
-        faults.absorb(_PLACE, fault)
+        faults.report(_PLACE, fault)
     finally:
         _count(begun, -1)
         begun.activation.leave(begun.exception)

@@ -13,6 +13,7 @@ from fastapi.telemetry import _api
 from opentelemetry.trace import StatusCode
 from starlette.exceptions import HTTPException, WebSocketException
 
+from otel_fastpath.libraries.http.scopes import closed
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -40,30 +41,40 @@ class Operation:
         self._tracer = tracer
         self._name = name
         self._function = function
+        self._scope: Any = None
 
     def __enter__(self) -> None:
         """Start the span and make it the current one."""
+        try:
+            self._start()
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+
+    def _start(self) -> None:
         function = self._function
         attributes = {}
         if function is not None:
             module = getattr(function, "__module__", type(function).__module__)
             name = getattr(function, "__qualname__", type(function).__qualname__)
             attributes["code.function.name"] = f"{module}.{name}"
-        self._scope = self._tracer.start_as_current_span(
+        scope = self._tracer.start_as_current_span(
             f"fastapi.{self._name}", attributes=attributes, record_exception=False, set_status_on_exception=False
         )
-        self._span = self._scope.__enter__()
+        self._span = scope.__enter__()
+        self._scope = scope
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End the span, with the type of an exception that is the application's fault."""
+        if self._scope is None:
+            return
         if isinstance(error, Exception):
             try:
                 self._describe(error)
             except Exception as fault:
                 faults.report(_PLACE, fault)
-        self._scope.__exit__(kind, error, traceback)
+        closed(self._scope, error)
 
     def _describe(self, error: Exception) -> None:
         if self._name != "background_task" and (
@@ -79,6 +90,10 @@ def bind_operation(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def _traced_operation(*, request_telemetry: Any, name: str, function: Any) -> Any:
-        return Operation(request_telemetry.tracer, name, function)
+        try:
+            return Operation(request_telemetry.tracer, name, function)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        return original(request_telemetry=request_telemetry, name=name, function=function)
 
     return _traced_operation

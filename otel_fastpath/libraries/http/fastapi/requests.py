@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi.telemetry import _api, _asgi
-from opentelemetry import _logs, metrics, propagate, trace
-from opentelemetry._logs import _internal as _logs_api
+from opentelemetry import _logs, propagate
 from opentelemetry.context import Context
-from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER
 from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 from starlette.datastructures import Headers
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back, w3c_propagator
-from otel_fastpath.libraries.http.variables import VARIABLES, encoded
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import current
@@ -35,12 +33,7 @@ _PLACE: Final = "a request of FastAPI"
 _NAME: Final = "_otel_fastpath"
 _SERVER: Final = SpanKind.SERVER
 _LOWEST_ERROR: Final = 500
-_logs_globals = vars(_logs_api)
-_LOGGER_PROVIDER: Final = encoded(_OTEL_PYTHON_LOGGER_PROVIDER)
-_get_logger_provider = _logs.get_logger_provider
 _PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})
-# Providers are abstract classes, which `isinstance` asks in a Python function.
-_is_kind: Callable[[type, type], bool] = functools.lru_cache(maxsize=16)(issubclass)
 # What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
 _UPSTREAM: Final = object()
 _NOTHING: Final = object()
@@ -111,18 +104,21 @@ class Request:
         tracing: The provider of tracers; None: no spans.
         metering: Whether to record metrics.
         logging: Whether to emit log records.
+
+    Attributes:
+        is_websocket: Whether it is a websocket.
     """
 
     __slots__ = (
-        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_is_websocket", "_kept", "_method", "_own"),
+        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_kept", "_method", "_own"),
         *("_parent", "_provider", "_receive", "_scope", "_send", "_span", "_started", "_telemetry", "_token"),
-        *("_trailers", "_with_logs"),
+        *("_trailers", "_with_logs", "is_websocket"),
     )
 
     def __init__(self, own: Any, scope: dict[str, Any], tracing: Any, metering: bool, logging: bool) -> None:
         self._own = own
         self._scope, self._provider, self._with_logs = scope, tracing, logging
-        self._is_websocket = scope["type"] == "websocket"
+        self.is_websocket = scope["type"] == "websocket"
         self._span: Any = None
         self._parent: Any = None
         self._token: Any = None
@@ -131,8 +127,8 @@ class Request:
         self._finished = self._trailers = self._disconnected = False
         known = scope.get("method", "")
         method = self._method = known if known in own._known_methods else "_OTHER"
-        scheme = scope.get("scheme", "ws" if self._is_websocket else "http")
-        if self._is_websocket:
+        scheme = scope.get("scheme", "ws" if self.is_websocket else "http")
+        if self.is_websocket:
             self._base = {"url.scheme": scheme, "network.protocol.name": "websocket"}
             self._attributes: dict[str, Any] = self._base.copy()
             return
@@ -144,15 +140,15 @@ class Request:
             self._kept = _kept(own)
             self._active = self._kept.counter(self._base)
 
-    def start(self) -> None:
+    def start(self, receive: Any, send: Any) -> None:
         """Count the request, start its span, and make both known to FastAPI."""
+        self._receive, self._send = receive, send
         own, scope = self._own, self._scope
         config = own.config
-        if self._active is not None:
-            self._active.add(1)
+        self._count(1)
         self._started = perf_counter()
         method = "HTTP" if self._method == "_OTHER" else self._method
-        name = "WS" if self._is_websocket else method
+        name = "WS" if self.is_websocket else method
         tracer = None
         context: Any = current()
         if self._provider is not None:
@@ -182,7 +178,7 @@ class Request:
         scope = self._scope
         made = self._attributes.copy()
         made.update(_server_attributes(scope, authority))
-        if not self._is_websocket:
+        if not self.is_websocket:
             made["url.path"] = scope["path"]
             if query := scope.get("query_string"):
                 made["url.query"] = _query(query)
@@ -190,19 +186,19 @@ class Request:
                 made["http.request.method_original"] = method
         return made
 
+    def _count(self, number: int) -> None:
+        """Add to the number of requests in progress."""
+        try:
+            if self._active is not None:
+                self._active.add(number)
+        except Exception as error:
+            faults.report(_PLACE, error)
+
     def abandon(self) -> None:
         """Undo what `start` has done, so that FastAPI's own code can serve the request."""
         taken_back(self._token)
         taken_back(self._parent)
-        if self._active is not None:
-            self._active.add(-1)
-
-    def announce(self, receive: Any, send: Any) -> tuple[Any, Any]:
-        """What the application is to be called with."""
-        if self._is_websocket:
-            return receive, send
-        self._receive, self._send = receive, send
-        return self.receive, self.send
+        self._count(-1)
 
     async def receive(self) -> Any:
         """Receive the next message."""
@@ -213,31 +209,52 @@ class Request:
 
     async def send(self, message: Any) -> None:
         """Send a message; with the last one, the request's span ends."""
-        kind = message["type"]
-        if kind == "http.response.start":
-            self._telemetry.status_code = message["status"]
-            self._trailers = message.get("trailers", False)
+        is_last = self._announced(message)
         await self._send(message)
-        if (
-            (kind == "http.response.body" and not self._trailers and not message.get("more_body", False))
-            or (kind == "http.response.trailers" and not message.get("more_trailers", False))
-            or kind == "http.response.pathsend"
-        ):
+        if is_last:
             self._finish(None)
+
+    def _announced(self, message: Any) -> bool:
+        """Keep what a message says of the response; return whether it is the last one."""
+        try:
+            kind = message["type"]
+            if kind == "http.response.body":
+                return not self._trailers and not message.get("more_body", False)
+            if kind == "http.response.trailers":
+                return not message.get("more_trailers", False)
+            if kind == "http.response.pathsend":
+                return True
+            if kind == "http.response.start":
+                self._telemetry.status_code = message["status"]
+                self._trailers = message.get("trailers", False)
+        except Exception as error:
+            faults.report(_PLACE, error)
+        return False
 
     def fail(self, error: BaseException) -> None:
         """End the span of a request whose application raised."""
-        asgi._exception(scope=self._scope, exc=error)
-        self._finish(None if self._is_websocket and api._normal_websocket_disconnect(error) else error)
+        failure: BaseException | None = error
+        try:
+            asgi._exception(scope=self._scope, exc=error)
+            if self.is_websocket and api._normal_websocket_disconnect(error):
+                failure = None
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        self._finish(failure)
 
     def complete(self) -> None:
         """End the span of a request whose application has returned, if the last message did not end it."""
         if self._finished:
             return
-        lost: Exception = RuntimeError("Incomplete ASGI response")
-        if self._disconnected:
-            lost = ConnectionError("Client disconnected")
-        self._finish(None if self._is_websocket else lost)
+        lost: Exception | None = None
+        try:
+            if self._disconnected:
+                lost = ConnectionError("Client disconnected")
+            elif not self.is_websocket:
+                lost = RuntimeError("Incomplete ASGI response")
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        self._finish(lost)
 
     def _finish(self, error: BaseException | None) -> None:
         if self._finished:
@@ -255,10 +272,12 @@ class Request:
                 self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
         except Exception as fault:
             faults.report(_PLACE, fault)
-        if self._active is not None:
-            self._active.add(-1)
-        if span is not None:
-            span.end()
+        self._count(-1)
+        try:
+            if span is not None:
+                span.end()
+        except Exception as fault:
+            faults.report(_PLACE, fault)
 
     def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
         """Add the route, the status and the type of an error; return whether the request failed."""
@@ -268,7 +287,7 @@ class Request:
             attributes["http.route"] = telemetry.route
         if status is not None:
             attributes["http.response.status_code"] = status
-        if error is None and (self._is_websocket or (type(status) is int and status < _LOWEST_ERROR)):
+        if error is None and (self.is_websocket or (type(status) is int and status < _LOWEST_ERROR)):
             return False
         errors = telemetry._exceptions
         failure = error or (errors[-1] if errors else None)
@@ -277,11 +296,14 @@ class Request:
 
     def close(self) -> None:
         """Forget the request and restore the context."""
-        self._telemetry.data = None
-        self._telemetry._exceptions.clear()
         taken_back(self._token)
-        self._scope.pop("fastapi.telemetry", None)
         taken_back(self._parent)
+        try:
+            self._telemetry.data = None
+            self._telemetry._exceptions.clear()
+            self._scope.pop("fastapi.telemetry", None)
+        except Exception as error:
+            faults.report(_PLACE, error)
 
 
 def _kept(own: Any) -> Kept:
@@ -314,7 +336,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     async def __call__(  # noqa: N807  # the name is in stack traces
         self: Any, *, app: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool = False
     ) -> None:
-        request = _begin(self, scope, legacy_otel)
+        request = _begin(self, scope, receive, send, legacy_otel)
         if request is _UPSTREAM:
             await original(self, app=app, scope=scope, receive=receive, send=send, legacy_otel=legacy_otel)
             return
@@ -323,7 +345,10 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
             return
         try:
             try:
-                await app(scope, *request.announce(receive, send))
+                if request.is_websocket:
+                    await app(scope, receive, send)
+                else:
+                    await app(scope, request.receive, request.send)
             except BaseException as error:
                 request.fail(error)
                 raise
@@ -335,19 +360,20 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _begin(own: Any, scope: Any, legacy_otel: bool) -> Any:
+def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> Any:
     """Begin to serve a request; return what `_chosen` does, with the span started."""
     request = None
     try:
         chosen = _chosen(own, scope, legacy_otel)
         if type(chosen) is Request:
             request = chosen
-            request.start()
+            request.start(receive, send)
     except Exception as error:
         faults.report(_PLACE, error)
         if request is not None:
             request.abandon()
-        return _UPSTREAM
+        # What is not ours, such as a sampler, would raise again in upstream's code.
+        return _UPSTREAM if faults.ours(error) else _NOTHING
     return chosen
 
 
@@ -358,42 +384,7 @@ def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
         return _UPSTREAM
     if legacy_otel:
         return _NOTHING
-    tracing, metering, logging = _provider(config), _is_metering(config, scope), _is_logging(config)
+    tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)
     if tracing is None and not metering and not logging:
         return _NOTHING
     return Request(own, scope, tracing, metering, logging)
-
-
-def _given(config: Any, name: str, get: Callable[[], Any]) -> Any:
-    """The provider of a signal: the application's or the global one; None if that is not configured yet."""
-    provider = config[name]
-    if provider:
-        return provider
-    provider = get()
-    return None if config[name] is None and api._unconfigured(provider) else provider
-
-
-def _provider(config: Any) -> Any:
-    """The provider of tracers; None: no spans."""
-    provider = _given(config, "tracer_provider", trace.get_tracer_provider) if config["tracing"] else None
-    return None if _is_kind(type(provider), trace.NoOpTracerProvider) else provider
-
-
-def _is_metering(config: Any, scope: Any) -> bool:
-    if not config["metrics"] or scope["type"] == "websocket":
-        return False
-    provider = _given(config, "meter_provider", metrics.get_meter_provider)
-    return provider is not None and not _is_kind(type(provider), metrics.NoOpMeterProvider)
-
-
-def _is_logging(config: Any) -> bool:
-    # Upstream's function reads the environment in every call, while no provider is set.
-    if not config["logs"] or (
-        config["logger_provider"] is None
-        and _logs_globals["_LOGGER_PROVIDER"] is None
-        and _LOGGER_PROVIDER not in VARIABLES
-        and _logs.get_logger_provider is _get_logger_provider
-    ):
-        return False
-    provider = _given(config, "logger_provider", _logs.get_logger_provider)
-    return provider is not None and not _is_kind(type(provider), _logs.NoOpLoggerProvider)

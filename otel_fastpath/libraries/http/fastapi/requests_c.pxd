@@ -8,16 +8,13 @@ cdef object perf_counter
 cdef object parse_qsl
 cdef object urlencode
 cdef object _logs
-cdef object metrics
 cdef object propagate
-cdef object trace
 cdef object Context
 cdef object SpanKind
 cdef object StatusCode
 cdef object Headers
 cdef object LONGEST
 cdef object keep
-cdef object VARIABLES
 cdef object bind
 cdef object faults
 cdef object api
@@ -26,11 +23,7 @@ cdef object _PLACE
 cdef object _NAME
 cdef object _SERVER
 cdef int _LOWEST_ERROR
-cdef dict _logs_globals
-cdef object _LOGGER_PROVIDER
-cdef object _get_logger_provider
 cdef object _PROPAGATED
-cdef object _is_kind
 cdef object _UPSTREAM
 cdef object _NOTHING
 cdef dict _addresses
@@ -53,7 +46,6 @@ cdef class Request:
     cdef dict _base
     cdef bint _disconnected
     cdef bint _finished
-    cdef bint _is_websocket
     cdef Kept _kept
     cdef object _method
     cdef object _own
@@ -68,10 +60,12 @@ cdef class Request:
     cdef object _token
     cdef bint _trailers
     cdef bint _with_logs
-    cpdef start(self)
+    cdef readonly bint is_websocket
+    cpdef start(self, object receive, object send)
     cdef dict _describe(self, object authority)
     cpdef abandon(self)
-    cpdef announce(self, object receive, object send)
+    cdef _count(self, int number)
+    cdef bint _announced(self, object message) except -1
     cpdef fail(self, object error)
     cpdef complete(self)
     @cython.locals(attributes=dict, failed=bint)
@@ -82,9 +76,5 @@ cdef class Request:
 cdef Kept _kept(object own)
 cdef _read(dict scope)
 @cython.locals(request=Request)
-cdef _begin(object own, object scope, object legacy_otel)
+cdef _begin(object own, object scope, object receive, object send, object legacy_otel)
 cdef _chosen(object own, object scope, object legacy_otel)
-cdef _given(object config, object name, object get)
-cdef _provider(object config)
-cdef bint _is_metering(object config, object scope) except -1
-cdef bint _is_logging(object config) except -1

@@ -85,7 +85,7 @@ class App:
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         """Serve a request."""
-        request = None
+        request, app = None, self._twin
         try:
             if type(environ) is dict:
                 request = Request(self._shapes.has_old, self._shapes.has_new)
@@ -93,9 +93,12 @@ class App:
                 request.labels = self._shapes.labels(environ)
                 request.is_traced, request.route = True, None
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
             request = None
-        return self._twin(environ, start_response) if request is None else request.serve()
+            # What is not ours would raise again in upstream's code.
+            if not faults.ours(error):
+                app = self.wsgi_app
+        return app(environ, start_response) if request is None else request.serve()
 
 
 class Request(Answer):
@@ -137,7 +140,7 @@ class Request(Answer):
         try:
             self.labels.active.add(number)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def record(self, seconds: float) -> None:
         """Record the duration."""
@@ -145,7 +148,7 @@ class Request(Answer):
             context = trace_api.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
         """The application's `start_response`."""
@@ -168,7 +171,7 @@ class Request(Answer):
                 span = request.environ.get(_SPAN)
                 self._tell(request, span, status, response_headers)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         return span
 
     def _tell(self, request: Any, span: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
@@ -181,7 +184,7 @@ class Request(Answer):
             try:
                 self.put_status(span, status)
             except Exception as fault:
-                faults.absorb(_PLACE, fault)
+                faults.report(_PLACE, fault)
             if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
                 captured = otel_wsgi.collect_custom_response_headers_attributes(response_headers)
                 if captured:
@@ -224,7 +227,10 @@ class Before:
             if type(request.environ) is dict:
                 begun = self._started(request, request.environ)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            if not faults.ours(error):
+                return None
         if begun is None:
             return self._twin()
         attributes, (span, _, token) = begun
@@ -251,7 +257,7 @@ class Before:
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
 
     def _activate(self, request: Any, environ: dict[str, Any], span: Any, token: Any) -> None:
         """Make the span the current one until `Teardown`."""
@@ -264,7 +270,7 @@ class Before:
                 activation = Activation(span, token)
         except Exception as error:
             self._undo(span, token)
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
             return
         environ[_ACTIVATION], environ[_CONTEXT] = activation, reference
         environ[_SPAN], environ[_TOKEN] = span, None
@@ -275,7 +281,7 @@ class Before:
         try:
             span.end()
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
 
     def _started(self, request: Any, environ: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
         shape, attributes = self._shapes.look(environ)
@@ -321,10 +327,25 @@ class Teardown:
             is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
             is_ours = self._left(request.environ, None if is_streaming else exc)
         except Exception as error:
-            faults.absorb(_PLACE, error)
-            is_ours = self._left(flask.request.environ, exc)
+            faults.report(_PLACE, error)
+            is_ours = self._left_after(exc)
         if not is_ours:
             self._twin(exc)
+
+    def _left_after(self, exc: BaseException | None) -> bool:
+        """Leave the span after an error; False: it is not ours."""
+        try:
+            environ = flask.request.environ
+            activation = environ.pop(_ACTIVATION, None)
+            environ.pop(_TOKEN, None)
+            if type(activation) is Activation:
+                activation.leave(exc)
+            elif activation is not None:
+                environ[_ACTIVATION] = activation
+                return False
+        except Exception as error:
+            faults.report(_PLACE, error)
+        return True
 
     def _left(self, environ: Any, error: BaseException | None) -> bool:
         """Leave the span; False: the request began before this patch was applied."""

@@ -72,3 +72,4 @@ cdef class Before:
 cdef class Teardown:
     cdef object _twin
     cdef bint _left(self, object environ, object error) except -1
+    cdef bint _left_after(self, object exc) except -1

@@ -93,8 +93,9 @@ class Calls:
                 return NotImplemented
             begun = self._begin(args[0])
         except Exception as error:
-            faults.absorb(BEGINNING, error)
-            return NotImplemented
+            faults.report(BEGINNING, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            return NotImplemented if faults.ours(error) else None
         if type(begun) is not Begun:
             return begun
         if begun.shape is None:
@@ -146,7 +147,7 @@ class Calls:
         try:
             self._propagate(begun)
         except Exception as error:
-            faults.absorb(BEGINNING, error)
+            faults.report(BEGINNING, error)
 
     def _propagate(self, begun: Begun) -> None:
         headers = self._headers_class(begun.headers)
@@ -187,6 +188,6 @@ class Calls:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
             return None
         return answer

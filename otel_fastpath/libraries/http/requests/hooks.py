@@ -98,8 +98,9 @@ class SetUp:
                 }
             return shape.name, self.shapes.attributes(shape, url, captured), shape
         except Exception as error:
-            faults.absorb(_BEGINNING, error)
-            return NotImplemented
+            faults.report(_BEGINNING, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            return NotImplemented if faults.ours(error) else None
 
     def answered(self, shape: Any, span: Any, response: Any) -> Any:
         """Set what the response says on the span; return its `Answer`."""
@@ -125,7 +126,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
             return None
         return answer
 
@@ -135,7 +136,7 @@ class SetUp:
             response = getattr(error, "response", None)
             return response if isinstance(response, Response) else None
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
             return None
 
     def failed(self, answer: Any, span: Any, error: Exception, seconds: float) -> None:
@@ -151,7 +152,7 @@ class SetUp:
             if self._new is not None:
                 self._new.record(seconds, attributes=kinds.new_attributes(metric))
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
 
     def _new_shape(self, method: str, url: str) -> Any:
         mode = self._mode

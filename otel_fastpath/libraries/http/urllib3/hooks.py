@@ -128,8 +128,9 @@ class SetUp:
         try:
             return None if self._is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
-            faults.absorb(_BEGINNING, error)
-            return NotImplemented
+            faults.report(_BEGINNING, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            return NotImplemented if faults.ours(error) else None
 
     def _begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not all(name in kwargs for name in _ARGUMENTS[len(args) : 2]):
@@ -184,7 +185,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
             return None
         return answer
 
@@ -198,7 +199,7 @@ class SetUp:
             if names and span.is_recording():
                 span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
         except Exception as error:
-            faults.absorb(_END, error)
+            faults.report(_END, error)
 
     def failed(self, method: str, pool: Any, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration, as the conventions have it.

@@ -56,13 +56,17 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
         environ: As for the method.
         start_response: Likewise.
     """
-    request = None
+    request, is_without = None, False
     try:
         # Custom mappings are not valid in WSGI.
         if type(environ) is dict and _usual.hold():
             request = _begun(middleware, environ, start_response)
     except Exception as error:
-        faults.absorb(_PLACE, error)
+        faults.report(_PLACE, error)
+        # What is not ours, such as a sampler, would raise again in upstream's code.
+        is_without = not faults.ours(error)
+    if is_without:
+        return middleware.wsgi(environ, start_response)
     if request is None:
         return original(middleware, environ, start_response)
     return request.serve(middleware)
@@ -161,14 +165,14 @@ class Request(Answer):
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
 
     def begin(self) -> Any:
         """Count the request, and make its span the current one; returns the token for `taken_back`."""
         try:
             self.labels.active.add(1)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
         return self.activate()
 
     def activate(self) -> Any:
@@ -176,7 +180,7 @@ class Request(Answer):
         try:
             return activated(self.span)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
             return None
 
     def note(self, error: Exception) -> None:
@@ -184,14 +188,14 @@ class Request(Answer):
         try:
             failed(self.span, error)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def body(self, chunks: Any) -> Any:
         """The body of the response; without the span, after a fault of ours."""
         try:
             return Body(self, chunks)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
         self.end()
         return chunks
 
@@ -208,25 +212,25 @@ class Request(Answer):
         try:
             self.put_status(span, status)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
         try:
             if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
                 captured = upstream.collect_custom_response_headers_attributes(response_headers)
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
 
     def record(self, seconds: float) -> None:
         """Record the metrics at the end of the application's call."""
         try:
             self.series.record(self.labels, seconds, None, self.code, self.error, None, None)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
         try:
             self.labels.active.add(-1)
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def fail(self, error: Exception) -> None:
         """Put the type of the application's exception on the span and the metrics."""
@@ -238,7 +242,7 @@ class Request(Answer):
                 self.span.set_attribute(ERROR_TYPE, self.error)
             self.span.set_status(Status(StatusCode.ERROR, str(error)))
         except Exception as fault:
-            faults.absorb(_PLACE, fault)
+            faults.report(_PLACE, fault)
 
     def enter(self) -> None:
         """Make the context with the remote parent the current one again."""
@@ -246,7 +250,7 @@ class Request(Answer):
             try:
                 self.token = attached(self.context)
             except Exception as error:
-                faults.absorb(_PLACE, error)
+                faults.report(_PLACE, error)
 
     def leave(self) -> None:
         """Take back the context with the remote parent."""
@@ -260,7 +264,7 @@ class Request(Answer):
         try:
             self.span.end()
         except Exception as error:
-            faults.absorb(_PLACE, error)
+            faults.report(_PLACE, error)
         finally:
             self.leave()
 
@@ -320,7 +324,15 @@ class Body:
         request = self._request
         try:
             # Most are lists, which cannot be closed.
-            if type(self._chunks) is not list and (close := getattr(self._chunks, "close", None)):
+            if type(self._chunks) is not list and (close := self._closing()):
                 close()
         finally:
             request.end()
+
+    def _closing(self) -> Any:
+        """What closes the application's iterable, or None."""
+        try:
+            return getattr(self._chunks, "close", None)
+        except Exception as error:
+            faults.report(_PLACE, error)
+            return None

@@ -59,3 +59,4 @@ cdef class Body:
     cdef object _iterator
     cdef Request _request
     cpdef _end(self)
+    cdef _closing(self)

@@ -24,7 +24,7 @@ from fastapi.telemetry import _api, _asgi
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import broken
+from sabotage import as_ours, broken
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -158,7 +158,7 @@ def test_a_fault_of_ours_is_not_the_requests(both_ways, recorded, no_faults, pla
     def run():
         made = recorded()
         own = telemetry_of(made)
-        get_tracer, faults = own._get_tracer, [broken] if served else []
+        get_tracer, faults = own._get_tracer, [as_ours(broken)] if served else []
 
         def flaky(**keywords):
             return (faults.pop() if faults else get_tracer)(**keywords)
@@ -167,7 +167,7 @@ def test_a_fault_of_ours_is_not_the_requests(both_ways, recorded, no_faults, pla
         if place == "before":
             own._otel_fastpath = object()
         else:
-            own._get_tracer = flaky
+            own._get_tracer = as_ours(flaky)
         request = scope(headers=[HOST, REMOTE])
         asyncio.run(own(app=app, scope=request, receive=receive_empty, send=send_nowhere))
         return made.spans(), made.metrics(), dict(context.get_current())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import django
 import flask
@@ -12,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from django.conf import settings
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import path
 from http_strategies import PARENT, UNSAMPLED
 from opentelemetry import baggage, context, metrics, trace
@@ -148,9 +147,11 @@ urlpatterns = [path("items/<int:number>", _item), path("boom", _boom), path("hea
 def configured():
     """Django with the routes of this file."""
     if not settings.configured:
-        settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
+        settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
         django.setup()
-    sys.modules.setdefault(__name__, sys.modules[__name__])
+    # Other tests of this process have routes of their own.
+    with override_settings(ROOT_URLCONF=__name__):
+        yield
 
 
 @pytest.mark.proves("django.*")
