@@ -21,19 +21,21 @@ CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, as
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What the host's own call is called here, and upstream's methods that stand for it.
 _HANDED_ON = re.compile(
-    r"(original|host|coroutine|function|_stock_\w+|next|__anext__|wrapped|app|wsgi|wsgi_app|handler|start_response"
+    r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
     r"|serve|call|call_async|_open|process_\w+)$"
 )
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
+# Arguments that must not raise, as the functions say that take them; the lines of what is given fail.
+_GIVEN = {"enter", "cursors_method"}
 _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_timer", "perf_counter", "time_ns"}
 # The guards themselves: `absorbed` raises again what asks the host to stop, which is no fault.
 _TRUSTED = {
     "patching/outcome.py": {"guarded", "absorbed"},
-    # It raises again what is not ours.
-    "patching/faults.py": {"absorb"},
+    # One raises again what is not ours, the other only reads a traceback.
+    "patching/faults.py": {"absorb", "ours"},
     # They only read and write fields of one object.
     "trace/scope.py": {"_is_left"},
     "metrics/exemplars.py": {"_taken"},
@@ -50,6 +52,7 @@ _HOLDERS = {
     "call": _CALLS,
     "_call": _CALLS,
     "made": _CALLS[:1],
+    "ending": (*_CALLS[:2], ("libraries/db/psycopg/pipelines.py", "Submission")),
     "set_up": tuple(
         (f"libraries/http/{place}.py", name)
         for place, name in (
@@ -61,8 +64,9 @@ _HOLDERS = {
         )
     ),
     "calls": (("libraries/http/httpx/calls.py", "Calls"),),
-    "request": (("libraries/http/asgi/requests.py", "Request"), ("libraries/http/wsgi/middleware.py", "Request")),
-    "chosen": (("libraries/http/asgi/requests.py", "Request"),),
+    "request": tuple(
+        (f"libraries/http/{place}.py", "Request") for place in ("asgi/requests", "fastapi/requests", "wsgi/middleware")
+    ),
     "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),
@@ -196,7 +200,7 @@ class Module:
         """
         function = node.func
         if isinstance(function, ast.Name):
-            return function.id in self.names or function.id in _CANNOT_FAIL
+            return function.id in self.names or function.id in _CANNOT_FAIL | _GIVEN
         if not isinstance(function, ast.Attribute) or _name(function.value) == "_logger":
             # Handlers of logging keep their errors to themselves.
             return isinstance(function, ast.Attribute)
@@ -239,6 +243,13 @@ def of(file: Path, root: Path) -> Module:
 def is_handed_on(node: ast.Call) -> bool:
     """Whether it is the call that the host made, or upstream's that stands for it: what it raises is not ours."""
     return _HANDED_ON.match(_name(node.func)) is not None
+
+
+def is_of_host(node: ast.AST) -> bool:
+    """Whether a `with` or a loop is over what the host's call returned: what that raises is the host's, too."""
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return all(isinstance(each.context_expr, ast.Call) and is_handed_on(each.context_expr) for each in node.items)
+    return isinstance(node, (ast.For, ast.AsyncFor)) and _name(node.iter) == "rows_of_host"
 
 
 def is_awaited_call(node: ast.Await) -> bool:

@@ -76,6 +76,6 @@ def _is_left_out(node: ast.AST, owner: str, module: guards.Module) -> bool:
     if isinstance(node, ast.Await):
         return guards.is_awaited_call(node)
     if not isinstance(node, ast.Call):
-        return False
+        return guards.is_of_host(node)
     # With a call among the arguments there is one more, found by itself.
     return guards.is_handed_on(node) or module.is_call_of_guard(node, owner)

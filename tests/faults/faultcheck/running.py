@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).resolve().parents[1]
 # Only workloads of these names need a server.
-_DATABASE = "asyncpg"
+_DATABASE = ("asyncpg", "psycopg")
 
 
 @contextlib.contextmanager
@@ -41,7 +41,9 @@ def database(workloads: Sequence[str]) -> Iterator[str]:
         from examples.demo.database import postgresql
         from examples.demo.processes import Interrupts, running
     except ImportError as error:
-        raise FaultsError(f"asyncpg needs a PostgreSQL: set DATABASE_URL, or run `make setup` ({error})") from None
+        raise FaultsError(
+            f"asyncpg and psycopg need a PostgreSQL: set DATABASE_URL, or run `make setup` ({error})"
+        ) from None
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), Interrupts()) as processes:
         yield postgresql(processes)
 

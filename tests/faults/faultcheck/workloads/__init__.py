@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks
+from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
 from faultcheck.workloads.clients import OpenAI, OpenAIAsync, OpenAIStreams
 from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
+from faultcheck.workloads.drivers import Psycopg, SQLAlchemy, SQLite3
 from faultcheck.workloads.exporting import Encoding
 from faultcheck.workloads.http_clients import (
     HTTPClients,
@@ -27,12 +28,16 @@ WORKLOADS = {
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,
+    "psycopg": Psycopg,
+    "sqlalchemy": SQLAlchemy,
+    "sqlite3": SQLite3,
     "http-clients-hooks": HTTPClientsHooks,
     "http-clients": HTTPClients,
     "http-async-clients-hooks": HTTPClientsAsyncHooks,
     "http-async-clients": HTTPClientsAsync,
     "asgi-servers-hooks": ASGIServersHooks,
     "asgi-servers": ASGIServers,
+    "fastapi-own": FastAPIsOwn,
     "wsgi-servers-hooks": WSGIServersHooks,
     "wsgi-servers": WSGIServers,
     "aiohttp-server-captured": AiohttpServerCaptured,

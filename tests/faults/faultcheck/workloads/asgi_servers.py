@@ -11,6 +11,8 @@ from faultcheck.host import HostError
 from faultcheck.workloads.http_servers import PARENT, Servers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from faultcheck.host import Host
 
 _TRACED = (b"traceparent", PARENT.encode())
@@ -29,10 +31,18 @@ _REQUESTS: dict[str, tuple[str, str, bytes, list[tuple[bytes, bytes]]]] = {
     "late": ("GET", "/late", b"", []),
     "excluded": ("GET", "/items/excluded", b"", []),
 }
+# With a dependency and a background task; with a number that is none.
+_PARTS: dict[str, tuple[str, str, bytes, list[tuple[bytes, bytes]]]] = {
+    "parts": ("GET", "/parts/1", b"a=1", [_TRACED]),
+    "invalid": ("GET", "/parts/one", b"", []),
+}
 
 
 class ASGIServers(Servers):
     """The middleware of ASGI, Starlette and FastAPI."""
+
+    #: Name of the step -> the request.
+    requests = _REQUESTS
 
     def set_up(self) -> None:
         """What is patched where it is imported."""
@@ -46,15 +56,19 @@ class ASGIServers(Servers):
         asyncio.run(self._main(host))
 
     async def _main(self, host: Host) -> None:
-        for kind, make in {"asgi": self._asgi, "starlette": self._starlette, "fastapi": self._fastapi}.items():
+        for kind, make in self.applications().items():
             app = host.step(f"{kind}: made", make)
-            for name, request in _REQUESTS.items():
+            for name, request in self.requests.items():
                 await host.astep(f"{kind}: {name}", self._serve, app, *request)
             await host.astep(f"{kind}: websocket", self._websocket, app)
             await host.astep(f"{kind}: lifespan", self._lifespan, app)
             await host.astep(f"{kind}: inside", self._inside, app)
             await host.astep(f"{kind}: server raises", self._server_raises, app, host)
             await host.astep(f"{kind}: hook raises", self._raising, app, host)
+
+    def applications(self) -> dict[str, Callable[[], Any]]:
+        """What makes each of them, by its name."""
+        return {"asgi": self._asgi, "starlette": self._starlette, "fastapi": self._fastapi}
 
     def _scope(self, kind: str, method: str, path: str, query: bytes, headers: list[tuple[bytes, bytes]]) -> Any:
         scope = {
@@ -211,21 +225,28 @@ class ASGIServers(Servers):
         return app
 
     def _fastapi(self) -> Any:
-        from fastapi import FastAPI, Request, WebSocket
         from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
-        app = FastAPI(openapi_url=None)
+        app = self.made_with_fastapi()
+        FastAPIInstrumentor.instrument_app(app, **self._given())
+        return app
+
+    def made_with_fastapi(self, **settings: Any) -> Any:
+        """An application of FastAPI that is set up with this."""
+        from fastapi import FastAPI, Request, WebSocket
+
+        app = FastAPI(openapi_url=None, **settings)
         for path, handler in self._routes().items():
             handler.__annotations__ = dict.fromkeys(handler.__annotations__, Request)
             handler.__annotations__.pop("return", None)
             app.add_api_route(path, handler, methods=["GET", "POST"])
 
-        @app.websocket("/socket")
         async def socket(websocket: Any) -> None:
             await self._socket(websocket)
 
+        # FastAPI reads them when the route is added.
         socket.__annotations__["websocket"] = WebSocket
-        FastAPIInstrumentor.instrument_app(app, **self._given())
+        app.add_api_websocket_route("/socket", socket)
         return app
 
 
@@ -233,3 +254,40 @@ class ASGIServersHooks(ASGIServers):
     """The same with hooks and captured headers."""
 
     has_hooks = True
+
+
+class FastAPIsOwn(ASGIServers):
+    """FastAPI's own telemetry, with each of its signals and with none of the official instrumentations."""
+
+    requests = _REQUESTS | _PARTS
+
+    def set_up(self) -> None:
+        """What is patched where it is imported."""
+        import fastapi  # noqa: F401  # releases before 0.142 have no telemetry
+
+    def applications(self) -> dict[str, Callable[[], Any]]:
+        """With all signals, and with some of them."""
+        return {
+            "all": self._own,
+            "only metrics": lambda: self._own(tracing=False, logs=False),
+            "only spans": lambda: self._own(metrics=False, logs=False, operation_spans=False),
+            "excluded": lambda: self._own(exclude=lambda scope: "excluded" in scope["path"]),
+        }
+
+    def _own(self, **settings: Any) -> Any:
+        from fastapi import BackgroundTasks, Depends
+
+        app = self.made_with_fastapi(telemetry={**self.telemetry.providers(), **settings})
+        ran: list[int] = []
+
+        async def dependency() -> int:
+            return 7
+
+        def parts(number: Any, tasks: Any, other: Any) -> Any:
+            tasks.add_task(ran.append, number)
+            return {"number": number, "other": other, "ran": len(ran)}
+
+        parts.__annotations__ = {"number": int, "tasks": BackgroundTasks}
+        parts.__defaults__ = (Depends(dependency),)
+        app.add_api_route("/parts/{number}", parts)
+        return app
