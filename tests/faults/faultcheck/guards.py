@@ -29,7 +29,7 @@ _HANDED_ON = re.compile(
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
 # Arguments that must not raise, as the functions say that take them; the lines of what is given fail.
-_GIVEN = {"enter", "cursors_method"}
+_GIVEN = {"enter"}
 _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_timer", "perf_counter", "time_ns"}
 # The guards themselves: `absorbed` raises again what asks the host to stop, which is no fault.
 _TRUSTED = {

@@ -13,7 +13,6 @@ from otel_fastpath.libraries.db import calls, cursors
 from otel_fastpath.libraries.db.dbapi_connections import around_command, begin_connect
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
-from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -86,13 +85,10 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
     new_cursor = _make_cursor(sqlite3.Connection.cursor)
 
     def cursors_method(connection: Any) -> Any:
-        """The method of a new cursor; None: the connection is closed, which its own method says, or after a fault."""
+        """The method of a new cursor; None: the connection is closed, which its own method says."""
         try:
             return getattr(new_cursor(connection), name)
         except sqlite3.Error:
-            return None
-        except Exception as error:
-            faults.report(DATABASE.place, error)
             return None
 
     @functools.wraps(original)
@@ -102,7 +98,7 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
             return original(self, *args, **kwargs)
         if is_own:
             return wrapped(self, *args, **kwargs)
-        function = cursors_method(self)
+        function = guarded(DATABASE.place, cursors_method, self)
         return original(self, *args, **kwargs) if function is None else function(*args, **kwargs)
 
     return method

@@ -44,7 +44,6 @@ cdef class Request(Answer):
     cdef bint _announced(self, object message) except -1
     cdef _end_span(self)
     cdef _before_sending(self, object message)
-    cdef bint _is_last(self, object message) except -1
     cdef _make_send_span(self, object message, object kind, object status)
     cdef _describe_sending(self, object span, object message, object kind, object status)
     @cython.locals(outcome=Outcome, seconds=double, size=BoundHistogram)

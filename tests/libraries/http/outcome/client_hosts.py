@@ -67,85 +67,75 @@ def _instrumented(instrumentor, given):
             instrumentor().uninstrument()
 
 
+def _called(official, given, client, ask, url, calls):
+    outcomes = Outcomes()
+    with _instrumented(official, given), client() as made:
+        for each in _calls(url, calls):
+            outcomes.call(ask, made, *each)
+    return outcomes.found
+
+
+def _awaited(official, given, client, ask, url, calls):
+    async def main():
+        outcomes = Outcomes()
+        async with client() as made:
+            for each in _calls(url, calls):
+                await outcomes.wait(ask, made, *each)
+        return outcomes.found
+
+    with _instrumented(official, given):
+        return run(main)
+
+
 def urllib3_(given, url, calls=()):
     """Calls of urllib3."""
-    outcomes = Outcomes()
-    with _instrumented(URLLib3Instrumentor, given), urllib3.PoolManager(retries=False) as pool:
 
-        def call(method, target):
-            answer = pool.request(method, target)
-            return answer.status, answer.data
+    def ask(client, *target):
+        answer = client.request(*target)
+        return answer.status, answer.data
 
-        for each in _calls(url, calls):
-            outcomes.call(call, *each)
-    return outcomes.found
+    return _called(URLLib3Instrumentor, given, lambda: urllib3.PoolManager(retries=False), ask, url, calls)
 
 
 def requests_(given, url, calls=()):
     """Calls of requests."""
-    outcomes = Outcomes()
-    with _instrumented(RequestsInstrumentor, given), requests.Session() as session:
-        session.trust_env = False
 
-        def call(method, target):
-            answer = session.request(method, target)
-            return answer.status_code, answer.content
+    def ask(client, *target):
+        client.trust_env = False
+        answer = client.request(*target)
+        return answer.status_code, answer.content
 
-        for each in _calls(url, calls):
-            outcomes.call(call, *each)
-    return outcomes.found
+    return _called(RequestsInstrumentor, given, requests.Session, ask, url, calls)
 
 
 def httpx_(given, url, calls=()):
     """Calls of httpx."""
-    outcomes = Outcomes()
-    with _instrumented(HTTPXClientInstrumentor, given), httpx.Client(trust_env=False) as client:
 
-        def call(method, target):
-            answer = client.request(method, target)
-            return answer.status_code, answer.content
+    def ask(client, *target):
+        answer = client.request(*target)
+        return answer.status_code, answer.content
 
-        for each in _calls(url, calls):
-            outcomes.call(call, *each)
-    return outcomes.found
+    return _called(HTTPXClientInstrumentor, given, lambda: httpx.Client(trust_env=False), ask, url, calls)
 
 
 def httpx_async(given, url, calls=()):
     """Asynchronous calls of httpx."""
 
-    async def main():
-        outcomes = Outcomes()
-        async with httpx.AsyncClient(trust_env=False) as client:
+    async def ask(client, *target):
+        answer = await client.request(*target)
+        return answer.status_code, answer.content
 
-            async def call(method, target):
-                answer = await client.request(method, target)
-                return answer.status_code, answer.content
-
-            for each in _calls(url, calls):
-                await outcomes.wait(call, *each)
-        return outcomes.found
-
-    with _instrumented(HTTPXClientInstrumentor, given):
-        return run(main)
+    return _awaited(HTTPXClientInstrumentor, given, lambda: httpx.AsyncClient(trust_env=False), ask, url, calls)
 
 
 def aiohttp_client(given, url, calls=()):
     """Calls of aiohttp's client."""
 
-    async def main():
-        outcomes = Outcomes()
-        async with aiohttp.ClientSession() as session:
+    async def ask(client, *target):
+        async with client.request(*target) as answer:
+            return answer.status, await answer.read()
 
-            async def call(method, target):
-                async with session.request(method, target) as answer:
-                    return answer.status, await answer.read()
-
-            for each in _calls(url, calls):
-                await outcomes.wait(call, *each)
-        return outcomes.found
-
-    with _instrumented(AioHttpClientInstrumentor, given):
-        return run(main)
+    return _awaited(AioHttpClientInstrumentor, given, aiohttp.ClientSession, ask, url, calls)
 
 
 CLIENTS = {

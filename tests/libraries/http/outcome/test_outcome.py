@@ -165,7 +165,6 @@ OWN = (
     "asgi.serving.Served.shape",
     "asgi.serving._details",
     "asgi.requests.Request._before_sending",
-    "asgi.requests.Request._is_last",
     "asgi.routes.Table.path",
     "fastapi.requests.tracing_provider",
     "fastapi.requests.Request._describe",
