@@ -46,35 +46,39 @@ class Operation:
     def __enter__(self) -> None:
         """Start the span and make it the current one."""
         try:
-            self._start()
+            function = self._function
+            attributes = {}
+            if function is not None:
+                module = getattr(function, "__module__", type(function).__module__)
+                name = getattr(function, "__qualname__", type(function).__qualname__)
+                attributes["code.function.name"] = f"{module}.{name}"
+            scope = self._tracer.start_as_current_span(
+                f"fastapi.{self._name}", attributes=attributes, record_exception=False, set_status_on_exception=False
+            )
+            self._span = scope.__enter__()
+            self._scope = scope
         except Exception as fault:
             faults.report(_PLACE, fault)
-
-    def _start(self) -> None:
-        function = self._function
-        attributes = {}
-        if function is not None:
-            module = getattr(function, "__module__", type(function).__module__)
-            name = getattr(function, "__qualname__", type(function).__qualname__)
-            attributes["code.function.name"] = f"{module}.{name}"
-        scope = self._tracer.start_as_current_span(
-            f"fastapi.{self._name}", attributes=attributes, record_exception=False, set_status_on_exception=False
-        )
-        self._span = scope.__enter__()
-        self._scope = scope
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End the span, with the type of an exception that is the application's fault."""
-        if self._scope is None:
+        scope = self._scope
+        if scope is None:
             return
         if isinstance(error, Exception):
             try:
                 self._describe(error)
             except Exception as fault:
                 faults.report(_PLACE, fault)
-        closed(self._scope, error)
+        try:
+            scope.__exit__(kind, error, traceback)
+        except Exception as fault:
+            # Upstream's own scope is a generator, which raises again what it is told.
+            if fault is not error:
+                closed(scope, None)
+                faults.report(_PLACE, fault)
 
     def _describe(self, error: Exception) -> None:
         if self._name != "background_task" and (

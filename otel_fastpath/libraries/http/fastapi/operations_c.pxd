@@ -13,5 +13,4 @@ cdef class Operation:
     cdef object _scope
     cdef object _span
     cdef object _tracer
-    cdef _start(self)
     cdef _describe(self, object error)

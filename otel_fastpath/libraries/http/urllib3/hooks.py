@@ -213,7 +213,7 @@ class SetUp:
             metric = {**self._of_call(method, pool.scheme, pool.host, pool.port), ERROR_TYPE: kind}
             _Answer(kinds.Seen(), metric, self._histograms).record(seconds, None, None)
         except Exception as fault:
-            faults.absorb(_END, fault)
+            faults.report(_END, fault)
 
     def _new_answer(self, key: tuple[Any, ...]) -> _Answer:
         method, scheme, host, port, status, version = key

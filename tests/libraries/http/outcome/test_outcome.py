@@ -169,7 +169,7 @@ OWN = (
     "fastapi.requests.tracing_provider",
     "fastapi.requests.Request._describe",
     "fastapi.requests.Request._put_outcome",
-    "fastapi.operations.Operation._start",
+    "fastapi.operations.Operation.__init__",
     "environs.Shapes.look",
     "series.Series.record",
     "responses.Answer.put",
