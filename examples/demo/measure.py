@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import psutil
 
 from examples.demo.load import Load, send
-from examples.demo.mix import calls
+from examples.demo.mix import SHOP, Mix, calls
 from examples.demo.processes import Child, Interrupts
 
 CONNECTIONS = 8
@@ -58,14 +58,16 @@ def cpu_seconds(pid: int) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to send: rounds with a number of requests each, until the time or the number of rounds is reached."""
+    """How much to send: a number of rounds, with a number of requests each, of a mix."""
 
     requests: int
     rounds: int
-    seconds: float
+    mix: Mix = SHOP
 
 
-def measure(legs: Sequence[Leg], plan: Plan, interrupts: Interrupts, progress: Callable[[float], None]) -> int:
+def measure(
+    legs: Sequence[Leg], plan: Plan, interrupts: Interrupts, progress: Callable[[float], None], run: int = 0
+) -> None:
     """Send every round to every leg, in an order that changes from round to round.
 
     Telemetry is exported some seconds after a request, when another leg is already under load. So the CPU time of a
@@ -76,34 +78,29 @@ def measure(legs: Sequence[Leg], plan: Plan, interrupts: Interrupts, progress: C
         plan: How much to send.
         interrupts: Keeps interrupts out of the event loop.
         progress: Called with the share that is done.
-
-    Returns:
-        The number of rounds measured.
+        run: The number of the run: the requests are the same in each, the order of the legs is not.
     """
-    order = random.Random(SEED)  # noqa: S311 - it is to repeat, not to be unguessable
+    order = random.Random(SEED + run)  # noqa: S311 - it is to repeat, not to be unguessable
     for leg in legs:
-        _round(leg, plan.requests, SEED, interrupts)
-    began = time.monotonic()
-    done = 0
-    while done < plan.rounds and (not done or time.monotonic() - began < plan.seconds):
+        _round(leg, plan, SEED, interrupts)
+    for done in range(plan.rounds):
         for leg in order.sample(legs, len(legs)):
             leg.mark(plan.requests)
-            load = _round(leg, plan.requests, SEED + 1 + done, interrupts)
+            load = _round(leg, plan, SEED + 1 + done, interrupts)
             leg.requests_per_second.append(plan.requests / load.seconds)
             leg.latencies += load.latencies
-        done += 1
-        progress(max(done / plan.rounds, min(1.0, (time.monotonic() - began) / plan.seconds)))
-    return done
+        progress((done + 1) / plan.rounds)
 
 
-def _round(leg: Leg, requests: int, seed: int, interrupts: Interrupts) -> Load:
+def _round(leg: Leg, plan: Plan, seed: int, interrupts: Interrupts) -> Load:
     try:
-        load = interrupts.run(send(leg.port, calls(requests, seed), CONNECTIONS))
+        load = interrupts.run(send(leg.port, calls(plan.requests, seed, plan.mix), CONNECTIONS))
     except (OSError, asyncio.TimeoutError) as error:
         raise WrongAnswerError(f"{leg.name} broke off ({error!r}) and {leg.child.state(1.0)}") from error
     if load.wrong:
-        raise WrongAnswerError(f"{leg.name}: {len(load.wrong)} of {requests} answers were wrong, as {load.wrong[0]}")
-    leg.requests += requests
+        wrong = f"{len(load.wrong)} of {plan.requests} answers were wrong, as {load.wrong[0]}"
+        raise WrongAnswerError(f"{leg.name}: {wrong}; it {leg.child.state()}")
+    leg.requests += plan.requests
     return load
 
 

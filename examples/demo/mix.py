@@ -2,26 +2,28 @@
 
 import json
 import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 # The host that every request names, whichever port it is sent to: the span of a request contains it.
 HOST = "shop.example:8000"
-# The number of requests of each kind in a hundred.
-SHARES = {
-    "hello": 25,
-    "read_item": 25,
-    "list_items": 10,
-    "count_view": 5,
-    "chat": 12,
-    "stream": 8,
-    "assistant": 5,
-    "no_item": 3,
-    "upstream_error": 3,
-    "no_route": 2,
-    "fault": 2,
-}
 CATEGORIES = ("lamp", "chair", "table", "shelf")
 FAULTY_MODELS = ("fault-400", "fault-429", "fault-500", "no-such-model")
+Request = tuple[str, str, dict[str, Any] | None, int]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """The requests to a service.
+
+    Attributes:
+        shares: The number of requests of each kind in a hundred.
+        request: Makes one of a kind: the method, the path, the body, and the status that has to come back.
+    """
+
+    shares: Mapping[str, int]
+    request: Callable[[str, random.Random], Request]
 
 
 @dataclass(frozen=True)
@@ -33,28 +35,11 @@ class Call:
     status: int
 
 
-def calls(count: int, seed: int) -> list[Call]:
-    """Make the requests of one round.
-
-    Args:
-        count: The number of requests; a hundred contains every kind in its proportion.
-        seed: The seed; rounds with the same seed are equal.
-
-    Returns:
-        The requests, in the order in which they are sent.
-    """
-    rng = random.Random(seed)  # noqa: S311 - it is to repeat, not to be unguessable
-    every = [kind for kind, share in SHARES.items() for _ in range(share)]
-    kinds = [every[index % len(every)] for index in range(count)]
-    rng.shuffle(kinds)
-    return [_call(kind, rng) for kind in kinds]
-
-
-def _call(kind: str, rng: random.Random) -> Call:
+def _to_shop(kind: str, rng: random.Random) -> Request:
     item = rng.randint(1, 400)
     question = f"Tell me about item {item} please"
     failing = {"text": question, "model": rng.choice(FAULTY_MODELS)}
-    method, path, body, status = {
+    requests: dict[str, Request] = {
         "hello": ("GET", f"/hello?name=customer{item}", None, 200),
         "read_item": ("GET", f"/items/{item}", None, 200),
         "list_items": ("GET", f"/items?category={CATEGORIES[item % 4]}&limit=10", None, 200),
@@ -66,7 +51,66 @@ def _call(kind: str, rng: random.Random) -> Call:
         "upstream_error": ("POST", "/chat", failing, 502),
         "no_route": ("GET", "/nowhere", None, 404),
         "fault": ("GET", "/fault", None, 500),
-    }[kind]
+    }
+    return requests[kind]
+
+
+def _to_orders(kind: str, rng: random.Random) -> Request:
+    number = rng.randint(1, 400)
+    customer = f"customer{number % 40}"
+    order = {"customer": customer, "item": CATEGORIES[number % 4], "quantity": 2}
+    requests: dict[str, Request] = {
+        "read_order": ("GET", f"/orders/{number}", None, 200),
+        "list_orders": ("GET", f"/customers/{customer}/orders", None, 200),
+        "create_order": ("POST", "/orders", order, 201),
+        "question": ("POST", f"/orders/{number}/questions", {"text": f"When does order {number} arrive?"}, 200),
+        "no_order": ("GET", "/orders/1000000", None, 404),
+        "no_price": ("POST", "/orders", {**order, "item": "sofa"}, 502),
+    }
+    return requests[kind]
+
+
+SHOP = Mix(
+    {
+        "hello": 25,
+        "read_item": 25,
+        "list_items": 10,
+        "count_view": 5,
+        "chat": 12,
+        "stream": 8,
+        "assistant": 5,
+        "no_item": 3,
+        "upstream_error": 3,
+        "no_route": 2,
+        "fault": 2,
+    },
+    _to_shop,
+)
+ORDERS = Mix(
+    {"read_order": 45, "list_orders": 20, "create_order": 15, "question": 12, "no_order": 5, "no_price": 3}, _to_orders
+)
+
+
+def calls(count: int, seed: int, mix: Mix = SHOP) -> list[Call]:
+    """Make the requests of one round.
+
+    Args:
+        count: The number of requests; a hundred contains every kind in its proportion.
+        seed: The seed; rounds with the same seed are equal.
+        mix: The kinds of requests.
+
+    Returns:
+        The requests, in the order in which they are sent.
+    """
+    rng = random.Random(seed)  # noqa: S311 - it is to repeat, not to be unguessable
+    every = [kind for kind, share in mix.shares.items() for _ in range(share)]
+    kinds = [every[index % len(every)] for index in range(count)]
+    rng.shuffle(kinds)
+    return [_call(kind, mix, rng) for kind in kinds]
+
+
+def _call(kind: str, mix: Mix, rng: random.Random) -> Call:
+    method, path, body, status = mix.request(kind, rng)
     return Call(kind, _wire(method, path, body, _traceparent(rng)), status)
 
 
@@ -77,7 +121,7 @@ def _traceparent(rng: random.Random) -> str | None:
     return f"00-{rng.getrandbits(128):032x}-{rng.getrandbits(64):016x}-{sampled:02x}" if traced else None
 
 
-def _wire(method: str, path: str, body: dict[str, str] | None, traceparent: str | None) -> bytes:
+def _wire(method: str, path: str, body: dict[str, Any] | None, traceparent: str | None) -> bytes:
     head = [f"{method} {path} HTTP/1.1", f"host: {HOST}", "user-agent: demo", "accept: */*"]
     if path == "/fault":
         # uvicorn always closes the connection after an error, but announces it only if the request asks for it.

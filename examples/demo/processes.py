@@ -94,16 +94,26 @@ class Child:
     process: subprocess.Popen[bytes]
     log: Path
     stop_signal: signal.Signals
+    asked: bool = False
+    stopped: bool = False
+
+    def ask_to_stop(self) -> None:
+        """Ask it to stop, once: a second signal ends some servers before they have flushed."""
+        if not self.asked and self.process.poll() is None:
+            self.process.send_signal(self.stop_signal)
+        self.asked = True
 
     def stop(self) -> None:
         """Ask it to stop, wait for it, and end whatever is left of its process group."""
-        if self.process.poll() is None:
-            self.process.send_signal(self.stop_signal)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(STOP_S)
+        if self.stopped:  # its id may be another process's by now
+            return
+        self.ask_to_stop()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_S)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(STOP_S)
+        self.stopped = True
 
     def state(self, patience: float = 0.0) -> str:
         """What became of it, and the end of its log; a process that crashes may take a moment to be over."""

@@ -1,10 +1,9 @@
-"""What the demo found, as a table, a picture, JSON and Markdown."""
+"""What the demo found, as tables on the terminal, Markdown and JSON."""
 
 import json
 import platform
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,157 +13,196 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.demo.measure import Leg, Plan
+from examples.demo.picture import draw
+from examples.demo.subjects import BARE, FASTPATH, STOCK, TRACED, Subject
 
-TITLES = {"bare": "no telemetry", "stock": "OpenTelemetry", "fastpath": "otel-fastpath"}
+TITLES = {BARE: "no telemetry", STOCK: "OpenTelemetry", FASTPATH: "otel-fastpath"}
 RATIO = "ratio"
-COLOURS = {"bare": "#8a94a0", "stock": "#c8553d", "fastpath": "#2a7f62"}
 VERSIONS = ("fastapi", "uvicorn", "asyncpg", "openai", "opentelemetry-sdk", "opentelemetry-instrumentation")
-QUARTERS = 4
+MORE_VERSIONS = {"orders": ("httpx", "sqlalchemy", "redis")}
+HOW = (
+    "A signal's figure is what it adds to those above it: the services also run with traces alone, and with traces and "
+    "metrics. What is off has the exporter `none`, and without logs no handler of `logging` is installed. Traces "
+    "include what the instrumentations cost by themselves."
+)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: a figure of each leg, and how fastpath stands to stock."""
+def result(
+    subject: Subject, runs: Sequence[Mapping[str, Leg]], plan: Plan, sent: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Put everything that was measured into one JSON-able dictionary.
 
-    title: str
-    unit: str
-    digits: int
-    values: dict[str, float | None]
-
-    def cells(self) -> list[str]:
-        """The line as text."""
-        shown = ["-" if value is None else f"{value:,.{self.digits}f}" for value in self.values.values()]
-        stock, fastpath = self.values["stock"], self.values["fastpath"]
-        ratio = f"x {fastpath / stock:.2f}" if stock and fastpath is not None else "-"
-        return [f"{self.title} ({self.unit})" if self.unit else self.title, *shown, ratio]
-
-
-def result(legs: Sequence[Leg], plan: Plan, received: dict[str, Any], differences: list[str]) -> dict[str, Any]:
-    """Put everything that was measured into one JSON-able dictionary."""
-    cpu = {leg.name: [seconds * 1e6 for seconds in leg.cpu_per_request] for leg in legs}
-    overhead = {
-        name: [used - base for used, base in zip(cpu[name], cpu["bare"], strict=True)] for name in ("stock", "fastpath")
-    }
+    Args:
+        subject: The service.
+        runs: For each run, the measurements of each way.
+        plan: How much was sent in a run.
+        sent: What was received of the ways with telemetry.
+    """
+    cpu = {name: [statistics.mean(run[name].cpu_per_request) * 1e6 for run in runs] for name in runs[0]}
+    legs = {}
+    for base in TITLES:
+        every = [run[base] for run in runs]
+        legs[base] = {
+            "requests": sum(leg.requests for leg in every),
+            "cpu_us": _figure(cpu[base]),
+            "telemetry_cpu_us": None if base == BARE else _figure(_less(cpu[base], cpu[BARE])),
+            "signals_cpu_us": _signals(subject, base, cpu),
+            "requests_per_second": statistics.median(rate for leg in every for rate in leg.requests_per_second),
+            "p50_ms": statistics.median(leg.quantile(0.5) for leg in every) * 1e3,
+            "p99_ms": statistics.median(leg.quantile(0.99) for leg in every) * 1e3,
+            **{
+                name: sent.get(base, {}).get(name, 0)
+                for name in ("spans", "metric_series", "log_records", "wire_bytes")
+            },
+        }
     return {
+        "title": subject.title,
+        "signals": list(subject.signals),
         "machine": {"python": platform.python_version(), "system": platform.platform(terse=True)},
-        "versions": {name: version(name) for name in VERSIONS},
-        "rounds": len(cpu["bare"]),
+        "versions": {name: version(name) for name in (*VERSIONS, *MORE_VERSIONS.get(subject.name, ()))},
+        "runs": len(runs),
+        "rounds": plan.rounds,
         "requests_per_round": plan.requests,
-        "legs": {leg.name: _leg(leg, cpu[leg.name], overhead.get(leg.name), received.get(leg.name)) for leg in legs},
-        "same_telemetry": not differences,
-        "differences": differences,
+        "legs": legs,
     }
 
 
-def _leg(leg: Leg, cpu: list[float], overhead: list[float] | None, received: dict[str, Any] | None) -> dict[str, Any]:
-    got = received or {"span_count": 0, "metrics": {}, "metric_points": 0, "wire_bytes": 0}
-    return {
-        "requests": leg.requests,
-        "cpu_us": statistics.median(cpu),
-        "cpu_us_quartiles": _quartiles(cpu),
-        "cpu_us_rounds": cpu,
-        "telemetry_cpu_us": None if overhead is None else statistics.median(overhead),
-        "telemetry_cpu_us_quartiles": None if overhead is None else _quartiles(overhead),
-        "telemetry_cpu_us_mean": None if overhead is None else statistics.mean(overhead),
-        "requests_per_second": statistics.median(leg.requests_per_second),
-        "p50_ms": leg.quantile(0.5) * 1e3,
-        "p99_ms": leg.quantile(0.99) * 1e3,
-        "spans": got["span_count"],
-        "metric_series": len(got["metrics"]),
-        "metric_points": got["metric_points"],
-        "wire_bytes": got["wire_bytes"],
-    }
+def _less(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [value - other for value, other in zip(values, others, strict=True)]
 
 
-def _quartiles(values: list[float]) -> list[float]:
-    if len(values) == 1:
-        return values * (QUARTERS - 1)
-    return statistics.quantiles(values, n=QUARTERS, method="inclusive")
+def _signals(subject: Subject, base: str, cpu: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """What each signal adds to those before it; nothing if the signals were not measured one by one."""
+    if not subject.apart or base == BARE:
+        return {}
+    ways = sorted((way for way in subject.ways() if way.base == base), key=lambda way: len(way.signals))
+    before = [BARE, *(way.name for way in ways)]
+    return {way.signals[-1]: _figure(_less(cpu[way.name], cpu[last])) for way, last in zip(ways, before, strict=False)}
 
 
-def rows(found: dict[str, Any]) -> list[Row]:
-    """The lines of the table; the ratio in each is that of otel-fastpath to OpenTelemetry as it is."""
-    wanted = [
-        ("CPU per request", "us", 0, "cpu_us"),
-        ("of it telemetry", "us", 0, "telemetry_cpu_us"),
-        ("requests per second", "", 0, "requests_per_second"),
-        ("latency p50", "ms", 1, "p50_ms"),
-        ("latency p99", "ms", 1, "p99_ms"),
-        ("spans received", "", 0, "spans"),
-        ("metric series", "", 0, "metric_series"),
-        ("metric points", "", 0, "metric_points"),
-    ]
+def _figure(values: Sequence[float]) -> dict[str, Any]:
+    return {"median": statistics.median(values), "low": min(values), "high": max(values), "runs": list(values)}
+
+
+def rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """The lines of the table; the ratio in each is that of otel-fastpath to OpenTelemetry."""
     legs = found["legs"]
-    told = [Row(title, unit, digits, {name: legs[name][key] for name in TITLES}) for title, unit, digits, key in wanted]
-    multiples = {name: legs[name]["cpu_us"] / legs["bare"]["cpu_us"] for name in TITLES}
-    return [told[0], Row("times bare", "", 2, multiples), *told[1:]]
+
+    def row(title: str, value: Callable[[Mapping[str, Any]], Any], digits: int = 0) -> list[str]:
+        figures = [value(leg) for leg in legs.values()]
+        return [title, *(_shown(figure, digits) for figure in figures), _ratio(*figures[1:])]
+
+    bare = legs[BARE]["cpu_us"]["median"]
+    return [
+        row("CPU per request (us)", lambda leg: leg["cpu_us"]),
+        row("times bare", lambda leg: leg["cpu_us"]["median"] / bare, 2),
+        row("of it telemetry (us)", lambda leg: leg["telemetry_cpu_us"]),
+        *(
+            row(f"of it {name} (us)", lambda leg, name=name: leg["signals_cpu_us"].get(name))
+            for name in legs[STOCK]["signals_cpu_us"]
+        ),
+        row("requests per second", lambda leg: leg["requests_per_second"]),
+        row("latency p50 (ms)", lambda leg: leg["p50_ms"], 1),
+        row("latency p99 (ms)", lambda leg: leg["p99_ms"], 1),
+        row("spans received", lambda leg: leg["spans"]),
+        row("metric series", lambda leg: leg["metric_series"]),
+        *([row("log records received", lambda leg: leg["log_records"])] if "logs" in found["signals"] else []),
+    ]
 
 
-def summary(found: dict[str, Any]) -> str:
-    """The result in a sentence."""
-    stock, fastpath = (found["legs"][name]["telemetry_cpu_us"] for name in ("stock", "fastpath"))
-    share = f"{1 - fastpath / stock:.0%} less" if 0 < fastpath < stock else f"{fastpath - stock:+.0f} us"
+def _ratio(stock: Any, fastpath: Any) -> str:
+    if isinstance(stock, dict):
+        # A figure that noise can turn negative has no ratio.
+        stock, fastpath = (each["median"] if each["low"] > 0 else None for each in (stock, fastpath))
+    return f"x {fastpath / stock:.2f}" if stock and fastpath is not None else "-"
+
+
+def _shown(figure: Any, digits: int) -> str:
+    if figure is None:
+        return "-"
+    if isinstance(figure, dict):
+        return f"{figure['median']:,.0f} ({figure['low']:,.0f} to {figure['high']:,.0f})"
+    return f"{figure:,.{digits}f}"
+
+
+def saved(found: Mapping[str, Any]) -> str:
+    """How much less CPU telemetry takes with otel-fastpath."""
+    stock, fastpath = (found["legs"][name]["telemetry_cpu_us"]["median"] for name in TRACED)
+    return f"{1 - fastpath / stock:.0%} less" if 0 < fastpath < stock else f"{fastpath - stock:+.0f} us"
+
+
+def summary(found: Mapping[str, Any]) -> str:
+    """The result in two sentences."""
+    stock, fastpath = (found["legs"][name]["telemetry_cpu_us"]["median"] for name in TRACED)
+    left_out = f" Left out, because it is not installed: {', '.join(found['left_out'])}." if found["left_out"] else ""
     return (
-        f"Telemetry took {stock:,.0f} us of CPU per request as it is, {fastpath:,.0f} us with otel-fastpath: {share}. "
-        f"{found['rounds']} rounds of {found['requests_per_round']} requests each; medians of the rounds."
+        f"Telemetry takes {stock:,.0f} us of CPU per request with OpenTelemetry, and {fastpath:,.0f} us with "
+        f"otel-fastpath: {saved(found)}. Medians of {found['runs']} runs (lowest to highest), each with new processes "
+        f"and {found['rounds']} rounds of {found['requests_per_round']} requests in turns.{left_out}"
     )
 
 
-def show(console: Console, found: dict[str, Any]) -> None:
-    """Print the table and what it says."""
-    table = Table(title="What telemetry costs the example service", box=box.SIMPLE_HEAD)
-    table.add_column("")
-    for title in (*TITLES.values(), RATIO):
-        table.add_column(title, justify="right", no_wrap=True)
-    for row in rows(found):
-        table.add_row(*row.cells())
-    console.print(table)
-    console.print(summary(found), highlight=False)
+def notes(found: Mapping[str, Any]) -> list[str]:
+    """The result, and how it was measured."""
+    return [summary(found), *([HOW] if found["legs"][STOCK]["signals_cpu_us"] else [])]
 
 
-def markdown(found: dict[str, Any]) -> str:
-    """The table as Markdown, for a README."""
-    head = ["", *TITLES.values(), RATIO]
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *(row.cells() for row in rows(found))]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def show(console: Console, services: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the tables and what they say."""
+    for found in services.values():
+        table = Table(title=f"What telemetry costs: {found['title']}", box=box.SIMPLE_HEAD)
+        table.add_column("")
+        for title in (*TITLES.values(), RATIO):
+            table.add_column(title, justify="right")
+        for row in rows(found):
+            table.add_row(*row)
+        console.print(table)
+        for note in notes(found):
+            console.print(note, highlight=False)
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]], *, numbers: bool) -> str:
+    rule = ["---", *(["---:" if numbers else "---"] * (len(head) - 1))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """The table as Markdown."""
     machine = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
-    return f"{table}\n\n{summary(found)} Python {found['machine']['python']}, {machine}.\n"
+    table = _table(["", *TITLES.values(), RATIO], rows(found), numbers=True)
+    return "\n\n".join([table, *notes(found), f"Python {found['machine']['python']}, {machine}."]) + "\n"
 
 
-def write(found: dict[str, Any], folder: Path) -> None:
-    """Write `result.json`, `result.md`, `result.svg` and `result.png`."""
-    (folder / "result.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    (folder / "result.md").write_text(markdown(found), encoding="utf-8")
-    draw(found, [folder / "result.svg", folder / "result.png"])
+def gain(services: Mapping[str, Mapping[str, Any]]) -> str:
+    """What telemetry costs each service, and how to measure one's own, as Markdown."""
+    head = ["service", "it sends", "OpenTelemetry takes", "otel-fastpath takes", "how to find out"]
+    lines = []
+    for name, found in services.items():
+        stock, fastpath = (found["legs"][base]["telemetry_cpu_us"]["median"] for base in TRACED)
+        without = f" (without {' and '.join(found['left_out'])})" if found["left_out"] else ""
+        costs = [f"{stock:,.0f} us of CPU per request", f"{fastpath:,.0f} us: {saved(found)}"]
+        command = f'`make demo ARGS="--only {name}"`'
+        lines.append([found["title"] + without, ", ".join(found["signals"]), *costs, command])
+    lines.append(["your own", "what it sends", "", "", "`otel-fastpath bench --url URL uvicorn app:app`"])
+    return _table(head, lines, numbers=False) + "\n"
 
 
-def draw(found: dict[str, Any], files: Sequence[Path]) -> None:
-    """Draw CPU per request, and the requests per second that this leaves room for."""
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import, and the demo can fail before
+def page(services: Mapping[str, Mapping[str, Any]]) -> str:
+    """The pictures and the tables of all services, as Markdown."""
+    return "\n".join(
+        f"![CPU per request: {found['title']}]({_picture(name)})\n\n{markdown(found)}"
+        for name, found in services.items()
+    )
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(3, 2), layout="constrained")
-    legs, names = found["legs"], list(reversed(TITLES))
-    bare = legs["bare"]["cpu_us"]
-    for at, name in enumerate(names):
-        more = legs[name]["telemetry_cpu_us"] or 0.0
-        left.barh(at, bare, color=COLOURS["bare"])
-        left.barh(at, more, left=bare, color=COLOURS[name])
-        told = f" + {more:,.0f} us for telemetry" if name != "bare" else f" {bare:,.0f} us"
-        left.text(bare + more, at, told, va="center", fontsize=10)
-        rate = legs[name]["requests_per_second"]
-        right.barh(at, rate, color=COLOURS[name])
-        right.text(rate, at, f" {rate:,.0f}", va="center", fontsize=10)
-    most = bare + max(legs[name]["telemetry_cpu_us"] for name in ("stock", "fastpath"))
-    left.set(title="CPU per request (us)", xlim=(0, most * 1.55))
-    right.set(title="requests per second", xlim=(0, max(leg["requests_per_second"] for leg in legs.values()) * 1.2))
-    left.set_yticks(range(len(names)), [TITLES[name] for name in names], fontsize=11)
-    right.set_yticks([])
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(summary(found), fontsize=9, y=-0.02, color="#444444")
-    for file in files:
-        figure.savefig(file, dpi=110, bbox_inches="tight")
-    plt.close(figure)
+def _picture(name: str) -> str:
+    return f"demo-{name}.svg"
+
+
+def write(services: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """Write `result.json`, `gain.md`, `page.md`, and for each service its table and its picture."""
+    texts = {"result.json": json.dumps(services, indent=2) + "\n", "gain.md": gain(services), "page.md": page(services)}
+    for name, found in services.items():
+        texts |= {f"{name}.md": markdown(found), _picture(name): draw(found, TITLES)}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

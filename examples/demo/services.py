@@ -1,11 +1,11 @@
-"""The processes of the demo: the service in each of its ways, and the servers that it talks to."""
+"""The processes of the demo: a service in each of its ways, and the servers that it talks to."""
 
 import json
 import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ TELEMETRY = {
     "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
     # A full queue drops spans, and then nothing can be compared; it is as long for both.
     "OTEL_BSP_MAX_QUEUE_SIZE": "65536",
+    "OTEL_BLRP_MAX_QUEUE_SIZE": "65536",
 }
+DISABLED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
+SIGNALS = ("traces", "metrics", "logs")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Way:
 INSTRUMENT = (str(BIN / "opentelemetry-instrument"),)
 WAYS = {
     "bare": Way(),
-    "stock": Way(launcher=INSTRUMENT, environment={**TELEMETRY, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "fastpath"}),
+    "stock": Way(launcher=INSTRUMENT, environment={**TELEMETRY, DISABLED: "fastpath"}),
     "fastpath": Way(launcher=INSTRUMENT, environment=TELEMETRY),
     "explicit": Way(app="explicit:app", environment=TELEMETRY),
 }
@@ -56,24 +59,48 @@ class Service:
         wait_until(lambda: listening(self.port), self.child)
 
 
-def start_service(processes: Processes, name: str, settings: Mapping[str, str], receiver: str) -> Service:
-    """Start the example service.
+def exporters(signals: Sequence[str]) -> dict[str, str]:
+    """The settings that export these signals and no others."""
+    found = {f"OTEL_{name.upper()}_EXPORTER": "otlp" if name in signals else "none" for name in SIGNALS}
+    if "logs" not in signals:
+        # Without an exporter, OpenTelemetry's handler of `logging` would still make records.
+        found["OTEL_PYTHON_LOG_AUTO_INSTRUMENTATION"] = "false"
+    return found
+
+
+def start_service(
+    processes: Processes,
+    name: str,
+    settings: Mapping[str, str],
+    receiver: str,
+    *,
+    folder: Path = SERVICE,
+    run: str = "",
+    signals: Sequence[str] = ("traces", "metrics"),
+    disabled: Sequence[str] = (),
+) -> Service:
+    """Start an example service.
 
     Args:
         processes: Starts and stops it.
-        name: One of `WAYS`; what it sends goes to the receiver's run of that name.
+        name: One of `WAYS`.
         settings: What the service itself is to know: DATABASE_URL and OPENAI_BASE_URL.
         receiver: Where telemetry goes.
+        folder: The folder of the service's `app.py`.
+        run: The receiver's run that gets what it sends, and the name of its log; by default, `name`.
+        signals: What it sends.
+        disabled: The instrumentations that are not loaded.
 
     Returns:
         The service, which may not take requests yet.
     """
-    way, port = WAYS[name], free_port()
+    way, port, run = WAYS[name], free_port(), run or name
     command = [str(BIN / "uvicorn"), way.app, "--port", str(port), "--no-access-log", "--log-level", "warning"]
     environment = {"OPENAI_API_KEY": os.environ.get("OPENAI_API_KEY", "sk-example"), **settings}
     if way.environment is not None:
-        environment |= {**way.environment, "OTEL_EXPORTER_OTLP_ENDPOINT": f"{receiver}/{name}"}
-    child = processes.start(name, [*way.launcher, *command], cwd=SERVICE, env=clean_environment(environment))
+        environment |= {**way.environment, **exporters(signals), "OTEL_EXPORTER_OTLP_ENDPOINT": f"{receiver}/{run}"}
+        environment[DISABLED] = ",".join(filter(None, (environment.get(DISABLED), *disabled)))
+    child = processes.start(run, [*way.launcher, *command], cwd=folder, env=clean_environment(environment))
     return Service(child, port)
 
 

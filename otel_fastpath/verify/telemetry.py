@@ -23,9 +23,13 @@ _FRAME: Final = re.compile(r'^  File "(?P<path>.+)", line \d+, in .+$')
 # The frames of hooks: a patch has others than what it replaces.
 _OF_HOOKS: Final = re.compile(r"[/\\](opentelemetry|otel_fastpath|wrapt)[/\\]|[/\\]contextlib\.py$")
 _STACKTRACE: Final = "exception.stacktrace"
+_REMOTE: Final = '"(remote)"'
 # The fields of a data point that hold what was measured.
 _VALUES: Final = ("as_int", "as_double", "count", "sum", "min", "max", "bucket_counts", "explicit_bounds", "zero_count")
 _SUMS: Final = ("as_int", "as_double", "count", "sum", "zero_count")
+# A histogram of these units holds how long something took. Two runs agree in these fields by chance alone.
+_UNITS_OF_TIME: Final = frozenset({"s", "ms", "us", "ns", "min", "h"})
+_OF_TIME: Final = frozenset({"sum", "min", "max", "bucket_counts", "zero_count"})
 
 
 @dataclass(frozen=True)
@@ -91,29 +95,33 @@ def _scope_fields(of_scope: Any) -> dict[str, str]:
 
 
 def _spans(spans: list[tuple[Any, Any]]) -> Iterator[Item]:
-    by_id = {span.span_id: (of_scope, span) for of_scope, span in spans}
+    by_id = {(span.trace_id, span.span_id): (of_scope, span) for of_scope, span in spans}
     for of_scope, span in spans:
         fields = _scope_fields(of_scope) | {
             "kind": _text(span.kind),
             "status": _text([span.status.code, span.status.message]),
             "parent": _text(_parent(span, by_id)),
+            "flags": _text(span.flags),
             "trace_state": _text(span.trace_state),
             "dropped": _text([span.dropped_attributes_count, span.dropped_events_count, span.dropped_links_count]),
             "links": _text([_plain(link.attributes) for link in span.links]),
             **_attributes("attributes", span.attributes),
         }
+        if fields["parent"] == _REMOTE:
+            fields["remote_parent"] = _text(f"{span.trace_id.hex()} {span.parent_span_id.hex()}")
         for number, event in enumerate(span.events):
             fields[f"events.{number}.name"] = _text(event.name)
             fields |= _attributes(f"events.{number}.attributes", event.attributes)
         yield Item("span", of_scope.scope.name, span.name, fields)
 
 
-def _parent(span: Any, by_id: dict[bytes, tuple[Any, Any]]) -> str:
+def _parent(span: Any, by_id: dict[tuple[bytes, bytes], tuple[Any, Any]]) -> str:
     if not span.parent_span_id:
         return "(none)"
-    if span.parent_span_id not in by_id:
+    found = by_id.get((span.trace_id, span.parent_span_id))
+    if found is None:
         return "(remote)"
-    of_scope, parent = by_id[span.parent_span_id]
+    of_scope, parent = found
     return f"{parent.name} ({library(of_scope.scope.name)})"
 
 
@@ -128,6 +136,7 @@ def library(scope: str) -> str:
 def _series(metrics: Iterable[tuple[Any, Any]]) -> Iterator[Item]:
     latest: dict[tuple[str, str, str], dict[str, str]] = {}
     sums: dict[tuple[str, str, str], dict[str, float]] = {}
+    with_exemplars: set[tuple[str, str, str]] = set()
     for of_scope, metric in metrics:
         kind = metric.WhichOneof("data")
         if kind is None:
@@ -149,6 +158,11 @@ def _series(metrics: Iterable[tuple[Any, Any]]) -> Iterator[Item]:
                 total = sums.setdefault(key, {})
                 for name in set(_SUMS) & values.keys():
                     values[name] = total[name] = total.get(name, 0) + values[name]
+            if "bucket_counts" in values and metric.unit in _UNITS_OF_TIME:
+                values = {name: value for name, value in values.items() if name not in _OF_TIME}
+            # A point of an interval without a measurement has none.
+            with_exemplars |= {key} if getattr(point, "exemplars", ()) else set()
+            values["has_exemplars"] = key in with_exemplars
             latest[key] = {**about, **attributes, **{name: _text(value) for name, value in values.items()}}
     for (scope, name, _), fields in latest.items():
         yield Item("metric", scope, name, fields)

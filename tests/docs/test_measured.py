@@ -18,7 +18,8 @@ from readme import insert  # noqa: E402  # likewise
 
 pytestmark = pytest.mark.source
 GIT = (shutil.which("git") or "git", "-c", "user.name=t", "-c", "user.email=t@t")
-TABLES = pages.declared()
+PARTS = pages.declared()
+TABLES = {table.name: table for part in PARTS.values() for table in part.tables}
 PAGE = "# Title\n\n<!-- one: begin -->\nold\n<!-- one: end -->\n\nMore.\n"
 WRITES = 'python -c \'open("result.md", "w").write("## Heading\\n\\n| new |\\n")\''
 
@@ -31,7 +32,7 @@ def project(tmp_path):
 
     def run(command, *arguments):
         declaration = tmp_path / "tables.toml"
-        declaration.write_text(f'[one]\npage = "page.md"\nfile = "result.md"\ncommand = """{command}"""\n')
+        declaration.write_text(f'[one]\npage = "page.md"\nfile = "result.md"\nminutes = 1\ncommand = """{command}"""\n')
         for words in (("init", "-q"), ("add", ".gitignore", "page.md", "tables.toml"), ("commit", "-qm", "one")):
             subprocess.run([*GIT, *words], cwd=tmp_path, check=True)
         (tmp_path / "page.md").write_text(f"{PAGE}Changed.\n")  # a page may have changed
@@ -51,17 +52,31 @@ def test_each_table_has_a_command():
     assert marked - {("tables", "docs/telemetry.md")} == {(name, table.page) for name, table in TABLES.items()}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", PARTS)
 def test_the_command_writes_the_file(name):
     """It names the file, or is a program that writes it by itself; its program exists."""
-    table = TABLES[name]
-    words = table.command.split()
+    part = PARTS[name]
+    words = part.command.split()
 
     assert words[0] in {"make", "python"}
     if words[0] == "python":
         assert (ROOT / words[1]).exists()
-    if "--markdown" in table.command:
-        assert f"--markdown {table.file}" in table.command
+    if "--markdown" in part.command:
+        assert f"--markdown {part.tables[0].file}" in part.command
+
+
+def test_all_tables_take_25_minutes_at_most():
+    """On a quiet machine. The help says how long each part takes."""
+    assert sum(part.minutes for part in PARTS.values()) <= 25
+    assert min(part.minutes for part in PARTS.values()) > 0
+
+
+def test_the_help_has_the_minutes(project, capsys):
+    """And the pages."""
+    with pytest.raises(SystemExit):
+        project("python -c 'import sys; sys.exit(5)'", "--help")
+
+    assert re.search(r"one +1 min +page.md$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_table_replaces_the_old_one():
@@ -78,6 +93,36 @@ def test_the_table_belongs_to_a_commit(project, tmp_path):
     text = (tmp_path / "page.md").read_text()
     assert re.search(r"begin -->\n\n\| new \|\n\nMeasured at commit [0-9a-f]{7,}, [\d-]{10}\.\n\n<!-- one: end", text)
     assert text.endswith("More.\nChanged.\n")
+
+
+def test_a_part_can_have_more_tables_and_pictures(project, tmp_path):
+    """One command measures them all."""
+    project("true")
+    (tmp_path / "page.md").write_text(f"{PAGE}<!-- two: begin -->\nold\n<!-- two: end -->\n")
+    (tmp_path / ".gitignore").write_text("*.out\n")
+    script = 'for name in "123": open(name + ".out", "w").write("new " + name)'
+    (tmp_path / "tables.toml").write_text(
+        f'[one]\npage = "page.md"\nfile = "1.out"\nminutes = 1\ncommand = """python -c \'{script}\'"""\n'
+        'also = [{ name = "two", page = "page.md", file = "2.out" }]\ncopies = { "picture.svg" = "3.out" }\n'
+    )
+    subprocess.run([*GIT, "commit", "-qam", "more"], cwd=tmp_path, check=True)
+
+    assert pages.main([], tmp_path, tmp_path / "tables.toml") == 0
+
+    first, _, second = (tmp_path / "page.md").read_text().partition("<!-- two: begin -->")
+    assert "new 1" in first
+    assert "new 2" in second
+    assert (tmp_path / "picture.svg").read_text() == "new 3"
+    assert pages.changes(tmp_path, pages.declared(tmp_path / "tables.toml")) == []
+
+
+def test_an_old_result_is_not_inserted(project, tmp_path, capsys):
+    """A command that succeeds and writes nothing has failed."""
+    (tmp_path / "result.md").write_text("of another run")
+
+    assert project("true") == 1
+    assert capsys.readouterr().err == "failed, and left as they were: one\n"
+    assert "of another run" not in (tmp_path / "page.md").read_text()
 
 
 def test_a_tree_with_changes_is_refused(project, tmp_path, capsys):
@@ -99,6 +144,6 @@ def test_a_failed_command_leaves_the_page(project, tmp_path, capsys):
 def test_the_commands_can_be_listed(project, capsys):
     """Nothing runs; a name that does not exist is an error."""
     assert project("python -c 'import sys; sys.exit(5)'", "--list") == 0
-    assert capsys.readouterr().out.split()[:3] == ["one", "page.md", "python"]
+    assert capsys.readouterr().out.split()[:5] == ["one", "1", "min", "page.md", "python"]
     with pytest.raises(SystemExit):
         pages.main(["none"])

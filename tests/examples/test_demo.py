@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-import copy
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,125 +17,116 @@ import pytest
 from rich.console import Console
 
 from examples.demo import __main__ as demo
-from examples.demo.compare import differences
+from examples.demo import report
 from examples.demo.load import send
-from examples.demo.mix import SHARES, Call, calls
+from examples.demo.measure import Leg, Plan
+from examples.demo.mix import ORDERS, SHOP, Call, calls
+from examples.demo.picture import draw
 from examples.demo.processes import interrupts
+from examples.demo.runs import sentences
+from examples.demo.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[2]
 # Seconds for what takes ten: others may need the processors as well.
 PATIENCE = 300
 
 
-def span(name="SELECT", place="(root) > GET /items", **attributes):
-    """A span as the summary has it."""
-    return json.dumps({"scope": {"name": "asyncpg"}, "name": name, "place": place, "attributes": attributes})
+def compared(**changed):
+    """The result of `otel-fastpath verify` that differs in one field of one metric."""
+    difference = {
+        "signal": "metric",
+        "scope": "fastapi",
+        "name": "size",
+        "field": "sum",
+        "stock": "1 x 5",
+        "fastpath": "",
+    }
+    return {"own": {}, "differences": [difference], **changed}
 
 
-SERIES = json.dumps({"scope": {"name": "fastapi"}, "name": "http.server.request.duration", "attributes": {"code": 200}})
-SUMMARY = {
-    "spans": {span(table="items"): 5, span(table="users"): 1, span("GET /items", "(root)"): 5},
-    "metrics": {SERIES: {"count": 5}},
-    "callers": "digest",
-    "faults": {},
-}
+def test_a_difference_is_a_sentence():
+    """With what only one of the two sent; what differs deliberately is left out."""
+    assert sentences(compared(), {}) == ["metric 'size' of fastapi: sum: only stock: 1 x 5, only fastpath: nothing"]
+    assert sentences(compared(), {"size": "docs/http.md"}) == []
 
 
-def doctored(change):
-    """What the comparison says of a summary that was changed."""
-    other = copy.deepcopy(SUMMARY)
-    change(other)
-    return differences(SUMMARY, other)
-
-
-def test_equal_telemetry_does_not_differ():
-    """A summary equals itself."""
-    assert differences(SUMMARY, copy.deepcopy(SUMMARY)) == []
-
-
-def test_a_metric_of_the_packages_own_is_a_difference():
+def test_telemetry_of_the_packages_own_is_a_difference():
     """A service emits what it emitted before, and nothing more."""
-    own = json.dumps({"scope": {"name": "otel_fastpath.exceptions"}, "name": "cpython.exceptions", "attributes": {}})
-    [found] = doctored(lambda summary: summary["metrics"].update({own: 1}))
-    assert found.endswith("only fastpath sent it")
+    own = {"exceptions": {"fastpath": 3, "stock": 0}}
 
-
-def test_a_missing_span_is_found():
-    """A span that only stock sent is named, with how many are missing."""
-    [found] = doctored(lambda other: other["spans"].pop(span("GET /items", "(root)")))
-    assert found.startswith("5 x span 'GET /items'")
-    assert found.endswith("only stock sent it")
-
-
-def test_an_additional_span_is_found():
-    """A span that only fastpath sent is named."""
-    [found] = doctored(lambda other: other["spans"].update({span("INSERT"): 1}))
-    assert found.endswith("only fastpath sent it")
-
-
-def test_a_changed_count_is_found():
-    """One span fewer of a kind is a difference."""
-    [found] = doctored(lambda other: other["spans"].update({span(table="items"): 4}))
-    assert found.startswith("1 x span 'SELECT'")
-
-
-def test_a_changed_attribute_is_told_as_a_change():
-    """Spans of which one attribute changed are told once, with both values."""
-
-    def change(other):
-        other["spans"][span(table="itemz")] = other["spans"].pop(span(table="items"))
-
-    [found] = doctored(change)
-    assert found.startswith("5 x span 'SELECT'")
-    assert found.endswith("attributes.table is 'itemz' and not 'items'")
-
-
-def test_a_changed_parent_is_found():
-    """A span in another place of its trace is a difference."""
-
-    def change(other):
-        other["spans"][span(place="(root)", table="items")] = other["spans"].pop(span(table="items"))
-
-    [found] = doctored(change)
-    assert "place is '(root)' and not '(root) > GET /items'" in found
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda other: other["metrics"].update({SERIES: {"count": 4}}), "count is 4 and not 5"),
-        (lambda other: other["metrics"].update({span(): {"count": 1}}), "only fastpath sent it"),
-        (lambda other: other.update(callers="other"), "same callers"),
-        (lambda other: other.update(faults={"bad": 2}), "fastpath sent an invalid span, 2 times: bad"),
-        (lambda other: other.update(metrics={}), "nothing to compare"),
-    ],
-)
-def test_every_other_change_is_found(change, told):
-    """Metrics, callers, impossible spans and empty telemetry each fail the comparison."""
-    assert any(told in found for found in doctored(change))
-
-
-def test_thousands_of_differences_are_cut_short():
-    """Where everything differs the first ones are told and the rest counted, in little time."""
-    found = doctored(lambda other: other["spans"].update({span(f"span {n}"): 1 for n in range(5000)}))
-    assert len(found) < 100
-    assert found[-1].endswith("more kinds of spans differ")
+    assert sentences(compared(differences=[], own=own), {}) == ["exceptions: 3 items of otel-fastpath's own"]
 
 
 def test_a_difference_fails_the_demo(capsys):
-    """The exit code is 1 and every difference is printed; without any it is 0."""
-    console = Console()
-    assert demo.verdict(console, []) == 0
-    assert demo.verdict(console, ["it is [not] the same"]) == 1
-    assert "it is [not] the same" in capsys.readouterr().out
+    """The exit code is 1 and every difference is printed; without any it is 0. What is not compared is printed, too."""
+    console = Console(width=200)
+    assert demo.verdict(console, "shop", {"deliberate": {}, "differences": []}) == 0
+    found = {"deliberate": {"connect": "docs/sqlalchemy.md"}, "differences": ["it is [not] the same"]}
+    assert demo.verdict(console, "shop", found) == 1
+    printed = capsys.readouterr().out
+    assert "it is [not] the same" in printed
+    assert "not compared, because they differ deliberately: connect (docs/sqlalchemy.md)" in printed
 
 
-def test_a_round_repeats_and_has_every_kind():
+def test_the_costs_of_the_signals_add_up():
+    """Each adds to those before it: all of them together are the cost of the telemetry."""
+    cpu = {"bare": 100, "stock-traces": 150, "stock-traces-metrics": 170, "stock": 200}
+    cpu |= {"fastpath-traces": 110, "fastpath-traces-metrics": 112, "fastpath": 120}
+    runs = [
+        {
+            name: Leg(name, 0, None, 200, [(cost + more) * 1e-6] * 2, [500.0] * 2, [0.002] * 400)
+            for name, cost in cpu.items()
+        }
+        for more in (0, 30, 10)
+    ]
+    sent = {
+        name: {"spans": 900, "metric_series": 9, "log_records": 90, "wire_bytes": 9} for name in ("stock", "fastpath")
+    }
+
+    found = report.result(SUBJECTS["orders"], runs, Plan(200, 2), sent) | {"left_out": ["redis"]}
+
+    signals = {
+        name: {signal: round(each["median"]) for signal, each in leg["signals_cpu_us"].items()}
+        for name, leg in found["legs"].items()
+    }
+    assert signals == {
+        "bare": {},
+        "stock": {"traces": 50, "metrics": 20, "logs": 30},
+        "fastpath": {"traces": 10, "metrics": 2, "logs": 8},
+    }
+    assert ["of it telemetry (us)", "-", "100 (100 to 100)", "20 (20 to 20)", "x 0.20"] in report.rows(found)
+    assert [
+        "CPU per request (us)",
+        "110 (100 to 130)",
+        "210 (200 to 230)",
+        "130 (120 to 150)",
+        "x 0.62",
+    ] in report.rows(found)
+    assert "80% less" in report.gain({"orders": found})
+    assert "not installed: redis" in report.summary(found)
+    assert "traces 50, metrics 20, logs 30" in draw(found, report.TITLES)
+
+
+def test_a_figure_that_noise_turns_negative_has_no_ratio():
+    """The division would mean nothing."""
+    runs = [
+        {name: Leg(name, 0, None, 200, [cost * 1e-6], [500.0], [0.002] * 200) for name, cost in cpu.items()}
+        for cpu in ({"bare": 100, "stock": 90, "fastpath": 105}, {"bare": 100, "stock": 120, "fastpath": 105})
+    ]
+
+    found = report.result(SUBJECTS["shop"], runs, Plan(200, 1), {})
+
+    [row] = [row for row in report.rows(found) if row[0] == "of it telemetry (us)"]
+    assert row[-1] == "-"
+
+
+@pytest.mark.parametrize("mix", [SHOP, ORDERS], ids=["shop", "orders"])
+def test_a_round_repeats_and_has_every_kind(mix):
     """The same seed gives the same requests, another one others, and a hundred have every kind in its share."""
-    assert calls(100, 1) == calls(100, 1)
-    assert calls(100, 1) != calls(100, 2)
-    assert Counter(call.kind for call in calls(100, 3)) == SHARES
-    assert any(b"traceparent: 00-" in call.wire for call in calls(100, 1))
+    assert calls(100, 1, mix) == calls(100, 1, mix)
+    assert calls(100, 1, mix) != calls(100, 2, mix)
+    assert Counter(call.kind for call in calls(100, 3, mix)) == mix.shares
+    assert any(b"traceparent: 00-" in call.wire for call in calls(100, 1, mix))
 
 
 def test_the_load_tells_wrong_answers():
@@ -213,25 +204,48 @@ def wait_for_log(process, tmp_path, name):
         time.sleep(0.02)
 
 
+SHORTEST = ("--runs", "2", "--rounds", "1", "--requests", "100")
+
+
 @pytest.mark.usefixtures("a_database", "releases_of_the_examples")
-def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
+@pytest.mark.slow
+def test_a_short_demo_of_the_shop_runs_to_its_end(start_demo, tmp_path):
     """From nothing to a table, a picture and a JSON whose figures fit the requests that were sent."""
-    process = start_demo("--rounds", "2", "--requests", "100")
+    process = start_demo("--only", "shop", *SHORTEST)
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, output
     for told in ("CPU per request", "requests per second", "p99", "spans received", "sent the same telemetry"):
         assert told in output
-    found = json.loads((tmp_path / "out" / "result.json").read_text())
+    found = json.loads((tmp_path / "out" / "result.json").read_text())["shop"]
     legs = found["legs"]
     assert found["same_telemetry"]
-    assert {leg["requests"] for leg in legs.values()} == {300}
-    assert legs["bare"]["spans"] == legs["bare"]["metric_points"] == 0
-    assert legs["stock"]["spans"] == legs["fastpath"]["spans"] > 300
+    assert {leg["requests"] for leg in legs.values()} == {400}
+    assert legs["bare"]["spans"] == legs["bare"]["metric_series"] == 0
+    assert legs["stock"]["spans"] == legs["fastpath"]["spans"] > 400
     # Upstream records the size of another response for the one that is streamed.
     assert legs["stock"]["metric_series"] - 1 == legs["fastpath"]["metric_series"] > 10
-    assert 0 < legs["bare"]["cpu_us"] < legs["stock"]["cpu_us"]
-    assert "<svg" in (tmp_path / "out" / "result.svg").read_text()
-    assert "| CPU per request (us) |" in (tmp_path / "out" / "result.md").read_text()
+    assert 0 < legs["bare"]["cpu_us"]["median"] < legs["stock"]["cpu_us"]["median"]
+    assert "| CPU per request (us) |" in (tmp_path / "out" / "shop.md").read_text()
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.usefixtures("a_database", "releases_of_the_examples")
+def test_a_short_demo_of_the_orders_runs_to_its_end(start_demo, tmp_path):
+    """The service with every library sends the same spans, metrics and log records, each of them measured apart."""
+    process = start_demo("--only", "orders", *SHORTEST)
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, output
+    found = json.loads((tmp_path / "out" / "result.json").read_text())["orders"]
+    legs = found["legs"]
+    assert found["same_telemetry"]
+    assert found["left_out"] == ([] if shutil.which("redis-server") or os.environ.get("REDIS_URL") else ["redis"])
+    assert legs["stock"]["log_records"] == legs["fastpath"]["log_records"] > 400
+    assert legs["fastpath"]["spans"] > 4 * 400
+    assert list(legs["stock"]["signals_cpu_us"]) == ["traces", "metrics", "logs"]
+    for name in ("traces", "metrics", "logs"):
+        assert f"of it {name} (us)" in (tmp_path / "out" / "orders.md").read_text()
+        assert f"var(--{name})" in (tmp_path / "out" / "demo-orders.svg").read_text()
+    assert "demo-orders.svg" in (tmp_path / "out" / "page.md").read_text()
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
@@ -241,7 +255,7 @@ def test_a_short_demo_runs_to_its_end(start_demo, tmp_path):
     [
         (signal.SIGTERM, "postgresql"),
         pytest.param(signal.SIGINT, "postgresql", marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, "bare", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, "shop-1-bare", marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
@@ -264,7 +278,7 @@ def test_a_service_that_does_not_start_fails_the_demo(start_demo):
     process = start_demo(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert "the demo failed: bare ended" in output
+    assert "the demo failed: shop-1-bare ended" in output
     assert "ConnectionRefusedError" in output
 
 
@@ -272,7 +286,7 @@ def test_a_service_that_does_not_start_fails_the_demo(start_demo):
 def test_a_service_that_crashes_fails_the_demo(start_demo, tmp_path):
     """A service that dies under load is named with the signal that ended it."""
     process = start_demo("--rounds", "500")
-    wait_for_log(process, tmp_path, "bare")
+    wait_for_log(process, tmp_path, "shop-1-bare")
     [service] = [
         child
         for child in psutil.Process(process.pid).children()

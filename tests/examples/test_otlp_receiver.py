@@ -8,6 +8,7 @@ import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -36,13 +37,30 @@ def test_what_the_exporters_send_is_kept(receiver, compression):
 
     sent = ask(receiver, f"{run}/summary")
     spans = {span["name"]: span for span in map(json.loads, sent["spans"])}
-    assert spans["inner"]["attributes"] == {"n": 1, "of": ["a", "b"]}
-    assert spans["inner"]["place"] == "(root) > outer"
-    assert sent["span_count"] == 2
-    [(series, counted)] = sent["metrics"].items()
-    assert json.loads(series)["attributes"] == {"k": "v"}
-    assert counted["value"] == 3
-    assert sent["exports"] == {"traces": 1, "metrics": 1}
+    assert spans["inner"]["attributes.n"] == "1"
+    assert spans["inner"]["attributes.of"] == '["a", "b"]'
+    assert spans["inner"]["parent"] == '"outer (test)"'
+    assert (sent["span_count"], sent["metric_series"], sent["log_records"]) == (2, 1, 0)
+    assert sent["exports"] == {"traces": 1, "metrics": 1, "logs": 0}
+
+
+def test_runs_are_compared(receiver):
+    """As `otel-fastpath verify` compares them."""
+    body = {}
+    for name in ("one", "two"):
+        request = ExportTraceServiceRequest()
+        request.resource_spans.add().scope_spans.add().spans.add(name=name)
+        body[name] = request.SerializeToString()
+    for run, name in (("first", "one"), ("second", "one"), ("same", "one"), ("other", "two")):
+        httpx.post(f"{receiver}/{run}/v1/traces", headers=HEADERS, content=body[name])
+
+    same, other = (ask(receiver, f"compare?stock=first&stock=second&fastpath={run}") for run in ("same", "other"))
+
+    assert same["is_the_same"]
+    assert [(each["name"], each["stock"], each["fastpath"]) for each in other["differences"]] == [
+        ("one", "1", "0"),
+        ("two", "0", "1"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,14 +71,14 @@ def test_what_the_exporters_send_is_kept(receiver, compression):
         ("traces", HEADERS | {"content-encoding": "gzip"}, gzip.compress(b"\xff\xff", mtime=0), 400),
         ("traces", HEADERS | {"content-encoding": "gzip"}, gzip.compress(b"cut off", mtime=0)[:-9], 400),
         ("traces", {"content-type": "application/json"}, b"{}", 415),
-        ("logs", HEADERS, b"", 404),
+        ("profiles", HEADERS, b"", 404),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(receiver, path, headers, content, status):
     """A body that is no export request gets an error and leaves no trace."""
     answer = httpx.post(f"{receiver}/refused/v1/{path}", headers=headers, content=content)
     assert answer.status_code == status
-    assert ask(receiver, "refused")["exports"] == {"traces": 0, "metrics": 0}
+    assert ask(receiver, "refused")["exports"] == {"traces": 0, "metrics": 0, "logs": 0}
 
 
 def test_a_run_can_be_forgotten(receiver):

@@ -101,9 +101,9 @@ def demo_service(options, processes: Processes, out: Path):
         service = services.start_service(processes, way, own, receiver)
         service.wait()
         legs.append(demo.Leg(name, service.port, service.child))
-    plan = demo.Plan(200, options.rounds, 1e9)
+    plan = demo.Plan(200, options.rounds)
     for leg in legs:
-        demo._round(leg, plan.requests, 1, processes.interrupts)
+        demo._round(leg, plan, 1, processes.interrupts)
     measuring(profiled)
     demo.measure(legs, plan, processes.interrupts, lambda _share: None)
     time.sleep(SILENCE_S)

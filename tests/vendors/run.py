@@ -2,7 +2,7 @@
 
     make vendors
     make vendors ARGS="--only sentry --only logfire --no-gain"
-    make vendors ARGS="--docs"
+    make vendors ARGS="--markdown build/vendors.md"
 
 Each vendor has an environment of its own with its newest releases, under .cache/vendors. The program runs stock, with
 otel-fastpath before and after the vendor's set-up, and twice under opentelemetry-instrument, without and with
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vendor_checks import page
@@ -44,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in (*result.faults, *filter(None, [result.unavailable]), *result.notes):
             print(f"  {line}", flush=True)
     print(f"\n{page.table(results)}")
-    if options.docs:
-        page.write(results)
+    if options.markdown:
+        options.markdown.write_text(page.document(results), encoding="utf-8")
     bad = [result.vendor.name for result in results if result.faults]
     unchecked = [result.vendor.name for result in results if result.unavailable]
     equal = [result.vendor.name for result in results if not result.faults and not result.unavailable]
@@ -71,11 +72,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", default=[], help="only vendors whose names begin so; repeatable")
     parser.add_argument("--no-gain", dest="gain", action="store_false", help="do not measure, only compare")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/vendors.md")
-    options = parser.parse_args(arguments)
-    if options.docs and (options.only or not options.gain):
-        parser.error("--docs needs the results of all vendors, measured")
-    return options
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

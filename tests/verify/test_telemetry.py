@@ -72,6 +72,57 @@ def test_the_parent_of_a_span_is_named():
     assert found == {"root": '"(none)"', "child": '"root (asyncpg)"', "other": '"(remote)"'}
 
 
+def test_a_parent_is_of_the_same_trace():
+    """A span whose parent's id belongs to another trace has a remote parent; which one it is can be compared."""
+    request = ExportTraceServiceRequest()
+    spans = request.resource_spans.add().scope_spans.add().spans
+    spans.add(name="root", trace_id=b"a" * 16, span_id=b"1" * 8)
+    spans.add(name="child", trace_id=b"a" * 16, span_id=b"2" * 8, parent_span_id=b"1" * 8)
+    spans.add(name="lost", trace_id=b"b" * 16, span_id=b"3" * 8, parent_span_id=b"1" * 8)
+
+    found = {item.name: item.fields for item in read([request]) if item.signal == "span"}
+
+    assert found["child"]["parent"] == '"root ()"'
+    assert "remote_parent" not in found["child"]
+    assert found["lost"]["parent"] == '"(remote)"'
+    assert found["lost"]["remote_parent"] == f'"{(b"b" * 16).hex()} {(b"1" * 8).hex()}"'
+
+
+def test_what_depends_on_time_is_left_out_of_a_histogram():
+    """Two runs agree in it by chance alone. The number of measurements stays, and all of a histogram of sizes."""
+    request = ExportMetricsServiceRequest()
+    metrics = request.resource_metrics.add().scope_metrics.add().metrics
+    for name, unit in (("duration", "s"), ("size", "By")):
+        point = metrics.add(name=name, unit=unit).histogram.data_points.add(count=3, sum=0.25, explicit_bounds=[1.0])
+        point.bucket_counts.extend([3, 0])
+
+    duration, size = (item.fields for item in read(metrics=[request]) if item.signal == "metric")
+
+    assert duration["count"] == size["count"] == "3"
+    assert {"sum", "min", "max", "bucket_counts"} & duration.keys() == set()
+    assert (size["sum"], size["bucket_counts"]) == ("0.25", "[3, 0]")
+
+
+def test_a_series_with_exemplars_says_so():
+    """Whichever of its points had one: those of an interval without a measurement have none."""
+    requests = []
+    for exemplars in (1, 0):
+        request = ExportMetricsServiceRequest()
+        metric = request.resource_metrics.add().scope_metrics.add().metrics.add(name="orders")
+        metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+        point = metric.sum.data_points.add(as_int=1)
+        for _ in range(exemplars):
+            point.exemplars.add(as_int=1)
+        requests.append(request)
+
+    with_one, without = (
+        next(item.fields["has_exemplars"] for item in read(metrics=given) if item.signal == "metric")
+        for given in (requests, requests[1:])
+    )
+
+    assert (with_one, without) == ("true", "false")
+
+
 def test_frames_of_hooks_are_left_out_of_stack_traces():
     """A patch has other frames than what it replaces."""
     request = ExportTraceServiceRequest()

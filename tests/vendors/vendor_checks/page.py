@@ -1,4 +1,4 @@
-"""The table of the results: printed, and written into docs/vendors.md."""
+"""The table of the results, which is printed, and what docs/vendors.md has of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import datetime as dt
 import platform
 from typing import TYPE_CHECKING
 
-from examples.founding_case.environment import ROOT
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vendor_checks.check import Result
 
-PAGE = ROOT / "docs" / "vendors.md"
-BEGIN, END = "<!-- vendors: begin -->", "<!-- vendors: end -->"
 # The row of the list with no vendor.
 SDK = "sdk"
 _COLUMNS = ("vendor", "release", "what it sends", "stock", "otel-fastpath", "saved", "gain")
@@ -27,16 +23,14 @@ def table(results: Sequence[Result]) -> str:
     return _HEAD + "".join(_row(result, sdk) for result in results)
 
 
-def write(results: Sequence[Result]) -> None:
-    """Put the table, and what it was made with, between the marks of the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
+def document(results: Sequence[Result]) -> str:
+    """The table, and what it was made with."""
     unit = next((result.gain.unit for result in results if result.gain), "nothing measured")
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     reasons = [f"- {result.vendor.title}: {each.reason}\n" for result in results for each in result.vendor.differences]
     listed = f"Differences that are meant:\n\n{''.join(reasons)}\n" if reasons else ""
     made = f"Python {platform.python_version()}; costs in {unit}; {today}."
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(results)}\n{listed}{made}\n\n{END}{after}", encoding="utf-8")
+    return f"{table(results)}\n{listed}{made}\n"
 
 
 def _row(result: Result, sdk: float) -> str:

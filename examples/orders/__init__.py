@@ -1,0 +1,1 @@
+"""An order service: FastAPI, httpx, SQLAlchemy over asyncpg, redis, logging and OpenAI."""
