@@ -30,14 +30,16 @@ def summarise(bodies: Callable[[str], list[bytes]]) -> dict[str, Any]:
         bodies: Returns the export requests of "traces", "metrics" or "logs".
 
     Returns:
-        A JSON-able summary: the numbers of spans, metric series and log records; `spans` maps a line of JSON, without
-        what varies between two runs, to how often it occurred; `faults` counts what no span may be.
+        A JSON-able summary: the numbers of spans, metric series and log records, and the names of the metrics; `spans`
+        maps a line of JSON, without what varies between two runs, to how often it occurred; `faults` counts what no
+        span may be.
     """
     found = items(bodies)
     counts = Counter(item.signal for item in found)
     return {
         "span_count": counts["span"],
         "metric_series": counts["metric"],
+        "metric_names": sorted({item.name for item in found if item.signal == "metric"}),
         "log_records": counts["log record"],
         "spans": dict(Counter(_line(item) for item in found if item.signal == "span")),
         "faults": dict(_faults(bodies("traces"))),

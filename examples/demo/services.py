@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.demo.processes import Child, Processes, StartError, clean_environment, free_port, listening, wait_until
+from examples.demo.processes import (
+    START_S,
+    Child,
+    Processes,
+    StartError,
+    clean_environment,
+    free_port,
+    listening,
+    wait_until,
+)
 
 ROOT = Path(__file__).parents[2]
 SERVICE = ROOT / "examples" / "service"
@@ -114,7 +123,7 @@ def patches_applied(name: str) -> int:
         env=clean_environment({**(way.environment or {}), **quiet}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=START_S,
         check=False,
     )
     if probe.returncode:

@@ -28,7 +28,7 @@ from examples.demo.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[2]
 # Seconds for what takes ten: others may need the processors as well.
-PATIENCE = 300
+PATIENCE = 380
 
 
 def compared(**changed):
@@ -275,7 +275,7 @@ def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
 
 def test_a_service_that_does_not_start_fails_the_demo(start_demo):
     """Where the database is not to be had the demo says which process failed and why, and ends with 1."""
-    process = start_demo(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    process = start_demo("--only", "shop", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "the demo failed: shop-1-bare ended" in output
