@@ -33,7 +33,8 @@ def postgresql(processes: Processes) -> str:
     cluster.ensure_pgdata_inited()
     port = free_port()
     # What is thrown away afterwards need not be flushed to the disk.
-    settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "unix_socket_directories="]
+    settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "checkpoint_timeout=1d"]
+    settings.append("unix_socket_directories=")
     command = [str(cluster.bin_path / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port)]
     # As root the package makes the cluster a system user's: PostgreSQL refuses to run as root.
     user = cluster.system_user
