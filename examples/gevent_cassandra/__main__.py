@@ -29,6 +29,7 @@ def measured(mode: str, ports: dict[int, int], arguments: argparse.Namespace) ->
     words = [mode, arguments.users, arguments.pool, *(f"{latency}:{port}" for latency, port in ports.items())]
     # Patched by gevent before anything else is imported.
     command = [sys.executable, "-m", "gevent.monkey", str(Path(__file__).with_name("service.py")), *map(str, words)]
+    print(f"measuring: {MODES[mode]}", file=sys.stderr, flush=True)
     result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in result.stdout.splitlines()]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no vendor's name begins with {' or '.join(options.only)}", file=sys.stderr)
         return 2
     results = []
-    for vendor in chosen:
-        began = time.monotonic()
-        result = check(vendor, has_gain=options.gain)
-        results.append(result)
-        print(_line(result), f"{time.monotonic() - began:.0f} s", sep="; ", flush=True)
-        for line in (*result.faults, *filter(None, [result.unavailable]), *result.notes):
-            print(f"  {line}", flush=True)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for result, seconds in pool.map(lambda vendor: _timed(vendor, has_gain=options.gain), chosen):
+            results.append(result)
+            print(_line(result), f"{seconds:.0f} s", sep="; ", flush=True)
+            for line in (*result.faults, *filter(None, [result.unavailable]), *result.notes):
+                print(f"  {line}", flush=True)
     print(f"\n{page.table(results)}")
     if options.markdown:
         options.markdown.write_text(page.document(results), encoding="utf-8")
@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if names:
             print(f"{title}: {', '.join(names)}")
     return 1 if bad else 2 if unchecked else 0
+
+
+def _timed(vendor: Vendor, *, has_gain: bool) -> tuple[Result, float]:
+    began = time.monotonic()
+    return check(vendor, has_gain=has_gain), time.monotonic() - began
 
 
 def _is_chosen(vendor: Vendor, only: Sequence[str]) -> bool:
@@ -72,6 +77,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", action="append", default=[], help="only vendors whose names begin so; repeatable")
     parser.add_argument("--no-gain", dest="gain", action="store_false", help="do not measure, only compare")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="vendors at a time: instructions repeat, times do not (default %(default)s)"
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
     return parser.parse_args(arguments)
 

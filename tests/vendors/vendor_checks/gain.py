@@ -10,6 +10,7 @@ import functools
 import json
 import statistics
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ OURS = "second"
 NAME = "root span"
 PATIENCE_S = 900
 TURNS = 5
+_BUILDING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def measure(vendor: Vendor, environment: Environment) -> Gain:
     Raises:
         RunError: A process failed.
     """
-    shim = _shim()
+    with _BUILDING:
+        shim = _shim()
     with (
         tempfile.TemporaryDirectory(prefix="vendors-") as scratch,
         Receiver(vendor.answers, certificate() if vendor.tls else None) as receiver,

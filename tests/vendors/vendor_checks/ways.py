@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ STOCK, STOCK_LAUNCHER = "stock", "launcher-stock"
 WAYS = {"first": STOCK, "second": STOCK, "launcher": STOCK_LAUNCHER}
 PATIENCE_S = 180
 CERTIFICATE = CACHE / "loopback.pem"
+_MAKING = threading.Lock()
 # The caller of the program's remote spans.
 REMOTE = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
 _LAST = 2500
@@ -141,6 +143,11 @@ def certificate() -> Path:
     Raises:
         RunError: It cannot be made.
     """
+    with _MAKING:
+        return _certificate()
+
+
+def _certificate() -> Path:
     if not CERTIFICATE.exists():
         made = CERTIFICATE.with_suffix(".new")
         names = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
