@@ -231,6 +231,23 @@ def test_its_metric_is_reported(official, wrap, seen, tmp_path):
     assert "db.client.operation.duration" not in seen.metrics()
 
 
+def test_its_metric_is_observed(official, wrap, seen, tmp_path):
+    """When metrics are collected: there are no exemplars, and no points of a pool that was disposed of."""
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db")
+
+    with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):
+        connection = engine.connect()
+    with connection:
+        points = seen.metrics()[USAGE]
+    engine.dispose()
+
+    assert points
+    assert not any(point.exemplars for point in points)
+    assert usage(seen) == {}
+
+
 @pytest.fixture
 def imported_late():
     """`sqlalchemy.ext.asyncio` is imported after the instrumentation, as with `opentelemetry-instrument`."""
