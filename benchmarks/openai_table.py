@@ -116,7 +116,7 @@ def _count(setup: str, rows: Sequence[str], library: Path) -> dict[str, float]:
     """Thousands of instructions by row; all rows of a set-up are counted in one process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [sys.executable, str(Path(bench.__file__)), "--counted", str(library), setup, *rows]
+        command = [sys.executable, __file__, "--counted", str(library), setup, *rows]
         subprocess.run(
             native.under_valgrind(command, folder),
             env={**os.environ, "PYTHONHASHSEED": "0"},
@@ -169,7 +169,7 @@ def _timed(rows: Sequence[str], columns: Sequence[str], cycles: int) -> dict[str
 
 
 def _in_turns(call: str, columns: Sequence[str], url: str, cycles: int) -> dict[str, float]:
-    command = [sys.executable, str(Path(bench.__file__)), "--leg", call]
+    command = [sys.executable, __file__, "--leg", call]
     environment = {**os.environ, "BENCH_OPENAI_URL": url}
     legs = {
         name: subprocess.Popen(
