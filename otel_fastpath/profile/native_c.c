@@ -12,7 +12,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#if defined(__linux__)
 #include <ucontext.h>
+#endif
 
 #define MOST_RANGES 256
 /* Words: the kernel's frame with the registers, and what C functions may keep between two of Python. */
