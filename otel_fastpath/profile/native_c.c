@@ -12,6 +12,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#if defined(__linux__)
+#include <ucontext.h>
+#endif
 
 #define MOST_RANGES 256
 /* Words: the kernel's frame with the registers, and what C functions may keep between two of Python. */
@@ -30,10 +33,28 @@ static pthread_t watched;
 /* The end of the watched thread's stack: what is above it may not be readable. */
 static uintptr_t stack_end;
 
+/* Whether the signal came at a system call. The compiled core makes none, but in the frames of the C functions that do,
+ * which have buffers, there are return addresses of compiled functions that ran before. */
+static int
+is_system_call(const void *context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    const uint8_t *next = (const uint8_t *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    /* Behind it, or at it if it is to be restarted. */
+    return (next[-2] == 0x0f && next[-1] == 0x05) || (next[0] == 0x0f && next[1] == 0x05);
+#elif defined(__linux__) && defined(__aarch64__)
+    const uint32_t *next = (const uint32_t *)((const ucontext_t *)context)->uc_mcontext.pc;
+    return next[-1] == 0xd4000001 || next[0] == 0xd4000001;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
 static void
 on_signal(int number, siginfo_t *info, void *context)
 {
-    if (pthread_equal(pthread_self(), watched)) {
+    if (pthread_equal(pthread_self(), watched) && !is_system_call(context)) {
         const uintptr_t *word = (const uintptr_t *)__builtin_frame_address(0);
         for (int left = DEEPEST; left > 0 && (uintptr_t)(word + 1) <= stack_end; left--, word++) {
             uintptr_t value = *word;

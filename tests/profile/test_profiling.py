@@ -97,6 +97,52 @@ def test_threads_of_telemetry_are_counted_by_their_clock(tmp_path):
     assert profile.report.share.direct == pytest.approx(0.5, abs=0.25)
 
 
+SYSTEM_CALLS = """
+import socket, time
+from opentelemetry.sdk.trace import TracerProvider
+from otel_fastpath import FastpathInstrumentor
+from otel_fastpath.profile import profiling
+
+FastpathInstrumentor().instrument(core="c")
+tracer = TracerProvider().get_tracer("shop")
+one, other = socket.socketpair()
+data = bytes(20_000)
+
+def work():
+    one.send(data)
+    other.recv(30_000)
+
+def hook():
+    for name in ("a", "b"):
+        with tracer.start_as_current_span(name, attributes={"a": 1}):
+            pass
+
+def seconds(*functions):
+    begin = time.thread_time()
+    for _ in range(4_000):
+        for each in functions:
+            each()
+    return time.thread_time() - begin
+
+seconds(hook, work)
+with profiling(241) as profile:
+    for _ in range(60):
+        seconds(hook, work)
+hooked, worked = (sum(seconds(each) for _ in range(10)) for each in (hook, work))
+print(profile.report.share.direct, hooked / (hooked + worked))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the compiled core is seen on Linux only")
+def test_system_calls_are_not_taken_for_the_compiled_core(core):
+    """On the C stack of a system call, there may be what a compiled function has left there."""
+    if core != "c":
+        pytest.skip("of the compiled core only")
+    profiled, true = map(float, run(SYSTEM_CALLS).split())
+
+    assert true - 0.2 < profiled < true + 0.06
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a timer of one thread's CPU time: on Linux only")
 def test_a_main_thread_that_waits_is_not_found_waiting(tmp_path):
     """While another thread works: what the main thread did before it waits is not counted for the place of waiting."""
