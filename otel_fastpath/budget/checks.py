@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.budget import calibration, environment, limits, measuring
 from otel_fastpath.budget.blocks import Plan
+from otel_fastpath.budget.declare import is_chosen
 from otel_fastpath.budget.judging import Judge
 from otel_fastpath.budget.processes import Job
 from otel_fastpath.budget.processes import run as run_job
@@ -85,7 +85,7 @@ def calibrate(declaration: Declaration, options: Options | None = None) -> tuple
 def selected(declaration: Declaration, only: Sequence[str]) -> list[Scenario]:
     """The scenarios that match one of the patterns; all scenarios if there is no pattern."""
     scenarios = list(declaration.scenarios.values())
-    return [each for each in scenarios if not only or any(fnmatchcase(each.name, pattern) for pattern in only)]
+    return [each for each in scenarios if not only or is_chosen(each.name, only)]
 
 
 class _Run:

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from otel_fastpath.budget import limits
 from otel_fastpath.budget.reference import REFERENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from otel_fastpath.budget.limits import Limit
 
@@ -164,6 +165,11 @@ def _table_of(file: Path, content: dict[str, Any]) -> dict[str, Any] | None:
     for name in TABLE:
         table = table.get(name) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else None
+
+
+def is_chosen(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a scenario is one of these names, or matches one; the name of a variant, "span[c]", is a pattern, too."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def quoted(name: str) -> str:

@@ -203,7 +203,8 @@ def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=1):  # noqa: S310  # the user names it
             return True
-    except urllib.error.HTTPError:
+    except urllib.error.HTTPError as answer:
+        answer.close()
         return True
     except (OSError, ValueError):
         return False

@@ -189,3 +189,19 @@ def test_python_3_10_says_what_it_reads_toml_with(project, monkeypatch):
 
     with pytest.raises(DeclarationError, match=r"pip install otel-fastpath\[budget\]"):
         declare.read(project.declare('calls = "<= 3"'))
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        (["span[c]"], ["span[c]"]),
+        (["span*"], ["span[c]", "span[py]", "spans"]),
+        (["span[[]c]", "none"], ["span[c]"]),
+        (["span"], []),
+    ],
+)
+def test_scenarios_are_chosen_by_name_or_pattern(patterns, expected):
+    """The brackets of a variant are those of a pattern, too."""
+    names = ["span[c]", "span[py]", "spans", "other"]
+
+    assert [name for name in names if declare.is_chosen(name, patterns)] == expected

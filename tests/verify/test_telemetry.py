@@ -40,7 +40,8 @@ def post(url, body, **headers):
         with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  # likewise
             return answer.status
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
 
 
 def test_the_receiver_keeps_runs_and_signals_apart():

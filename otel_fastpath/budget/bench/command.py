@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,7 @@ def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]
             Operation(each.name, ("scenario", each.bare, each.instrumented, each.setup))
             for each in declaration.scenarios.values()
         ]
-    chosen = [each for each in found if not options.only or any(fnmatchcase(each.name, p) for p in options.only)]
+    chosen = [each for each in found if not options.only or declare.is_chosen(each.name, options.only)]
     if not chosen:
         names = one_of((each.name for each in found), options.only[0])
         raise UsageError(f"--only {options.only[0]}: expected one of {names}")
