@@ -16,7 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, get_current_span
 
 from otel_fastpath.locks import Lock
-from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,11 +146,12 @@ def _attach(user: User, provider: Any) -> bool:
     return True
 
 
-def _start(span: Any, parent: Any) -> None:
-    """Give a span that starts the counts that it belongs to."""
+def _start(span: Any, context: Any) -> None:
+    """Give a span that starts in this context the counts that it belongs to."""
     kind = span.kind
     found = None
     if kind is not _SERVER and kind is not _CONSUMER:
+        parent: Any = get_current_span(context)
         found = getattr(parent, _KEY, None)
         if found is None and parent.is_recording():
             # It started before the processor was there.
@@ -165,9 +166,6 @@ def _processor() -> Any:
 
     class RepeatsProcessor(SpanProcessor):
         def on_start(self, span: Any, parent_context: Any = None) -> None:
-            try:
-                _start(span, get_current_span(parent_context))
-            except Exception as fault:
-                faults.report(_PLACE, fault)
+            guarded(_PLACE, _start, span, parent_context)
 
     return RepeatsProcessor()

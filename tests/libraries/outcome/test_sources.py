@@ -10,8 +10,12 @@ import pytest
 from otel_fastpath import compiled, libraries
 
 ROOT = Path(libraries.__file__).parent
-# Not around telemetry: what a subclass of the user's does, and what a server's text is not.
-ALLOWED = {("db/asyncpg/plans.py", "_reset_query"), ("genai/openai/parts.py", "_decoded")}
+# Not around telemetry: what a subclass of the user's does, what a server's text is not, and a value that has no text.
+ALLOWED = {
+    ("db/asyncpg/plans.py", "_reset_query"),
+    ("db/parameters.py", "text_of"),
+    ("genai/openai/parts.py", "_decoded"),
+}
 # What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
 ALLOWED |= {
     ("http/aiohttp_client/hooks.py", name)
@@ -26,7 +30,7 @@ ALLOWED |= {
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind", "_set_up")),
     *(("http/httpx/set_up.py", name) for name in ("failed", "response_info", "response_of")),
     *(("http/requests/hooks.py", name) for name in ("failed", "response_of")),
-    ("http/urllib3/hooks.py", "end"),
+    *(("http/urllib3/hooks.py", name) for name in ("end", "failed")),
     *((f"http/{library}/hooks.py", name) for library in ("requests", "urllib3") for name in ("answered", "begin")),
 }
 # The one way itself, and what decides whether a wrapper is on.
