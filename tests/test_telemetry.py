@@ -136,6 +136,7 @@ def test_a_service_emits_what_it_emitted_before(service, core):
     assert {tuple(row) for name, row in status.items() if name.startswith("openai.socket.")} == {("off", beyond)}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("uninstalled")
 def test_what_was_not_instrumented_is_not(service, core):
     """Without the official instrumentation there were no spans of the library, and there are none."""

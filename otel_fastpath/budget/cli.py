@@ -249,8 +249,8 @@ def _refuse_a_loss(declaration: Declaration, known: Any, asked: Any) -> None:
     why, names = calibration.lost(known, calibration.here(declaration), is_left)
     if why:
         raise UsageError(
-            f"{declaration.lock.name} was {why}: this would drop the values of {len(names)} scenarios that are not "
-            "measured again. Calibrate all scenarios, without --only and --metrics"
+            f"{declaration.lock.name} was {why}: this would drop values of scenarios that are not measured "
+            f"again, such as {names[0]}. Calibrate all scenarios, without --only and --metrics"
         )
 
 

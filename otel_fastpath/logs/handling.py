@@ -64,7 +64,7 @@ RESERVED = frozenset(
 # The fields of a plain record, in their order.
 _USUAL = tuple(vars(_LogRecord("", 0, "", 0, "", (), None)))
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
-_OF_AN_EXCEPTION = 3
+_OF_AN_EXCEPTION = frozenset({"exception.type", "exception.message", "exception.stacktrace"})
 # What `_sent` has done. The last: nothing, because it must be known first that the handler is at work.
 _LEFT = 0
 _SENT = 1
@@ -258,8 +258,8 @@ def _sent(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded:
         state = is_clean(kept, log_plan.longest)
         if state == 0 and not guarded:
             return _GUARD_FIRST
-        room = log_plan.most - _OF_AN_EXCEPTION if exc_info else log_plan.most
-        if state < 0 or len(kept) > room or (exc_info and not _is_known(plan, log_plan, exc_info)):
+        room = log_plan.most - len(_OF_AN_EXCEPTION) if exc_info else log_plan.most
+        if state < 0 or len(kept) > room or (exc_info and not _is_known(plan, log_plan, exc_info, kept, state)):
             return _LEFT
     found = span_context_in(None)
     if found is None:
@@ -303,8 +303,11 @@ def _event_name(kept: dict[str, Any]) -> Any:
     return other if name is None else name
 
 
-def _is_known(plan: HandlerPlan, log_plan: LogPlan, exc_info: Any) -> bool:
-    """Whether the attributes of this exception can be made here."""
+def _is_known(plan: HandlerPlan, log_plan: LogPlan, exc_info: Any, kept: dict[str, Any], state: int) -> bool:
+    """Whether the attributes of this exception can be made here, beside others in this state (see `is_clean`)."""
+    if state == 0 and not _OF_AN_EXCEPTION.isdisjoint(kept):
+        # Upstream cleans only those that the exception does not replace.
+        return False
     if type(exc_info) is not tuple or len(exc_info) != 3 or log_plan.longest != maxsize:  # noqa: PLR2004  # as `sys.exc_info`
         return False
     kind, value, step = exc_info

@@ -17,7 +17,7 @@ cdef frozenset RESERVED
 cdef tuple _USUAL
 cdef double _LATEST
 cdef frozenset _ATOMS
-cdef int _OF_AN_EXCEPTION
+cdef frozenset _OF_AN_EXCEPTION
 cdef int _LEFT
 cdef int _SENT
 cdef int _GUARD_FIRST
@@ -54,6 +54,6 @@ cdef _add_code(dict kept, dict values)
 
 cdef _event_name(dict kept)
 
-cdef bint _is_known(HandlerPlan plan, LogPlan log_plan, object exc_info) except -1
+cdef bint _is_known(HandlerPlan plan, LogPlan log_plan, object exc_info, dict kept, int state) except -1
 
 cdef _describe(dict kept, object exc_info)

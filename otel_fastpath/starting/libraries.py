@@ -57,6 +57,7 @@ _KNOWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("requests", "requests"): {"requests": "requests"},
     ("sqlalchemy", "sqlalchemy"): {"sqlalchemy": "sqlalchemy"},
     ("starlette", "starlette"): {"starlette": "starlette"},
+    ("structlog", "structlog"): {"structlog": "structlog"},
     ("tornado", "tornado"): {"tornado": "tornado"},
     ("urllib3", "urllib3"): {"urllib3": "urllib3"},
 }

@@ -155,3 +155,31 @@ def test_this_environment_is_described(project):
     optional = {"scenarios", "tools"}
     assert all(getattr(found, field.name) for field in dataclasses.fields(found) if field.name not in optional)
     assert "sha256" in found.interpreter or sys.platform != "linux"
+
+
+def test_calibrating_a_part_with_other_versions_is_refused(project):
+    """The values of the other scenarios would be lost: one line, and the file stays as it is. All of them is right."""
+    distributions = 'distributions = ["pytest"]\n'
+    declared = "\n".join(
+        f'[scenarios.{name}]\nbare = "hooks:work"\ninstrumented = "hooks:hooked"\ncalls = "+0%"'
+        for name in ("one", "two")
+    )
+    project.write("budgets.toml", "distributions = []\n" + declared)
+    command = ("budget", "calibrate", "--file", "budgets.toml")
+    assert project.run(*command).returncode == 0
+    lock = project.folder / "overhead-lock.toml"
+    before = lock.read_text()
+    project.write("budgets.toml", distributions + declared)
+
+    run = project.run(*command, "--only", "one")
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        f"otel-fastpath: overhead-lock.toml was calibrated with pytest none, here is {pytest.__version__}: this would "
+        "drop values of scenarios that are not measured again, such as two. "
+        "Calibrate all scenarios, without --only and --metrics\n"
+    )
+    assert lock.read_text() == before
+    assert project.run(*command).returncode == 0
+    assert "pytest" in lock.read_text()
+    assert project.run(*command, "--only", "one").returncode == 0

@@ -242,34 +242,6 @@ def test_what_was_not_measured_is_not_calibrated(project):
     assert not (project.folder / "overhead-lock.toml").exists()
 
 
-def test_calibrating_a_part_with_other_versions_is_refused(project):
-    """The values of the other scenarios would be lost: one line, and the file stays as it is. All of them is right."""
-    distributions = 'distributions = ["pytest"]\n'
-    declared = "\n".join(
-        f'[scenarios.{name}]\nbare = "hooks:work"\ninstrumented = "hooks:hooked"\ncalls = "+0%"'
-        for name in ("one", "two")
-    )
-    project.write("budgets.toml", "distributions = []\n" + declared)
-    command = ("budget", "calibrate", "--file", "budgets.toml")
-    assert project.run(*command).returncode == 0
-    lock = project.folder / "overhead-lock.toml"
-    before = lock.read_text()
-    project.write("budgets.toml", distributions + declared)
-
-    run = project.run(*command, "--only", "one")
-
-    assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == (
-        f"otel-fastpath: overhead-lock.toml was calibrated with pytest none, here is {pytest.__version__}: this would "
-        "drop the values of 1 scenarios that are not measured again. "
-        "Calibrate all scenarios, without --only and --metrics\n"
-    )
-    assert lock.read_text() == before
-    assert project.run(*command).returncode == 0
-    assert "pytest" in lock.read_text()
-    assert project.run(*command, "--only", "one").returncode == 0
-
-
 def test_an_improvement_is_told(project):
     """So that it can be held."""
     project.write("hooks.py", SLOWER)

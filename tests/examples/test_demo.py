@@ -229,6 +229,7 @@ def test_a_short_demo_of_the_shop_runs_to_its_end(start_demo, tmp_path):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("a_database", "releases_of_the_examples")
 def test_a_short_demo_of_the_orders_runs_to_its_end(start_demo, tmp_path):
     """The service with every library sends the same spans, metrics and log records, each of them measured apart."""

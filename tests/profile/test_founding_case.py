@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this s
 PATIENCE = 300
 
 
+@pytest.mark.slow
 def test_the_first_line_names_the_version_look_up(tmp_path):
     """gunicorn, its worker and uvicorn, as one starts them; the profile is that of the worker, too."""
     programs = provide(ENVIRONMENT)
