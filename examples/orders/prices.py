@@ -27,7 +27,9 @@ def main() -> None:
     """Serve on loopback until stopped."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8090)
-    uvicorn.run(app, host="127.0.0.1", port=parser.parse_args().port, access_log=False, log_level="warning")
+    port = parser.parse_args().port
+    # Otherwise, it closes an idle connection after five seconds, which may be when the order service uses it again.
+    uvicorn.run(app, host="127.0.0.1", port=port, access_log=False, log_level="warning", timeout_keep_alive=600)
 
 
 if __name__ == "__main__":
