@@ -22,7 +22,7 @@ from otel_fastpath import FastpathInstrumentor
 
 # While another thread runs, patches are not applied in the middle of an import, see `Patcher`.
 end = threading.Event()
-thread = threading.Thread(target=end.wait)
+thread = threading.Thread(target=end.wait, daemon=True)
 thread.start()
 first, last = sys.argv[1:]
 importlib.import_module(first)
