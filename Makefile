@@ -172,9 +172,9 @@ gevent: setup ## Measure a service under gevent with Cassandra
 	$(PY) -m examples.gevent_cassandra $(ARGS)
 
 # What `otel-fastpath profile` says about the example services, beside the truth: the same services without telemetry, under
-# the same load. This takes ten minutes. make profile-truth ARGS="--service demo --rounds 30"
+# the same load. This takes five minutes. make profile-truth ARGS="--service demo --rounds 30"
 .PHONY: profile-truth
-profile-truth: setup ## Compare profiles with the truth on the example services (ten minutes)
+profile-truth: setup ## Compare profiles with the truth on the example services (five minutes)
 	$(PY) tests/profile/truth.py $(ARGS)
 
 # Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
