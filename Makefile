@@ -344,6 +344,11 @@ bench-openai: peers ## Measure a call of OpenAI's client with each instrumentati
 bench-asyncpg: setup ## Measure a query of asyncpg with each instrumentation
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
 
+# A query of psycopg, and a select of SQLAlchemy on it, likewise.
+.PHONY: bench-drivers
+bench-drivers: setup ## Measure a query of psycopg and SQLAlchemy with each instrumentation
+	$(PY) benchmarks/drivers_table.py $(ARGS)
+
 # Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
 .PHONY: openai-cassettes
 openai-cassettes: peers ## Replay the recordings of the official OpenAI instrumentation's tests

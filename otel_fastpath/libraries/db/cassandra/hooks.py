@@ -72,7 +72,7 @@ def _enter_batch(active: Any, link: Any, statement: Any, session: Any) -> Any:
     call = active.hot.open_query(link, link.plans.of_batch(batch), 0, None)
     link.call = None
     if call is not None and call.recording:
-        calls.tell(call, link, None, batch.size)
+        guarded(DATABASE.place, calls.tell, call, link, None, batch.size)
     return call
 
 

@@ -84,10 +84,14 @@ def make_pages(original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_pages(*args: Any, **kwargs: Any) -> Any:
-        is_seen = args and is_derived(type(getattr(args[0], "connection", None)))
+        is_seen = guarded(DATABASE.place, _is_on_ours, args)
         return wrapped(*args, **kwargs) if is_seen else original(*args, **kwargs)
 
     return execute_pages
+
+
+def _is_on_ours(args: Any) -> bool:
+    return bool(args) and is_derived(type(getattr(args[0], "connection", None)))
 
 
 def _around(opener: Any, original: Any) -> Any:

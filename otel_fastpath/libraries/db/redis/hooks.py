@@ -107,9 +107,14 @@ def _enter_pipeline(holder_of: Holder, args: Any) -> Any:
         plan = link.plans.of_batch(key, kind, every)
     call = active.hot.open_query(link, plan, 0, None)
     link.call = None
-    if call is not None and call.recording and len(every) != 1 and not active.is_same:
-        call.span.set_attribute("db.operation.batch.size", len(every))
+    if call is not None and call.recording and not active.is_same:
+        guarded(DATABASE.place, _tell_size, call, every)
     return call
+
+
+def _tell_size(call: Any, every: Any) -> None:
+    if len(every) != 1:
+        call.span.set_attribute("db.operation.batch.size", len(every))
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:
