@@ -39,7 +39,7 @@ POSTGRESQL = (
 )
 ASYNC = ("test/ext/asyncio",)
 # What a failed test left behind is dropped before the next run.
-DROPPING = ("--dropfirst",)
+ON_POSTGRESQL = ("--dropfirst", "-p", "no_extensions")
 
 # SQLAlchemy counts frames to find the function that a record of its log is of: it finds ours around it.
 _FRAMES = "docs/sqlalchemy.md: records of SQLAlchemy's log name our wrapper as their function"
@@ -67,8 +67,8 @@ class Driver(NamedTuple):
 DRIVERS = {
     "sqlite": Driver("sqlite", "SQLITE3", SQLITE),
     "aiosqlite": Driver("sqlite+aiosqlite", "SQLITE3", (*SQLITE, *ASYNC)),
-    "psycopg": Driver("postgresql+psycopg", "PSYCOPG", POSTGRESQL, DROPPING),
-    "asyncpg": Driver("postgresql+asyncpg", "ASYNCPG", (*POSTGRESQL, *ASYNC), DROPPING),
+    "psycopg": Driver("postgresql+psycopg", "PSYCOPG", POSTGRESQL, ON_POSTGRESQL),
+    "asyncpg": Driver("postgresql+asyncpg", "ASYNCPG", (*POSTGRESQL, *ASYNC), ON_POSTGRESQL),
 }
 
 
