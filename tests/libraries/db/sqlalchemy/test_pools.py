@@ -176,5 +176,5 @@ def test_a_dialect_without_a_name_is_pinged(wrap, seen, no_faults):
     wrap()
 
     assert Dialect()._do_ping_w_event("a connection") is True
-    assert seen.spans() == []
+    assert list(seen.spans()) == []
     assert no_faults.counts() == {}
