@@ -1,4 +1,4 @@
-"""A plugin of pytest for SQLAlchemy's tests: they do without the extensions of PostgreSQL that pgserver does not have."""
+"""A plugin of pytest for SQLAlchemy's tests: they do without extensions of PostgreSQL that pgserver does not have."""
 
 import pytest
 

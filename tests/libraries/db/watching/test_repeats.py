@@ -12,9 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from opentelemetry import context, trace
-from opentelemetry.sdk.trace import ConcurrentMultiSpanProcessor, SynchronousMultiSpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
 
@@ -396,23 +394,3 @@ def test_a_span_that_refuses_attributes_is_no_error(wrap_with, connection, no_fa
     query(database, 3)
     context.detach(token)
     assert no_faults.counts() == {}
-
-
-def test_a_provider_that_calls_processors_in_threads_counts_nothing(instrumentor, core, connection, no_faults):
-    """And has no processor of ours: in another thread, the span above a query is not known."""
-    several, exporter = ConcurrentMultiSpanProcessor(2), InMemorySpanExporter()
-    provider = TracerProvider(active_span_processor=several)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    before = several._span_processors
-    instrumentor.instrument(core=core, sqlite3="on", sqlite3_options="repeats=2", tracer_provider=provider)
-    database = connection()
-    with provider.get_tracer("application").start_as_current_span("request", **SERVER):
-        query(database, 4)
-    instrumentor.uninstrument()
-
-    assert several._span_processors == before
-    spans = exporter.get_finished_spans()
-    assert [span.name for span in spans if span.name != "CONNECT"] == ["SELECT"] * 4 + ["request"]
-    assert repeated(spans) == {}
-    assert no_faults.counts() == {}
-    provider.shutdown()
