@@ -108,13 +108,13 @@ def _enter_pipeline(holder_of: Holder, args: Any) -> Any:
     call = active.hot.open_query(link, plan, 0, None)
     link.call = None
     if call is not None and call.recording and not active.is_same:
-        guarded(DATABASE.place, _tell_size, call, every)
+        try:
+            if len(every) != 1:
+                call.span.set_attribute("db.operation.batch.size", len(every))
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.report(DATABASE.place, error)
     return call
-
-
-def _tell_size(call: Any, every: Any) -> None:
-    if len(every) != 1:
-        call.span.set_attribute("db.operation.batch.size", len(every))
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:
