@@ -190,13 +190,23 @@ upstream-contrib: setup ## Run the contrib packages' tests with and without this
 # Run asyncpg's own tests that need only one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
 .PHONY: asyncpg-suite
 asyncpg-suite: setup ## Run asyncpg's own tests with asyncpg wrapped
-	$(PY) tests/asyncpg_suite/run.py $(ARGS)
+	$(PY) tests/driver_suites/run_asyncpg.py $(ARGS)
 
 # Run psycopg's own tests with psycopg wrapped. They are not in its source distribution: they are taken from the tag of its
 # repository, or from a clone: make psycopg-suite ARGS="--source ../psycopg test_cursor.py"
 .PHONY: psycopg-suite
 psycopg-suite: setup ## Run psycopg's own tests with psycopg wrapped
-	$(PY) tests/psycopg_suite/run.py $(ARGS)
+	$(PY) tests/driver_suites/run_psycopg.py $(ARGS)
+
+# Run SQLAlchemy's own tests of engines and dialects with it and its driver wrapped: make sqlalchemy-suite ARGS="--driver psycopg"
+.PHONY: sqlalchemy-suite
+sqlalchemy-suite: setup ## Run SQLAlchemy's own tests with it and its driver wrapped
+	$(PY) tests/driver_suites/run_sqlalchemy.py $(ARGS)
+
+# Run redis-py's own tests with it wrapped; needs redis-server: make redis-suite ARGS="test_pipeline.py"
+.PHONY: redis-suite
+redis-suite: setup ## Run redis-py's own tests with it wrapped
+	$(PY) tests/driver_suites/run_redis.py $(ARGS)
 
 # Run the tests of Cassandra's driver that need a real Cassandra. Maven brings it (66 MB, kept in ~/.cache/otel-fastpath); it
 # takes 600 MB of memory. make cassandra ARGS="-k page"
@@ -333,6 +343,11 @@ bench-openai: peers ## Measure a call of OpenAI's client with each instrumentati
 .PHONY: bench-asyncpg
 bench-asyncpg: setup ## Measure a query of asyncpg with each instrumentation
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
+
+# A query of psycopg, and a select of SQLAlchemy on it, likewise.
+.PHONY: bench-drivers
+bench-drivers: setup ## Measure a query of psycopg and SQLAlchemy with each instrumentation
+	$(PY) benchmarks/drivers_table.py $(ARGS)
 
 # Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
 .PHONY: openai-cassettes

@@ -2,38 +2,24 @@
 
     make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
-The server is that of DATABASE_URL, or one that is started for this run. Each process measures one mode: it calls
-asyncpg's original method and the instrumented one in turns, and the added cost is the median of the differences.
-Memory layouts differ between processes, which changes times by as much as a cheap hook costs. So each mode is measured
-in several processes, one after the other, and the table shows their median. Times are CPU time of the thread that runs
-the event loop. Spans go to a batch processor whose thread never wakes.
+The server is that of DATABASE_URL, or one that is started for this run; `turns` describes how it is measured. Times are
+CPU time of the thread that runs the event loop. Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import os
 import platform
 import random
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import bench_asyncpg as bench
 import databases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-# The examples can start the server.
-sys.path.insert(0, str(Path(__file__).parents[1]))
+import turns
 
 
 class Row(NamedTuple):
@@ -70,25 +56,6 @@ ATTRIBUTES = {
     "server.address": "127.0.0.1",
 }
 DISTRIBUTIONS = ("asyncpg", "opentelemetry-sdk", "opentelemetry-instrumentation-asyncpg")
-
-
-class Turn(NamedTuple):
-    """CPU microseconds of a query in one turn of a process."""
-
-    bare: float
-    looked_at: float
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[str]:
-    if os.environ.get("DATABASE_URL"):
-        yield os.environ["DATABASE_URL"]
-        return
-    from examples.demo.database import postgresql  # noqa: PLC0415  # only if it is started
-    from examples.demo.processes import Interrupts, running  # noqa: PLC0415  # likewise
-
-    with tempfile.TemporaryDirectory() as logs, running(Path(logs), Interrupts()) as processes:
-        yield postgresql(processes)
 
 
 def _by_hand(mode: str, original: Any) -> Any:
@@ -145,81 +112,31 @@ async def _work(mode: str, url: str) -> None:
     await connection.close()
 
 
-def _start(url: str, rounds: int) -> dict[str, list[Turn]]:
-    """The turns of each mode, measured in separate processes that take turns."""
-    found: dict[str, list[Turn]] = {mode: [] for mode in MODES}
-    with contextlib.ExitStack() as stack:
-        workers: dict[str, Any] = {}
-        for mode in MODES:
-            command = [sys.executable, __file__, "--worker", mode, url]
-            workers[mode] = stack.enter_context(
-                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            )
-        for worker in workers.values():
-            worker.stdout.readline()
-        for _ in range(rounds):
-            for mode in random.sample(MODES, len(MODES)):
-                workers[mode].stdin.write("\n")
-                workers[mode].stdin.flush()
-                found[mode].append(Turn(*map(float, workers[mode].stdout.readline().split())))
-        for worker in workers.values():
-            worker.stdin.close()
-    return found
-
-
-def measure(starts: int, rounds: int) -> list[dict[str, list[Turn]]]:
-    """The results of `_start`, one for each start."""
-    with _server() as url:
-        return [_start(url, rounds) for _ in range(starts)]
-
-
-def table(found: list[dict[str, list[Turn]]]) -> str:
+def table(found: list[dict[str, list[turns.Turn]]]) -> str:
     """As Markdown."""
-    added = {
-        mode: [statistics.median(turn.looked_at - turn.bare for turn in start[mode]) for start in found]
-        for mode in MODES
-    }
     lines = ["| `fetchrow` | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|"]
     for row in ROWS:
-        ours = statistics.median(added[row.ours])
-        ratio = ""
-        if row.official:
-            stock = statistics.median(added[row.official])
-            ratio = f"1/{stock / ours:.1f}" if ours > 0 else "-"
-        lines.append(f"| {row.title} | {_said(added.get(row.official))} | {_said(added[row.ours])} | {ratio} |")
+        ours = turns.added(found, row.ours)
+        official = turns.added(found, row.official) if row.official else None
+        shown = ("", "") if official is None else (turns.said(official), turns.ratio(official, ours))
+        lines.append(f"| {row.title} | {shown[0]} | {turns.said(ours)} | {shown[1]} |")
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
-    bare = statistics.median(turn.bare for start in found for turns in start.values() for turn in turns)
-    turns = len(found[0]["bare"])
     said = (
-        f"CPU of the event loop's thread for a query on a real PostgreSQL over loopback, beyond the {bare:.0f} us that "
+        f"CPU of the event loop's thread for a query on a real PostgreSQL over loopback, beyond the "
+        f"{turns.bare(found, MODES):.0f} us that "
         f"it takes bare: medians of {len(found)} processes (least to most), each the median of the differences to bare "
-        f"in {turns} turns of {QUERIES} queries. Python {platform.python_version()}, {parts}."
+        f"in {len(found[0]['bare'])} turns of {QUERIES} queries. Python {platform.python_version()}, {parts}."
     )
     return "\n".join((*lines, "", said))
 
 
-def _said(added: list[float] | None) -> str:
-    if added is None:
-        return ""
-    return f"{statistics.median(added):.1f} us ({min(added):.1f} to {max(added):.1f})"
-
-
 def main() -> int:
     """Print the table, and write it to a file if requested."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
-    parser.add_argument("--starts", type=int, default=STARTS, help="processes of each mode, run one after another")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns of each, of {QUERIES} queries")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = turns.arguments(__doc__, STARTS, ROUNDS, QUERIES)
     if options.worker:
         asyncio.run(_work(*options.worker))
         return 0
-    made = table(measure(options.starts, options.rounds))
-    print(made)
-    if options.markdown:
-        options.markdown.parent.mkdir(parents=True, exist_ok=True)
-        options.markdown.write_text(made + "\n", "utf-8")
+    turns.show(table(turns.measure(__file__, MODES, options.starts, options.rounds)), options.markdown)
     return 0
 
 

@@ -20,15 +20,17 @@ def _original(function: Any) -> Any:
     return getattr(function, "__wrapped__", function)
 
 
-def _bare(engine: Any) -> Any:
-    """The engine without our hooks."""
+def bare(engine: Any) -> Any:
+    """The engine without hooks, whatever is instrumented."""
     from sqlalchemy.engine import base  # noqa: PLC0415  # only where it is measured
     from sqlalchemy.pool.base import _ConnectionRecord  # noqa: PLC0415  # likewise
 
     record = type("Record", (_ConnectionRecord,), {"__slots__": (), "checkin": _original(_ConnectionRecord.checkin)})
     methods = {name: _original(getattr(base.Connection, name)) for name in _HOOKED}
     connection = type("Connection", (base.Connection,), methods)
-    kind = {"raw_connection": _original(base.Engine.raw_connection), "_connection_cls": connection}
+    # The official instrumentation patches `connect` of all engines.
+    kind: dict[str, Any] = {name: _original(getattr(base.Engine, name)) for name in ("raw_connection", "connect")}
+    kind["_connection_cls"] = connection
     engine.__class__ = type("Engine", (base.Engine,), kind)
     engine.connect().close()
     for each in engine.pool._pool.queue:
@@ -56,7 +58,7 @@ class Given:
         self.insert = table.insert().returning(table.c.id)
         self.suppressing = suppress_instrumentation
         engines = [sa.create_engine("sqlite://", poolclass=sa.pool.QueuePool) for _ in range(2)]
-        _bare(engines[0])
+        bare(engines[0])
         self.bare, self.hooked = (engine.connect() for engine in engines)
         for connection in (self.bare, self.hooked):
             table.create(connection)
@@ -75,7 +77,7 @@ def _once_more(engine: Any, table: Any) -> Any:
 
     made = sa.create_engine("sqlite://", poolclass=sa.pool.QueuePool, pool_size=1)
     if type(engine) is not sa.Engine:
-        _bare(made)
+        bare(made)
     with made.begin() as connection:
         table.create(connection)
         connection.execute(table.insert(), ROWS)

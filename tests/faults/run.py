@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from faultcheck.places import CORES, FaultsError, provide
 from faultcheck.report import Report
-from faultcheck.running import database, run
+from faultcheck.running import run
+from faultcheck.servers import possible, servers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,10 @@ NAMES = (
     "asyncpg-options",
     "asyncpg-pools",
     "psycopg",
+    "psycopg2",
+    "redis",
+    "pymysql",
+    "cassandra",
     "sqlalchemy",
     "sqlite3",
     "http-clients-hooks",
@@ -66,8 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     try:
         roots = {core: provide(core) for core in options.core or CORES}
-        with database(options.workload) as url:
-            report = Report(run(roots, options, url))
+        with servers(options.workload) as found:
+            options.workload = possible(options.workload, found)
+            report = Report(run(roots, options, found))
     except FaultsError as error:
         print(f"faults: {error}", file=sys.stderr)
         return 2

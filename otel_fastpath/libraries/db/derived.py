@@ -48,12 +48,13 @@ class Derived:
         return type(base)(base.__name__, (base,), body)
 
     def over(self, made: Any) -> None:
-        """Make an object, which a factory of the application made, one of the subclass.
+        """Make an object one of the subclass, unless it is: a factory of the application may have made it.
 
         Raises:
             TypeError: The object is one of a class in C, whose objects cannot change their class.
         """
-        made.__class__ = self.of(type(made))
+        if not self.is_of(type(made)):
+            made.__class__ = self.of(type(made))
 
     def is_of(self, kind: type) -> bool:
         """Whether this is one of these classes, or a subclass of one."""

@@ -13,7 +13,7 @@ class Job:
         core: "py" or "c".
         workloads: Their names in `workloads.WORKLOADS`.
         root: The folder that holds the package.
-        database_url: Of a PostgreSQL; empty where there is none.
+        servers: The servers that there are -> their URLs or ports.
         part: The first line that is done.
         parts: Every so many-th line is.
         lines: Only places that contain one of these; empty: all.
@@ -25,7 +25,7 @@ class Job:
     core: str
     workloads: list[str]
     root: str
-    database_url: str
+    servers: dict[str, str]
     part: int
     parts: int
     lines: list[str]

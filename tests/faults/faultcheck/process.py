@@ -63,7 +63,7 @@ class _Checked:
 
         self.job = job
         self.injector = Injector()
-        self.workload = WORKLOADS[workload](job.core, job.database_url)
+        self.workload = WORKLOADS[workload](job.core, job.servers)
         self.usual_s = job.limit_s
         self.said = _Said()
         logging.getLogger().handlers[:] = [self.said]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -13,42 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faultcheck.job import Job
-from faultcheck.places import CACHE, REPOSITORY, FaultsError
+from faultcheck.places import CACHE, FaultsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
 _HERE = Path(__file__).resolve().parents[1]
-# Only workloads of these names need a server.
-_DATABASE = ("asyncpg", "psycopg")
 
 
-@contextlib.contextmanager
-def database(workloads: Sequence[str]) -> Iterator[str]:
-    """The URL of a PostgreSQL: that of DATABASE_URL, or a server of our own; empty where none is needed.
-
-    Raises:
-        FaultsError: It is needed, and there is no server to be had.
-    """
-    if not any(name.startswith(_DATABASE) for name in workloads):
-        yield ""
-        return
-    if os.environ.get("DATABASE_URL"):
-        yield os.environ["DATABASE_URL"]
-        return
-    sys.path.insert(0, str(REPOSITORY))
-    try:
-        from examples.demo.database import postgresql
-        from examples.demo.processes import Interrupts, running
-    except ImportError as error:
-        raise FaultsError(
-            f"asyncpg and psycopg need a PostgreSQL: set DATABASE_URL, or run `make setup` ({error})"
-        ) from None
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), Interrupts()) as processes:
-        yield postgresql(processes)
-
-
-def run(roots: Mapping[str, Path], options: Any, url: str) -> list[dict[str, Any]]:
+def run(roots: Mapping[str, Path], options: Any, servers: dict[str, str]) -> list[dict[str, Any]]:
     """Check each workload with each core; gives a row for each fault.
 
     Raises:
@@ -60,7 +32,7 @@ def run(roots: Mapping[str, Path], options: Any, url: str) -> list[dict[str, Any
                 core,
                 list(options.workload),
                 str(root),
-                url,
+                servers,
                 options.part,
                 options.parts,
                 options.line,

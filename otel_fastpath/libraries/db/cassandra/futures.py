@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.cassandra import statements
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE, LINK
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -54,9 +55,12 @@ def make_result(original: Any) -> Any:
 
     @functools.wraps(original)
     def _set_final_result(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        call = self.__dict__.pop(CALL, None)
-        if call is not None:
-            _succeeded(call, self, response)
+        try:
+            call = self.__dict__.pop(CALL, None)
+            if call is not None:
+                _succeeded(call, self, response)
+        except Exception as error:
+            faults.report(DATABASE.place, error)
         return original(self, response, *args, **kwargs)
 
     return _set_final_result
@@ -67,9 +71,12 @@ def make_exception(original: Any) -> Any:
 
     @functools.wraps(original)
     def _set_final_exception(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        call = self.__dict__.pop(CALL, None)
-        if call is not None:
-            _failed(call, self, response)
+        try:
+            call = self.__dict__.pop(CALL, None)
+            if call is not None:
+                _failed(call, self, response)
+        except Exception as error:
+            faults.report(DATABASE.place, error)
         return original(self, response, *args, **kwargs)
 
     return _set_final_exception

@@ -12,6 +12,7 @@ from otel_fastpath.libraries.db.cassandra.official import Official
 from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, LINK, address_of
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -72,7 +73,11 @@ def _enter_batch(active: Any, link: Any, statement: Any, session: Any) -> Any:
     call = active.hot.open_query(link, link.plans.of_batch(batch), 0, None)
     link.call = None
     if call is not None and call.recording:
-        calls.tell(call, link, None, batch.size)
+        try:
+            calls.tell(call, link, None, batch.size)
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.report(DATABASE.place, error)
     return call
 
 

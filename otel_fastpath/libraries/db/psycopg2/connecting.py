@@ -36,22 +36,15 @@ def _make_cursor(sort: Callable[[bool], Derived], original: Any) -> Any:
 
     @functools.wraps(original)
     def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if DATABASE.active is None:
+        given = None if DATABASE.active is None else guarded(DATABASE.place, _given, self, sort, args, kwargs)
+        if given is None:
             return original(self, *args, **kwargs)
-        return _with_class(self, sort, original, args, kwargs)
+        classes, args, kwargs = given
+        made = original(self, *args, **kwargs)
+        guarded(DATABASE.place, classes.over, made)
+        return made
 
     return cursor
-
-
-def _with_class(connection: Any, sort: Any, original: Any, args: Any, kwargs: Any) -> Any:
-    given = guarded(DATABASE.place, _given, connection, sort, args, kwargs)
-    if given is None:
-        return original(connection, *args, **kwargs)
-    classes, args, kwargs = given
-    made = original(connection, *args, **kwargs)
-    if not classes.is_of(type(made)):
-        guarded(DATABASE.place, classes.over, made)
-    return made
 
 
 def _given(connection: Any, sort: Any, args: Any, kwargs: Any) -> tuple[Derived, Any, Any]:
@@ -164,18 +157,17 @@ def _with_factory(args: Any, kwargs: Any) -> tuple[Derived, dict[str, Any]]:
 
 @never_raises(_PLACE)
 def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> None:
-    if not classes.is_of(type(connection)):
-        classes.over(connection)
+    classes.over(connection)
     if classes is CONNECTIONS:
         begun = begin_connect(DATABASE, start_ns, server_of(connection))
         if begun is not None:
             begun.end()
         return
     # It is connected once it was polled; only then psycopg2 knows its server.
-    begun = begin_connect(DATABASE, start_ns, _meant(args))
-    if begun is not None:
-        begun.leave()
-        setattr(connection, hooks.PENDING, (begun, None))
+    call = begin_connect(DATABASE, start_ns, _meant(args))
+    if call is not None:
+        call.leave()
+        setattr(connection, hooks.PENDING, (call, None))
 
 
 @never_raises(_PLACE)

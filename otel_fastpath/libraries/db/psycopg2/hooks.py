@@ -84,10 +84,15 @@ def make_pages(original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_pages(*args: Any, **kwargs: Any) -> Any:
-        is_seen = args and is_derived(type(getattr(args[0], "connection", None)))
-        return wrapped(*args, **kwargs) if is_seen else original(*args, **kwargs)
+        is_unseen = guarded(DATABASE.place, _is_on_another, args)
+        return original(*args, **kwargs) if is_unseen else wrapped(*args, **kwargs)
 
     return execute_pages
+
+
+def _is_on_another(args: Any) -> bool:
+    """Whether the cursor's connection is none of ours, so that its pages are not seen either."""
+    return not args or not is_derived(type(getattr(args[0], "connection", None)))
 
 
 def _around(opener: Any, original: Any) -> Any:

@@ -107,8 +107,13 @@ def _enter_pipeline(holder_of: Holder, args: Any) -> Any:
         plan = link.plans.of_batch(key, kind, every)
     call = active.hot.open_query(link, plan, 0, None)
     link.call = None
-    if call is not None and call.recording and len(every) != 1 and not active.is_same:
-        call.span.set_attribute("db.operation.batch.size", len(every))
+    if call is not None and call.recording and not active.is_same:
+        try:
+            if len(every) != 1:
+                call.span.set_attribute("db.operation.batch.size", len(every))
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.report(DATABASE.place, error)
     return call
 
 

@@ -71,7 +71,12 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
 
 def is_told_by_driver(held: Any) -> bool:
     """Whether the driver of a connection or an engine has a wrapper of ours that is on."""
-    return database.is_active(held.dialect.driver)
+    return _has_our_driver(held.dialect)
+
+
+def _has_our_driver(dialect: Any) -> bool:
+    # A dialect that is made without a URL, such as a default one, has none.
+    return database.is_active(getattr(dialect, "driver", ""))
 
 
 def fail(call: Any, error: BaseException) -> None:
@@ -168,7 +173,7 @@ def _is_autocommit(connection: Any) -> bool:
 def ping(args: Any, _kwargs: Any) -> Opening:
     """Open the check of a pool's connection (`pool_pre_ping`), for which the driver makes no span either."""
     dialect, active = args[0], DATABASE.active
-    if not database.is_active(dialect.driver):
+    if not _has_our_driver(dialect):
         return _NOTHING
     link = getattr(dialect, LINK, None)
     if link is None or link.active is not active:

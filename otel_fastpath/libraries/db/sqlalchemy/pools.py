@@ -181,13 +181,16 @@ def _acquired(engine: Any, fairy: Any, begun: tuple[float, Any] | None) -> None:
     if call is not None:
         call.end()
     metrics = _metrics()
+    if metrics is None and hasattr(engine.pool, "checkedin"):
+        # The pool counts its connections itself, and how long they are borrowed is not asked for.
+        return
     record = getattr(fairy, "_connection_record", None)
     if record is None:
         return
     pool = watched(engine)
     if metrics is not None:
         pool.was_acquired(metrics, record, started)
-    elif not hasattr(engine.pool, "checkedin"):
+    else:
         pool.borrowed[record] = started
 
 
@@ -237,7 +240,7 @@ def _released(record: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
         pool.was_released(metrics, record)
-    else:
+    elif pool.borrowed:
         pool.borrowed.pop(record, None)
 
 

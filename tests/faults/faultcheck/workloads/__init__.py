@@ -5,6 +5,7 @@ from __future__ import annotations
 from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
 from faultcheck.workloads.clients import OpenAI, OpenAIAsync, OpenAIStreams
 from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
+from faultcheck.workloads.dbapi import Psycopg2, PyMySQL
 from faultcheck.workloads.drivers import Psycopg, SQLAlchemy, SQLite3
 from faultcheck.workloads.exporting import Encoding
 from faultcheck.workloads.http_clients import (
@@ -17,6 +18,7 @@ from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptur
 from faultcheck.workloads.placing import SetUp
 from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
+from faultcheck.workloads.stores import Cassandra, Redis
 from faultcheck.workloads.wsgi_servers import WSGIServers, WSGIServersHooks
 
 # The longest first: the others fill what is left.
@@ -29,6 +31,10 @@ WORKLOADS = {
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,
     "psycopg": Psycopg,
+    "psycopg2": Psycopg2,
+    "redis": Redis,
+    "pymysql": PyMySQL,
+    "cassandra": Cassandra,
     "sqlalchemy": SQLAlchemy,
     "sqlite3": SQLite3,
     "http-clients-hooks": HTTPClientsHooks,

@@ -9,6 +9,8 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_s
 from faultcheck.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from faultcheck.host import Host
 
 REMOTE = SpanContext(0x5EED5EED5EED5EED5EED5EED5EED5EED, 0x5EED5EED5EED5EED, is_remote=True, trace_flags=TraceFlags(1))
@@ -35,9 +37,10 @@ class Workload:
     #: Files whose lines fail here, by how they begin; empty: all. Others have the rest.
     about: tuple[str, ...] = ()
 
-    def __init__(self, core: str, database_url: str = "") -> None:
+    def __init__(self, core: str, servers: Mapping[str, str] | None = None) -> None:
         self.core = core
-        self.database_url = database_url
+        self.servers = servers or {}
+        self.database_url = self.servers.get("postgresql", "")
         self.telemetry = Telemetry()
 
     def prepare(self) -> None:

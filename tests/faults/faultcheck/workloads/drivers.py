@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TABLE = "CREATE TEMP TABLE t (id int PRIMARY KEY, v text)"
 
 
-class _Drivers(Workload):
+class Drivers(Workload):
     """The exporter, and the host's own span around some of the steps."""
 
     def prepare(self) -> None:
@@ -34,7 +34,7 @@ class _Drivers(Workload):
             return call(), trace.get_current_span() is span
 
 
-class SQLite3(_Drivers):
+class SQLite3(Drivers):
     """sqlite3's connections and cursors."""
 
     about = (
@@ -85,7 +85,7 @@ class SQLite3(_Drivers):
             return connection.execute("SELECT count(*) FROM t WHERE id = 7").fetchone()
 
 
-class SQLAlchemy(_Drivers):
+class SQLAlchemy(Drivers):
     """SQLAlchemy's engines, connections, sessions and pools, on sqlite3."""
 
     about = ("otel_fastpath/libraries/db/sqlalchemy/", "otel_fastpath/libraries/db/outer.py")
@@ -151,7 +151,7 @@ class SQLAlchemy(_Drivers):
             return session.scalars(table.select().order_by(table.c.id)).all()
 
 
-class Psycopg(_Drivers):
+class Psycopg(Drivers):
     """psycopg's connections, cursors, streams, COPY, pipelines and transactions, in both forms."""
 
     about = ("otel_fastpath/libraries/db/psycopg/",)
@@ -164,8 +164,8 @@ class Psycopg(_Drivers):
         connection = host.step("connect", lambda: psycopg.connect(self.database_url, autocommit=True))
         if connection is not None:
             for name, call in self._steps(connection).items():
-                host.step(name, _named, psycopg.Error, call)
-        host.step("no server", _named, psycopg.Error, lambda: psycopg.connect("postgresql://x@127.0.0.1:1/x"))
+                host.step(name, named, psycopg.Error, call)
+        host.step("no server", named, psycopg.Error, lambda: psycopg.connect("postgresql://x@127.0.0.1:1/x"))
         asyncio.run(self._main(host))
 
     def _steps(self, connection: Any) -> dict[str, Callable[[], Any]]:
@@ -262,7 +262,7 @@ class Psycopg(_Drivers):
             return "cancelled"
 
 
-def _named(kind: type[BaseException], call: Callable[[], Any]) -> Any:
+def named(kind: type[BaseException], call: Callable[[], Any]) -> Any:
     """What a call returns, or the name of the library's exception that it raises: its text names the query."""
     try:
         return call()

@@ -141,21 +141,28 @@ def test_retries_are_counted(wrap, connect, server):
 
 @pytest.mark.proves("cassandra.speculative")
 def test_speculative_executions_are_counted(wrap, connect, server):
-    """In one span, which ends with the first answer; the second one changes nothing."""
-    server.answer(TEXT, node=0, delay=400)
+    """In one span, which ends with the first answer; the second one changes nothing.
+
+    A busy machine may answer later than the policy waits: the driver knows to how many nodes each was sent.
+    """
+    server.answer(TEXT, node=0, delay=1500)
     for node in (1, 2):
         server.answer(TEXT, node=node, rows=[{"a": 1}], types={"a": "int"})
-    session = connect(**profile(speculative_execution_policy=ConstantSpeculativeExecutionPolicy(0.05, 2)))
+    session = connect(**profile(speculative_execution_policy=ConstantSpeculativeExecutionPolicy(0.15, 2)))
     seen = wrap()
     statement = SimpleStatement(TEXT, is_idempotent=True)
 
+    futures = []
     for _ in range(3):
-        session.execute(statement)
-    time.sleep(0.5)
+        futures.append(session.execute_async(statement))
+        futures[-1].result()
+    time.sleep(1.6)
 
+    counts = [len(future.attempted_hosts) - 1 for future in futures]
     spans = seen.spans()
-    assert sorted(span.attributes.get("cassandra.speculative_execution.count", 0) for span in spans) == [0, 0, 1]
-    assert all((span.end_time - span.start_time) / 1e9 < 0.35 for span in spans)
+    assert any(counts)
+    assert [span.attributes.get("cassandra.speculative_execution.count", 0) for span in spans] == counts
+    assert all((span.end_time - span.start_time) / 1e9 < 1.4 for span in spans)
     assert server.ports[0] not in {span.attributes["network.peer.port"] for span in spans}
 
 

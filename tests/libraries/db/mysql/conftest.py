@@ -2,80 +2,24 @@
 
 from __future__ import annotations
 
-import getpass
 import importlib
-import shutil
-import socket
-import subprocess
-import time
 
 import pytest
 
-NO_SERVER = "no MariaDB is installed: apt-get install mariadb-server"
 MODULES = {"pymysql": "pymysql", "mysqlclient": "MySQLdb"}
-
-
-class Server:
-    """A running server.
-
-    Attributes:
-        port: Its port on the loopback interface.
-        path: The path of its Unix socket.
-    """
-
-    def __init__(self, folder, daemon):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.path = str(folder / "socket")
-        data, user = folder / "data", getpass.getuser()
-        subprocess.run(
-            [
-                *("mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}"),
-                *("--auth-root-authentication-method=normal", "--skip-test-db"),
-            ],
-            check=True,
-            capture_output=True,
-        )
-        # A file: a pipe that nobody reads would stop the server once it is full.
-        self._log = (folder / "log").open("wb")
-        self._process = subprocess.Popen(
-            [
-                *(daemon, "--no-defaults", f"--datadir={data}", f"--user={user}", "--bind-address=127.0.0.1"),
-                *(f"--port={self.port}", f"--socket={self.path}", f"--pid-file={folder / 'pid'}"),
-                *("--innodb-buffer-pool-size=16M", "--skip-log-bin", "--skip-name-resolve"),
-            ],
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-        )
-
-    def stop(self):
-        """Stop the server, and wait until it has stopped."""
-        self._process.terminate()
-        self._process.wait(60)
-        self._log.close()
 
 
 @pytest.fixture(scope="session")
 def mariadb(tmp_path_factory):
     """A server with a database `test`."""
-    pymysql = pytest.importorskip("pymysql", reason="PyMySQL is not installed")
-    daemon = shutil.which("mariadbd", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-    if daemon is None or shutil.which("mariadb-install-db") is None:
+    pytest.importorskip("pymysql", reason="PyMySQL is not installed")
+    from mariadb_servers import NO_SERVER, Server, daemon
+
+    if daemon() is None:
         pytest.skip(NO_SERVER)
-    server = Server(tmp_path_factory.mktemp("mariadb"), daemon)
-    try:
-        for _ in range(300):
-            try:
-                connection = pymysql.connect(host="127.0.0.1", port=server.port, user="root")
-                break
-            except pymysql.err.OperationalError:
-                time.sleep(0.1)
-        connection.cursor().execute("CREATE DATABASE IF NOT EXISTS test")
-        connection.close()
-        yield server
-    finally:
-        server.stop()
+    server = Server(tmp_path_factory.mktemp("mariadb"))
+    yield server
+    server.stop()
 
 
 @pytest.fixture(params=MODULES)

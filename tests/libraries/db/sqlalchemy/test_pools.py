@@ -163,3 +163,18 @@ def test_uninstrument_ends_the_metrics(wrap, engine_of, instrumentor):
         assert values(seen, "count") == {}
 
     assert values(seen, "use_time") == {}
+
+
+def test_a_dialect_without_a_name_is_pinged(wrap, seen, no_faults):
+    """As SQLAlchemy's own tests have them, and dialects of others may be."""
+    from sqlalchemy.engine.default import DefaultDialect
+
+    class Dialect(DefaultDialect):
+        def do_ping(self, dbapi_connection):
+            return dbapi_connection == "a connection"
+
+    wrap()
+
+    assert Dialect()._do_ping_w_event("a connection") is True
+    assert list(seen.spans()) == []
+    assert no_faults.counts() == {}

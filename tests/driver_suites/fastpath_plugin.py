@@ -1,8 +1,8 @@
-"""A plugin of pytest: the tests run with psycopg wrapped, everything on."""
+"""A plugin of pytest: the tests run with libraries wrapped, as the OTEL_FASTPATH_* settings of the environment say."""
 
 
 def pytest_configure():
-    """Instrument before psycopg is used."""
+    """Instrument before the library is used."""
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.trace import TracerProvider
@@ -10,10 +10,7 @@ def pytest_configure():
     from otel_fastpath import FastpathInstrumentor
 
     FastpathInstrumentor().instrument(
-        tracer_provider=TracerProvider(),
-        meter_provider=MeterProvider([InMemoryMetricReader()]),
-        psycopg="on",
-        psycopg_options="acquire,check,parameters,rows",
+        tracer_provider=TracerProvider(), meter_provider=MeterProvider([InMemoryMetricReader()])
     )
 
 

@@ -1,0 +1,171 @@
+"""What queries of psycopg and SQLAlchemy cost on a real PostgreSQL: bare, with the official instrumentations and ours.
+
+    make bench-drivers ARGS="--markdown build/bench/drivers.md"
+
+The server is that of DATABASE_URL, or one that is started for this run; `turns` describes how it is measured. Times are
+CPU time of the thread that makes the queries. Spans go to a batch processor whose thread never wakes.
+"""
+
+from __future__ import annotations
+
+import platform
+import random
+import sys
+import time
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import bench_sqlalchemy
+import databases
+import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # A query without instrumentation, and one with it.
+    Queries = tuple[Callable[[], Any], Callable[[], Any]]
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        title: The query.
+        name: Its name in `WORK`.
+        official: The mode of the official instrumentation.
+        ours: That of ours.
+    """
+
+    title: str
+    name: str
+    official: str
+    ours: str
+
+    def modes(self) -> tuple[str, str]:
+        """The modes of processes that measure it."""
+        return f"{self.name}: {self.official}", f"{self.name}: {self.ours}"
+
+
+ROWS = (
+    Row("psycopg, `execute`", "psycopg", "official", "ours"),
+    Row("the same, with metrics; the official one's traces", "psycopg", "official", "ours, metrics"),
+    Row("the same, not sampled", "psycopg", "official, not sampled", "ours, not sampled"),
+    Row("SQLAlchemy on psycopg, a select", "select", "official", "ours"),
+    Row("the same, not sampled", "select", "official, not sampled", "ours, not sampled"),
+    Row("SQLAlchemy on psycopg, `engine.connect()` and a select", "connect", "official", "ours"),
+)
+MODES = tuple(dict.fromkeys(mode for row in ROWS for mode in row.modes()))
+STARTS, ROUNDS, QUERIES, WARM_UP = 6, 15, 200, 20
+DISTRIBUTIONS = (
+    *("psycopg", "sqlalchemy", "opentelemetry-sdk", "opentelemetry-instrumentation-psycopg"),
+    "opentelemetry-instrumentation-sqlalchemy",
+)
+TABLE = "CREATE TABLE IF NOT EXISTS bench_t (id int PRIMARY KEY, v text)"
+FILL = "INSERT INTO bench_t VALUES (1, 'x') ON CONFLICT DO NOTHING"
+
+
+def _psycopg(mode: str, url: str) -> Queries:
+    """`execute` of a cursor. The original method is kept under another name, for a connection from before."""
+    import psycopg  # noqa: PLC0415  # only in a process that measures it
+
+    kept: Any = psycopg.Cursor
+    kept.bare = kept.execute
+    plain: Any = psycopg.connect(url, autocommit=True).cursor()
+    if mode.startswith("official"):
+        from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor  # noqa: PLC0415  # likewise
+
+        PsycopgInstrumentor().instrument(**databases.providers(mode))
+    else:
+        databases.instrument("psycopg", mode)
+    cursor = psycopg.connect(url, autocommit=True).cursor()
+    query = "SELECT id, v FROM bench_t WHERE id = %s"
+    return lambda: plain.bare(query, (1,)).fetchone(), lambda: cursor.execute(query, (1,)).fetchone()
+
+
+def _engines(mode: str, url: str) -> tuple[Any, Any, Any]:
+    """An engine without hooks, one with them, and a select."""
+    import sqlalchemy as sa  # noqa: PLC0415  # likewise
+
+    place = sa.make_url(url).set(drivername="postgresql+psycopg")
+    plain = sa.create_engine(place, pool_size=1)
+    bench_sqlalchemy.instrument(mode)
+    hooked = sa.create_engine(place, pool_size=1)
+    bench_sqlalchemy.bare(plain)
+    table = sa.Table("bench_t", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("v", sa.String))
+    return plain, hooked, sa.select(table).where(table.c.id == 1)
+
+
+def _select(mode: str, url: str) -> Queries:
+    """A select on an open connection."""
+    plain, hooked, select = _engines(mode, url)
+    bare, looked_at = plain.connect(), hooked.connect()
+    return lambda: bare.execute(select).all(), lambda: looked_at.execute(select).all()
+
+
+def _connect(mode: str, url: str) -> Queries:
+    """A select on a connection of the pool."""
+    *engines, select = _engines(mode, url)
+
+    def query(engine: Any) -> Any:
+        with engine.connect() as connection:
+            return connection.execute(select).all()
+
+    return lambda: query(engines[0]), lambda: query(engines[1])
+
+
+WORK = {"psycopg": _psycopg, "select": _select, "connect": _connect}
+
+
+def _work(mode: str, url: str) -> None:
+    """Run as one of the processes: do a turn for each line of standard input."""
+    import psycopg  # noqa: PLC0415  # not in the process that starts the others
+
+    with psycopg.connect(url) as connection:
+        # Processes start at the same time.
+        connection.execute("SELECT pg_advisory_xact_lock(1)")
+        connection.execute(TABLE)
+        connection.execute(FILL)
+    name, _, how = mode.partition(": ")
+    both = WORK[name](how, url)
+    print("ready", flush=True)
+    while sys.stdin.readline():
+        spent = {}
+        for query in random.sample(both, 2):
+            for _ in range(WARM_UP):
+                query()
+            started = time.thread_time()
+            for _ in range(QUERIES):
+                query()
+            spent[query] = (time.thread_time() - started) / QUERIES * 1e6
+        print(*(spent[query] for query in both), flush=True)
+
+
+def table(found: list[dict[str, list[turns.Turn]]]) -> str:
+    """As Markdown."""
+    lines = ["| query | bare | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|---:|"]
+    for row in ROWS:
+        official, ours = (turns.added(found, mode) for mode in row.modes())
+        shown = (f"{turns.bare(found, row.modes()):.0f} us", turns.said(official), turns.said(ours))
+        lines.append(f"| {row.title} | {' | '.join(shown)} | {turns.ratio(official, ours)} |")
+    parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
+    said = (
+        f"CPU of the thread for a query on a real PostgreSQL over loopback: medians of {len(found)} processes (least "
+        "to most), each the median of the differences to bare in "
+        f"{len(found[0][MODES[0]])} turns of {QUERIES} queries. "
+        f"Python {platform.python_version()}, {parts}."
+    )
+    return "\n".join((*lines, "", said))
+
+
+def main() -> int:
+    """Print the table, and write it to a file if requested."""
+    options = turns.arguments(__doc__, STARTS, ROUNDS, QUERIES)
+    if options.worker:
+        _work(*options.worker)
+        return 0
+    turns.show(table(turns.measure(__file__, MODES, options.starts, options.rounds)), options.markdown)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

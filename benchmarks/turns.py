@@ -1,0 +1,120 @@
+"""What tables of real drivers have in common: a server, processes that take turns, and medians of what they add.
+
+Each process measures one mode: it calls the driver's original method and the instrumented one in turns, and the added
+cost is the median of the differences. Memory layouts differ between processes, which changes times by as much as a
+cheap hook costs. So each mode is measured in several processes, one after the other, and a table shows their median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# The examples can start the server.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+
+class Turn(NamedTuple):
+    """CPU microseconds of a query in one turn of a process."""
+
+    bare: float
+    looked_at: float
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL: that of DATABASE_URL, or one that is started for this run."""
+    if os.environ.get("DATABASE_URL"):
+        yield os.environ["DATABASE_URL"]
+        return
+    from examples.demo.database import postgresql  # noqa: PLC0415  # only if it is started
+    from examples.demo.processes import Interrupts, running  # noqa: PLC0415  # likewise
+
+    with tempfile.TemporaryDirectory() as logs, running(Path(logs), Interrupts()) as processes:
+        yield postgresql(processes)
+
+
+def _start(script: str, modes: Sequence[str], url: str, rounds: int) -> dict[str, list[Turn]]:
+    """The turns of each mode, measured in separate processes that take turns."""
+    found: dict[str, list[Turn]] = {mode: [] for mode in modes}
+    with contextlib.ExitStack() as stack:
+        workers: dict[str, Any] = {}
+        for mode in modes:
+            command = [sys.executable, script, "--worker", mode, url]
+            workers[mode] = stack.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+        for worker in workers.values():
+            worker.stdout.readline()
+        for _ in range(rounds):
+            for mode in random.sample(modes, len(modes)):
+                workers[mode].stdin.write("\n")
+                workers[mode].stdin.flush()
+                found[mode].append(Turn(*map(float, workers[mode].stdout.readline().split())))
+        for worker in workers.values():
+            worker.stdin.close()
+    return found
+
+
+def measure(script: str, modes: Sequence[str], starts: int, rounds: int) -> list[dict[str, list[Turn]]]:
+    """Start processes of each mode, one after the other.
+
+    Args:
+        script: The program. With `--worker MODE URL` it prints a line when it is ready, and does a turn for each line
+            of its standard input: it prints the microseconds of a query, bare and looked at.
+        modes: The modes.
+        starts: How many processes of each mode there are.
+        rounds: How many turns each has.
+    """
+    with server() as url:
+        return [_start(script, modes, url, rounds) for _ in range(starts)]
+
+
+def added(found: Sequence[Mapping[str, Sequence[Turn]]], mode: str) -> list[float]:
+    """What a mode adds to a query, in microseconds: the median of each process."""
+    return [statistics.median(turn.looked_at - turn.bare for turn in start[mode]) for start in found]
+
+
+def bare(found: Sequence[Mapping[str, Sequence[Turn]]], modes: Sequence[str]) -> float:
+    """What a query takes in these modes' processes without instrumentation, in microseconds."""
+    return statistics.median(turn.bare for start in found for mode in modes for turn in start[mode])
+
+
+def said(values: Sequence[float]) -> str:
+    """A median, and the least and the most."""
+    return f"{statistics.median(values):.1f} us ({min(values):.1f} to {max(values):.1f})"
+
+
+def ratio(official: Sequence[float], ours: Sequence[float]) -> str:
+    """What part of the official instrumentation's cost ours is."""
+    median = statistics.median(ours)
+    return f"1/{statistics.median(official) / median:.1f}" if median > 0 else "-"
+
+
+def arguments(description: str | None, starts: int, rounds: int, queries: int) -> argparse.Namespace:
+    """The command line of such a program."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to this file")
+    parser.add_argument("--starts", type=int, default=starts, help="processes of each mode, run one after another")
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"turns of each, of {queries} queries")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def show(table: str, file: Path | None) -> None:
+    """Print a table, and write it to a file if there is one."""
+    print(table)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(table + "\n", "utf-8")

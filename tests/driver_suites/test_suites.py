@@ -1,0 +1,97 @@
+"""A part of each driver's own tests passes with it wrapped; `make asyncpg-suite` and its like run them all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from comparison import Suite, compare
+
+HERE = Path(__file__).parent
+# Passes unless the environment has a setting of ours, as a driver's test that we break.
+SUITE = """
+import os
+
+
+class TestDriver:
+    def test_steady(self):
+        pass
+
+    def test_frames(self):
+        assert "OTEL_FASTPATH_SQLITE3" not in os.environ
+
+    def test_failing(self):
+        assert False
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """A suite with a test that breaks with us, one that never breaks, and one that always fails."""
+    tmp_path.joinpath("test_driver.py").write_text(SUITE, encoding="utf-8")
+    return Suite(tmp_path, ["test_driver.py"], {"OTEL_FASTPATH_SQLITE3": "on"})
+
+
+def test_a_test_that_breaks_is_an_error(suite, capsys):
+    """It is named; one that fails without us, too, is none."""
+    assert compare("driver", suite) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "driver: 2 tests pass bare, 1 with us",
+        "broken: test_driver.py::TestDriver::test_frames",
+    ]
+
+
+def test_one_that_is_known_to_break_is_none(suite, capsys):
+    """It is named with its reason."""
+    assert compare("driver", suite._replace(known={"test_frames": "frames"})) == 0
+    assert "broken, as is known: test_driver.py::TestDriver::test_frames: frames" in capsys.readouterr().out
+
+
+def test_one_that_no_longer_breaks_is_an_error(suite, capsys):
+    """The list would hide it if it broke again."""
+    known = {"test_frames": "frames", "test_steady": "old", "test_elsewhere": "not run here"}
+    assert compare("driver", suite._replace(known=known)) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "no longer broken, and still listed: test_steady"
+
+
+def test_without_tests_nothing_is_shown(suite, capsys):
+    """What pytest says is printed."""
+    assert compare("driver", suite._replace(tests=["test_missing.py"])) == 1
+    assert "test_missing.py" in capsys.readouterr().out
+
+
+def test_an_error_of_ours_is_an_error(suite, capsys):
+    """Though no test noticed it."""
+    text = "def test_fault():\n    from otel_fastpath.patching import faults\n    faults.report('here', ValueError())\n"
+    suite.folder.joinpath("test_driver.py").write_text(text, encoding="utf-8")
+    assert compare("driver", suite) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["an error of ours: here: 1"]
+
+
+ASYNCPG = ("asyncpg", "test_cursor.py", "test_transaction.py", "test_prepare.py")
+SQLALCHEMY = ("sqlalchemy", "--driver=sqlite", "test/engine/test_transaction.py", "test/engine/test_reconnect.py")
+REDIS = ("redis", "test_pipeline.py", "test_asyncio/test_pipeline.py")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1860)
+@pytest.mark.parametrize("words", [ASYNCPG, SQLALCHEMY, REDIS], ids=lambda words: words[0])
+def test_a_part_passes_as_without_us(words, request):
+    """Statements, cursors and transactions; psycopg's need its repository."""
+    name, *arguments = words
+    if name == "asyncpg":
+        request.getfixturevalue("bundled_postgresql")
+    if name == "redis" and shutil.which("redis-server") is None:
+        pytest.skip("no redis-server is installed")
+    pytest.importorskip(name)
+    done = subprocess.run(
+        [sys.executable, HERE / f"run_{name}.py", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
