@@ -22,7 +22,7 @@ from opentelemetry.sdk import _logs as sdk
 from opentelemetry.sdk._logs import _internal as sdk_internal
 from opentelemetry.sdk._logs._internal import _exceptions
 from opentelemetry.sdk._logs._internal._logger_metrics import NoOpLoggerMetrics
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT

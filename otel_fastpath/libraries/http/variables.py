@@ -9,11 +9,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.util.http import (
-    OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST,
-    OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_RESPONSE,
-)
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,5 +24,6 @@ def encoded(name: str) -> Any:
     return os.environ.encodekey(name) if _is_known else name
 
 
-REQUEST_HEADERS: Final = encoded(OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST)
-RESPONSE_HEADERS: Final = encoded(OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_RESPONSE)
+# Not `opentelemetry.util.http`'s constants: FastAPI's own telemetry does not need that package.
+REQUEST_HEADERS: Final = encoded("OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST")
+RESPONSE_HEADERS: Final = encoded("OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_RESPONSE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ _TITLES = {
     STOCK: "stock",
     STOCK_LAUNCHER: "stock under opentelemetry-instrument",
 }
+# Why a patch was skipped that could not be made: its reason is the exception.
+_FAILED = re.compile(r"^\S+: \w+(Error|Exception): ")
 # A fault has at most so many differences in full; their number is given.
 _MOST_SHOWN = 8
 
@@ -90,6 +93,7 @@ def _compare_ways(result: Result, environment: Environment) -> None:
             continue
         result.items = len(found.sent)
         result.notes += [note for note in _notes(found) if note not in result.notes]
+        result.faults += [f"{_TITLES[way]}: {each}" for each in found.did.get("skipped", ()) if _FAILED.search(each)]
         if first := _differences(result, expected, found):
             _compare_again(result, environment, way, first)
 

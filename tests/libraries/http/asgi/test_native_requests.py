@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import subprocess
 import sys
 from pathlib import Path
 
@@ -188,3 +189,21 @@ def test_unpatched_again(instrumentor):
     instrumentor.uninstrument()
 
     assert before == (_asgi.NativeTelemetry.__call__, _api._traced_operation, applications._legacy_otel)
+
+
+def test_it_does_not_need_the_package_of_the_instrumentations():
+    """`opentelemetry-util-http` comes with instrumentations, and FastAPI's own telemetry needs none."""
+    program = """
+import sys
+
+sys.modules["opentelemetry.util.http"] = None
+from otel_fastpath import FastpathInstrumentor
+
+FastpathInstrumentor().instrument()
+import fastapi.telemetry._asgi
+
+print(*(row.state.value for row in FastpathInstrumentor().status() if row.name.startswith("fastapi_own.")))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+
+    assert (result.stdout.split(), result.stderr) == (["applied"] * 3, "")

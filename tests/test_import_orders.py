@@ -1,0 +1,46 @@
+"""The patches of the SDK are applied whichever of its modules is imported first, before or after `instrument()`."""
+
+import subprocess
+import sys
+from itertools import permutations
+
+import pytest
+
+MODULES = (
+    "opentelemetry.sdk.trace",
+    "opentelemetry.sdk.metrics.export",
+    "opentelemetry.sdk._logs",
+    "opentelemetry.sdk._logs.export",
+    "opentelemetry.exporter.otlp.proto.http._log_exporter",
+)
+PROGRAM = """
+import importlib
+import sys
+import threading
+
+from otel_fastpath import FastpathInstrumentor
+
+# While another thread runs, patches are not applied in the middle of an import, see `Patcher`.
+end = threading.Event()
+thread = threading.Thread(target=end.wait)
+thread.start()
+first, last = sys.argv[1:]
+importlib.import_module(first)
+FastpathInstrumentor().instrument()
+importlib.import_module(last)
+end.set()
+thread.join()
+for row in FastpathInstrumentor().status():
+    if row.state.value == "skipped":
+        print(row.name, row.reason)
+"""
+
+
+@pytest.mark.parametrize(("first", "last"), [("threading", MODULES[-1]), *permutations(MODULES, 2)])
+def test_each_order_of_imports(first, last):
+    """Nothing is logged, and no patch of the SDK or of OTLP is skipped."""
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM, first, last], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
