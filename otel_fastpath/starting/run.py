@@ -83,7 +83,9 @@ def _main(program: _Program) -> dict[str, Any]:
     if sys.version_info < (3, 14):
         names["__annotations__"] = {}
     if isinstance(program.loader, SourceFileLoader):
-        names.update(__file__=program.name, __cached__=None)
+        names["__file__"] = program.name
+        if sys.version_info < (3, 15):
+            names["__cached__"] = None
     return names
 
 

@@ -35,6 +35,7 @@ PACKAGES = (
     *("pytest", "pytest-timeout", "pytest-xdist", "pytest-benchmark", "hypothesis", "websockets", "httpx", "anyio"),
     *("opentelemetry-distro", "opentelemetry-semantic-conventions", "opentelemetry-exporter-otlp-proto-http"),
     *("packaging", "opentelemetry-api", "opentelemetry-sdk", "opentelemetry-instrumentation"),
+    "opentelemetry-instrumentation-logging",
 )
 # Built from source for 3.13t: not those releases that the lock names.
 UNLOCKED = ("hypothesis",)

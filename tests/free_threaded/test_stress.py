@@ -1,6 +1,6 @@
 """Eight threads use everything at the same time, for seconds or, with `make stress`, for minutes: nothing is lost.
 
-Spans, measurements, wrapped calls, exports in OTLP, collection, instrument and uninstrument.
+Spans, measurements, log records, wrapped calls, exports in OTLP, collection, instrument and uninstrument.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import threading
 import time
 
 import pytest
+from opentelemetry.instrumentation.logging.handler import LoggingHandler
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter, LogRecordExportResult
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -46,6 +49,31 @@ class Counting(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
+class CountingLogs(LogRecordExporter):
+    """The same of log records: counts those that have the ids of a span."""
+
+    def __init__(self):
+        self.records = 0
+
+    def export(self, batch):
+        """Encode a batch."""
+        from opentelemetry.exporter.otlp.proto.http import _log_exporter
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+        content = _log_exporter.encode_logs(batch).SerializePartialToString()
+        request = ExportLogsServiceRequest.FromString(content)
+        scopes = [scope for each in request.resource_logs for scope in each.scope_logs]
+        self.records += sum(bool(record.span_id) for scope in scopes for record in scope.log_records)
+        return LogRecordExportResult.SUCCESS
+
+    def shutdown(self):
+        """Nothing is held."""
+
+    def force_flush(self, timeout_millis=30_000):  # noqa: ARG002  # the interface
+        """Nothing waits."""
+        return True
+
+
 class Stress:
     """What the threads share, and how much each of them has done."""
 
@@ -56,20 +84,31 @@ class Stress:
         self.provider = TracerProvider(shutdown_on_exit=False)
         self.provider.add_span_processor(self.processor)
         self.tracer = self.provider.get_tracer("test")
+        self.log_exporter = CountingLogs()
+        self.log_processor = BatchLogRecordProcessor(
+            self.log_exporter, max_queue_size=QUEUE, max_export_batch_size=512, schedule_delay_millis=50
+        )
+        self.log_provider = LoggerProvider(shutdown_on_exit=False)
+        self.log_provider.add_log_record_processor(self.log_processor)
+        self.logger = self.log_provider.get_logger("test")
+        self.handler = LoggingHandler(logger_provider=self.log_provider)
         meter = MeterProvider([self.reader], shutdown_on_exit=False).get_meter("test")
         self.counter, self.histogram = meter.create_counter("counter"), meter.create_histogram("histogram")
         self.telemetry = call.Telemetry(self.tracer)
         self.series = call.Series(meter.create_histogram("seconds"), {"kind": "test"})
         self.shared = self.tracer.start_span("shared")
-        self.spans, self.amounts, self.calls = [0] * 8, [0] * 8, [0] * 8
+        self.spans, self.amounts, self.calls, self.records = [0] * 8, [0] * 8, [0] * 8, [0] * 8
         self.until = time.monotonic() + SECONDS
 
     def make_spans(self, number):
-        """Spans with all that they can have, and a span that all threads change."""
+        """Spans with all that they can have, log records in them, and a span that all threads change."""
         with contextlib.suppress(ValueError), self.tracer.start_as_current_span("outer", attributes={"a": number}):
             with self.tracer.start_as_current_span("inner") as span:
                 span.set_attributes({"b": "text", "c": self.spans[number]})
                 span.add_event("event", {"d": 1.5})
+                self.logger.emit(body="text", attributes={"e": number})
+                self.handler.handle(logging.LogRecord("test", logging.INFO, "", 0, "%s", (number,), None))
+                self.records[number] += 2
             self.shared.set_attribute(f"{number}", self.spans[number])
             self.shared.update_name(f"{number}")
             dict(self.shared.attributes)
@@ -103,7 +142,8 @@ class Stress:
     def repeat(self, step, number):
         """Repeat a step until the time is over."""
         while time.monotonic() < self.until:
-            if sum(self.spans) - self.exporter.spans > AHEAD:
+            spans, records = sum(self.spans), sum(self.records)
+            if max(spans - self.exporter.spans, records - self.log_exporter.records) > AHEAD:
                 time.sleep(0.01)
             step(number)
 
@@ -137,15 +177,18 @@ def test_nothing_is_lost(core, monkeypatch, no_faults):
             thread.join()
         assert not errors
         assert stress.processor.force_flush(120_000)
+        assert stress.log_processor.force_flush(120_000)
     finally:
         instrumentor.uninstrument()
         logging.disable(logging.NOTSET)
 
     assert not no_faults._counts
     assert stress.exporter.spans == sum(stress.spans) > 0
+    assert stress.log_exporter.records == sum(stress.records) > 0
     counted = {}
     for metric in stress.reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics:
         counted[metric.name] = sum(getattr(each, "value", 0) or each.count for each in metric.data.data_points)
     amounts = sum(stress.amounts)
     assert counted == {"counter": amounts, "histogram": amounts, "seconds": sum(stress.calls)}
     stress.provider.shutdown()
+    stress.log_provider.shutdown()

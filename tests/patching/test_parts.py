@@ -221,6 +221,7 @@ def test_uninstalled_while_it_is_loaded_it_is_not_installed(world):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_loads_it_itself(world):
     """What waits in the parent waits in the child."""
     world.install()

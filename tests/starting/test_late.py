@@ -254,6 +254,7 @@ def test_a_thread_that_holds_a_module_of_the_library_is_no_obstacle(distribution
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.usefixtures("subject")
 @pytest.mark.parametrize("is_loaded_before", [True, False])
 def test_a_forked_child_has_the_instrumented_library(distribution, entry_point, is_loaded_before):

@@ -134,6 +134,7 @@ def test_a_client_that_was_made_before_is_seen(wrap, instrumentor, redis_server,
 
 
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="no fork is safe here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_goes_on(wrap, redis_server, seen):
     """With the client that its parent used."""
     wrap("no-metrics")

@@ -297,6 +297,7 @@ def test_threads_do_not_mix(wrap, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_goes_on(wrap, tmp_path):
     """With the engine that it was given, disposed of as SQLAlchemy's documentation says."""
     seen = wrap()

@@ -104,6 +104,7 @@ class Names(SpanProcessor):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this platform")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_that_was_forked_among_requests_serves(instrumented, recorded):
     """Threads serve requests while the process forks: each child serves requests and ends."""
     del instrumented
