@@ -144,7 +144,7 @@ docs-tables: setup ## Write the tables that are generated from the source
 docs: setup ## Build the site
 	$(PY) -m mkdocs build --quiet --strict
 
-# Two services, in three minutes: make demo ARGS="--only orders --runs 2 --rounds 1"
+# Two services, in six minutes: make demo ARGS="--only orders --runs 2 --rounds 1"
 .PHONY: demo
 demo: setup ## Measure two services under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)
@@ -291,7 +291,7 @@ bench: setup ## Measure a span: stock, pure and compiled
 # Measure the tables of the documentation and insert them into their pages; nothing else may run meanwhile. The first time,
 # environments are set up besides. make tables ARGS=--help: the parts and their minutes; make tables ARGS="spans openai"
 .PHONY: tables
-tables: setup ## Measure the documentation's tables and insert them (25 minutes)
+tables: setup ## Measure the documentation's tables and insert them (half an hour)
 	$(PY) benchmarks/pages.py $(ARGS)
 
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.guard.counting import Hook, time_call
 from otel_fastpath.guard.watches import standing_in
 from otel_fastpath.guard.wsgi import standing_in_application
-from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.patching.patch import Installation, State, installations
 
 if TYPE_CHECKING:
@@ -96,10 +96,7 @@ class Diverted:
         for installation in installations():
             if installation.patch.name in _TIMED and installation.state is State.APPLIED:
                 for function in installation.patch.diversions.diverted():  # type: ignore[union-attr]  # these have some
-                    try:
-                        self._lay(installation, function)
-                    except Exception as error:  # noqa: PERF203  # the others are timed
-                        faults.report(_PLACE, error)
+                    guarded(_PLACE, self._lay, installation, function)
 
     def _lay(self, installation: Installation, function: Any) -> None:
         diversions: Any = installation.patch.diversions
@@ -115,7 +112,10 @@ class Diverted:
     def lift(self) -> None:
         """Remove all layers."""
         for function, (installation, below, hook) in list(self._laid.items()):
-            diversions: Any = installation.patch.diversions
-            if diversions.replacement(function) is hook.layer:
-                diversions.redirect(function, below)
+            guarded(_PLACE, _lift, installation.patch.diversions, function, below, hook)
         self._laid.clear()
+
+
+def _lift(diversions: Any, function: Any, below: Any, hook: Hook) -> None:
+    if diversions.replacement(function) is hook.layer:
+        diversions.redirect(function, below)

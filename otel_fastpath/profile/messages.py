@@ -11,6 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from otel_fastpath.profile.sources import tree_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -52,11 +54,7 @@ def _place(stack: Sequence[Frame]) -> str | None:
 @functools.lru_cache(maxsize=512)
 def _messages(file: str) -> tuple[tuple[int, int, str], ...]:
     """The first and the last line of each message that is formatted before the call, and the method."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ()
-    return tuple(_calls(tree))
+    return tuple(_calls(tree_of(file)))
 
 
 def _calls(tree: ast.AST) -> Iterator[tuple[int, int, str]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from otel_fastpath.profile.sources import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,12 +43,8 @@ def passes_on(file: str, first_line: int, line: int) -> bool:
 @functools.lru_cache(maxsize=512)
 def _lines(file: str) -> dict[int, list[tuple[int, int]]]:
     """The first line of each function -> the lines of its calls of what it wraps."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return {}
     found: dict[int, list[tuple[int, int]]] = {}
-    _walk(tree, frozenset(), found)
+    _walk(tree_of(file), frozenset(), found)
     return found
 
 

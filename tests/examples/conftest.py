@@ -1,5 +1,7 @@
 """The servers that the examples need, started once for all tests of the examples."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,26 @@ sys.path.insert(0, str(ROOT))
 
 from examples.demo.processes import Interrupts, running  # noqa: E402
 from examples.demo.services import start_server  # noqa: E402
+
+
+@pytest.fixture
+def output_of():
+    """Runs an example with environment variables, and returns what it prints."""
+
+    def run(name, timeout=300, **variables):
+        result = subprocess.run(
+            [sys.executable, "-m", f"examples.{name}"],
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,27 +1,11 @@
 """The example of asyncpg prints what docs/asyncpg.md says."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
-
-def test_the_example_prints_its_spans(database_url):
+def test_the_example_prints_its_spans(output_of, database_url):
     """One line for each: a cursor's for each round trip, a literal left out, no reset of the pool."""
-    result = subprocess.run(
-        [sys.executable, "-m", "examples.asyncpg_queries"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    output = output_of("asyncpg_queries", timeout=60, DATABASE_URL=database_url)
 
-    assert result.returncode == 0, result.stderr
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in output.splitlines()]
     assert lines == [
         "CONNECT",
         "CREATE TABLE items CREATE TEMP TABLE items (id int PRIMARY KEY, name text)",

@@ -1,28 +1,12 @@
 """The example of docs/cassandra.md prints a line for each span."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
-
-def test_the_example_prints_its_spans(simulacron):
+def test_the_example_prints_its_spans(output_of, simulacron):
     """No value is in a text."""
     port = simulacron.cluster().ports[0]
-    result = subprocess.run(
-        [sys.executable, "-m", "examples.cassandra_users"],
-        cwd=ROOT,
-        env={**os.environ, "CASSANDRA_PORT": str(port)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    output = output_of("cassandra_users", CASSANDRA_PORT=str(port))
 
-    assert result.returncode == 0, result.stderr
-    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in output.splitlines()]
     insert = "INSERT INTO users (id, name) VALUES (?, ?)"
     assert lines == [
         "CONNECT",

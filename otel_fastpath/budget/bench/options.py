@@ -27,8 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", type=Path, help="TOML file with your own scenarios (default: the nearest pyproject.toml with some)"
     )
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="fresh processes of each kind (default 3)")
-    parser.add_argument("--cycles", type=int, default=60, metavar="N", help="blocks in each of them (default 60)")
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="fresh processes of each kind (default 2)")
+    parser.add_argument("--cycles", type=int, default=40, metavar="N", help="blocks in each of them (default 40)")
     for name, (variable, text) in SERVERS.items():
         parser.add_argument(
             f"--{name}", default=os.environ.get(variable, ""), metavar="URL", help=f"{text} (default: {variable})"

@@ -17,6 +17,17 @@ def excludes(urls: Any) -> bool:
     return bool(urls) and (type(urls) is not ExcludeList or bool(urls._excluded_urls))
 
 
+def search_of(urls: Any) -> Callable[[str], Any] | None:
+    """What finds out whether a client's URL is excluded; None: no URL is.
+
+    Raises:
+        TypeError: The list is not in upstream's own class.
+    """
+    if type(urls) is not ExcludeList:
+        raise TypeError(f"excluded URLs are in a {type(urls).__name__}")
+    return urls._regex.search if urls._excluded_urls else None
+
+
 class Exclusions:
     """The decisions about the URLs that were seen.
 

@@ -10,7 +10,6 @@ from opentelemetry.instrumentation import httpx as upstream
 from opentelemetry.instrumentation._semconv import _report_new
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.util.http import (
-    ExcludeList,
     get_custom_header_attributes,
     normalise_request_header_name,
     normalise_response_header_name,
@@ -18,6 +17,7 @@ from opentelemetry.util.http import (
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
+from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -66,9 +66,6 @@ class SetUp:
 
     def _new_calls(self) -> Any:
         options, module = self.options, self._module
-        excluded = options["excluded_urls"]
-        if type(excluded) is not ExcludeList:
-            raise TypeError(f"excluded URLs are in a {type(excluded).__name__}")
         has_hooks = self.request_hook is not None or self.response_hook is not None
         cold = (
             self._answer,
@@ -81,7 +78,7 @@ class SetUp:
         return compiled.hot("libraries.http.httpx.calls").Calls(
             self.tracer,
             self._hot.Shapes(self._new_shape, kinds.url_keys(self._mode)),
-            excluded._regex.search if excluded._excluded_urls else None,
+            search_of(options["excluded_urls"]),
             (module.Request, module.Response, module.Headers),
             are_known and getattr(module.Headers({"a": "b"}), "_list", None) == [(b"a", b"a", b"b")],
             cold,

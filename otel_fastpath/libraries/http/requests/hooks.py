@@ -16,7 +16,6 @@ from opentelemetry.semconv.attributes.network_attributes import NETWORK_PEER_ADD
 from opentelemetry.semconv.attributes.user_agent_attributes import USER_AGENT_ORIGINAL
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.http import (
-    ExcludeList,
     detect_synthetic_user_agent,
     get_custom_header_attributes,
     normalise_request_header_name,
@@ -28,6 +27,7 @@ from requests.structures import CaseInsensitiveDict
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
+from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -62,10 +62,7 @@ class SetUp:
         self._mode = given["sem_conv_opt_in_mode"]
         self._is_new = semconv._report_new(self._mode)
         self.wrapped = given["wrapped_send"]
-        excluded = given["excluded_urls"]
-        if type(excluded) is not ExcludeList:
-            raise TypeError(f"excluded URLs are in a {type(excluded).__name__}")
-        self._excluded = excluded._regex.search if excluded._excluded_urls else None
+        self._excluded = search_of(given["excluded_urls"])
         self.outgoing = compiled.hot("libraries.http.outgoing")
         self.scopes = compiled.hot("libraries.http.scopes")
         self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed

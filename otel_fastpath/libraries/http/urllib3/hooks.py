@@ -12,7 +12,6 @@ from opentelemetry.instrumentation import urllib3 as upstream
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.http import (
-    ExcludeList,
     get_custom_header_attributes,
     normalise_request_header_name,
     normalise_response_header_name,
@@ -22,6 +21,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS
+from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 
@@ -106,10 +106,7 @@ class SetUp:
     def __init__(self, original: Callable[..., Any]) -> None:
         given = SimpleNamespace(**getclosurevars(original).nonlocals)
         self.given = given
-        excluded = given.excluded_urls
-        if type(excluded) is not ExcludeList:
-            raise TypeError(f"excluded URLs are in a {type(excluded).__name__}")
-        self._excluded = excluded._regex.search if excluded._excluded_urls else None
+        self._excluded = search_of(given.excluded_urls)
         hooks = given.request_hook, given.response_hook
         self.request_hook, self.response_hook = (hook if callable(hook) else None for hook in hooks)
         self.has_hooks = any(callable(hook) for hook in hooks)
