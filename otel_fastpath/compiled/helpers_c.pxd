@@ -35,13 +35,30 @@ cdef extern from *:
     static PyObject *otel_fastpath_item(PyObject *value, Py_ssize_t index) {
         return Py_NewRef(PyTuple_GET_ITEM(value, index));
     }
+    /* Whether the value is a float, or an int that is exact as one. */
+    static int otel_fastpath_as_double(PyObject *value, double *number) {
+        long long integer;
+        int overflow;
+        if (PyFloat_CheckExact(value)) {
+            *number = PyFloat_AS_DOUBLE(value);
+            return 1;
+        }
+        if (!PyLong_CheckExact(value)) return 0;
+        integer = PyLong_AsLongLongAndOverflow(value, &overflow);
+        *number = (double)integer;
+        return !overflow && integer >= -(1LL << 53) && integer <= (1LL << 53);
+    }
     static Py_ssize_t otel_fastpath_bisect_left(PyObject *sorted, PyObject *value) {
         Py_ssize_t low = 0, high = PySequence_Size(sorted);
+        double number;
+        int is_known = otel_fastpath_as_double(value, &number);
         if (high < 0) return -1;
         while (low < high) {
             Py_ssize_t middle = low + (high - low) / 2;
             PyObject *item = PySequence_GetItem(sorted, middle);
-            int is_less = item == NULL ? -1 : PyObject_RichCompareBool(item, value, Py_LT);
+            int is_less;
+            if (item != NULL && is_known && PyFloat_CheckExact(item)) is_less = PyFloat_AS_DOUBLE(item) < number;
+            else is_less = item == NULL ? -1 : PyObject_RichCompareBool(item, value, Py_LT);
             Py_XDECREF(item);
             if (is_less < 0) return -1;
             if (is_less) low = middle + 1; else high = middle;

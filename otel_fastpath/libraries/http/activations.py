@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.context.context import Context
-from opentelemetry.trace.propagation import _SPAN_KEY
 
+from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.http.parents import activated, attached, taken_back
 from otel_fastpath.libraries.http.responses import failed
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import current
+from otel_fastpath.trace.current_context import current, with_span
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,7 +42,7 @@ class Activation:
             if key is None:
                 self._token = activated(span)
             else:
-                self._token = attached(Context({**current(), _SPAN_KEY: span, key: value}))
+                self._token = attached(with_value(Context, with_span(current(), span), key, value))
         except Exception as fault:
             faults.report(_PLACE, fault)
 

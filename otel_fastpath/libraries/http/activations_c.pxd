@@ -3,7 +3,6 @@
 cdef object faults
 cdef object _PLACE
 cdef object Context
-cdef object _SPAN_KEY
 
 cdef class Activation:
     cdef object _below

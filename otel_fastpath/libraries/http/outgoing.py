@@ -21,6 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
+from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.patching import faults
@@ -208,10 +209,10 @@ def suppress(span: Any) -> Any:
         The token for `resume`; None after an error.
     """
     try:
-        more: dict[str, object] = {_SUPPRESS_HTTP_INSTRUMENTATION_KEY: True}
+        context = with_value(Context, current(), _SUPPRESS_HTTP_INSTRUMENTATION_KEY, True)  # noqa: FBT003  # a value
         if span is not None:
-            more[_STATE_KEY] = {"need_ip": [span]}
-        token = attach_context(Context({**current(), **more}))
+            context = with_value(Context, context, _STATE_KEY, {"need_ip": [span]})
+        token = attach_context(context)
         if token is not None:
             return token
     except Exception as error:

@@ -149,14 +149,12 @@ def start(
     """
     if span_in(None) is not None and trace.get_current_span() is not INVALID_SPAN:
         context = context_api.get_current()
-        span = tracer.start_span(
-            name=name, context=context, kind=_INTERNAL, start_time=start_time, attributes=attributes
-        )
+        span = tracer.start_span(name, context, _INTERNAL, attributes, (), start_time)
         return span, None, None
     context = remote(environ)
     token = attached(context) if context or current() else None
     try:
-        span = tracer.start_span(name=name, context=context, kind=_SERVER, start_time=start_time, attributes=attributes)
+        span = tracer.start_span(name, context, _SERVER, attributes, (), start_time)
     except BaseException:
         if token is not None:
             context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`

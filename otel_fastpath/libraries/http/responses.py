@@ -13,7 +13,6 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 from opentelemetry.trace.status import Status, StatusCode
 
-_UNSET = Status(StatusCode.UNSET)
 _ERROR = Status(StatusCode.ERROR)
 # Lower and higher ones are errors of a server.
 _LOWEST, _HIGHEST = 100, 499
@@ -54,11 +53,9 @@ class Answer:
             if span.is_recording():
                 if self.has_new:
                     span.set_attribute(ERROR_TYPE, text)
-                span.set_status(Status(StatusCode.ERROR, "Non-integer HTTP status: " + text))
+                span.set_status(_not_a_number(text))
             return True
-        is_error = (
-            not _LOWEST <= code <= _HIGHEST and http_status_to_status_code(code, server_span=True) is StatusCode.ERROR
-        )
+        is_error = _is_error(code)
         if not span.is_recording():
             return is_error
         if self.has_old:
@@ -67,8 +64,25 @@ class Answer:
             span.set_attribute(HTTP_RESPONSE_STATUS_CODE, code)
             if is_error:
                 span.set_attribute(ERROR_TYPE, text)
-        span.set_status(_ERROR if is_error else _UNSET)
+        # Upstream sets the status UNSET, too, which changes nothing.
+        if is_error:
+            span.set_status(_ERROR)
         return is_error
+
+    def describe(self, attributes: dict[str, Any], code: int, text: str) -> Status | None:
+        """Add what `show` puts on a span to the attributes of one that starts with them; return its status."""
+        if code < 0:
+            if self.has_new:
+                attributes[ERROR_TYPE] = text
+            return _not_a_number(text)
+        is_error = _is_error(code)
+        if self.has_old:
+            attributes[HTTP_STATUS_CODE] = code
+        if self.has_new:
+            attributes[HTTP_RESPONSE_STATUS_CODE] = code
+            if is_error:
+                attributes[ERROR_TYPE] = text
+        return _ERROR if is_error else None
 
     def put_status(self, span: Any, status: str) -> None:
         """The same with the status of a WSGI response. Its reason may be missing."""
@@ -78,6 +92,14 @@ class Answer:
         except ValueError:
             code = -1
         self.put(span, code, text)
+
+
+def _is_error(code: int) -> bool:
+    return not _LOWEST <= code <= _HIGHEST and http_status_to_status_code(code, server_span=True) is StatusCode.ERROR
+
+
+def _not_a_number(text: str) -> Status:
+    return Status(StatusCode.ERROR, "Non-integer HTTP status: " + text)
 
 
 def failed(span: Any, error: Exception) -> None:

@@ -8,7 +8,6 @@ cdef object Status
 cdef object StatusCode
 cdef int _LOWEST
 cdef int _HIGHEST
-cdef object _UNSET
 cdef object _ERROR
 
 cdef class Answer:
@@ -18,6 +17,9 @@ cdef class Answer:
     cdef public bint has_old
     cpdef put(self, object span, object code, object text)
     cpdef bint show(self, object span, object code, object text) except -1
+    cdef describe(self, dict attributes, object code, object text)
     cpdef put_status(self, object span, object status)
 
+cdef bint _is_error(object code) except -1
+cdef _not_a_number(object text)
 cpdef failed(object span, object error)

@@ -26,7 +26,7 @@ def opened(tracer: Any, name: Any, kind: Any, attributes: Any) -> tuple[Any, Any
         The scope, for `closed`, and the span; None after a fault of ours: there is no span.
     """
     try:
-        scope = tracer.start_as_current_span(name, kind=kind, attributes=attributes)
+        scope = tracer.start_as_current_span(name, None, kind, attributes)
         return scope, scope.__enter__()
     except Exception as error:
         faults.report(_PLACE, error)

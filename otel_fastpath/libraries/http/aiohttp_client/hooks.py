@@ -68,7 +68,7 @@ class SetUp:
             context.start_time = default_timer()
             # Upstream's own `on_request_end` reads it, if the request ends after ours is removed.
             context.metric_attributes = shape.metric.copy()
-            span = context.tracer.start_span(shape.name, kind=_CLIENT, attributes=attributes)
+            span = context.tracer.start_span(shape.name, None, _CLIENT, attributes)
         except Exception as error:
             faults.report(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.

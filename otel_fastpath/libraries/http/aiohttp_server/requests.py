@@ -92,7 +92,7 @@ class Requests:
             name = f"{shape.method} {route}" if route else shape.method
         begun = Request(self.has_old, self.has_new)
         begun.series, begun.labels, begun.route, begun.token = self.series, labels, route, None
-        span = begun.span = tracer.start_span(name, context=_parent(request), kind=_SERVER, attributes=attributes)
+        span = begun.span = tracer.start_span(name, _parent(request), _SERVER, attributes)
         try:
             if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
                 span.set_attributes(upstream.collect_request_headers_attributes(request))

@@ -16,8 +16,8 @@ from opentelemetry.trace import INVALID_SPAN, SpanKind
 from opentelemetry.util.http import normalise_request_header_name, normalise_response_header_name
 
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
-from otel_fastpath.libraries.http.parents import taken_back
-from otel_fastpath.libraries.http.responses import Answer
+from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.http.responses import Answer, failed
 from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
@@ -38,31 +38,24 @@ _INTERNAL: Final = SpanKind.INTERNAL
 
 
 class Request(Answer):
-    """One request (or websocket) in progress.
-
-    Args:
-        middleware: Upstream's middleware that serves it.
-        scope: The request.
-        found: Its headers that telemetry needs.
-        name: The name of its span.
-        attributes: The attributes of its span.
-        shape: Its kind.
+    """One request (or websocket) in progress; `prepare` is called before anything else.
 
     Attributes:
         span: Its span; set by `start`.
     """
 
     __slots__ = (
-        "_around",
         "_attributes",
         "_found",
         "_is_http",
         "_length",
         "_middleware",
         "_name",
+        "_parent",
         "_receive",
         "_scope",
         "_send",
+        "_send_name",
         "_shape",
         "_started",
         "_token",
@@ -70,7 +63,7 @@ class Request(Answer):
         "span",
     )
 
-    def __init__(
+    def prepare(
         self,
         middleware: Any,
         scope: _Message,
@@ -79,21 +72,29 @@ class Request(Answer):
         attributes: dict[str, Any],
         shape: Shape,
     ) -> None:
-        Answer.__init__(self, shape.has_old, shape.has_new)
+        """Set what is known of the request.
+
+        Args:
+            middleware: Upstream's middleware that serves it.
+            scope: The request.
+            found: Its headers that telemetry needs.
+            name: The name of its span.
+            attributes: The attributes of its span.
+            shape: Its kind.
+        """
+        self.has_old, self.has_new = shape.has_old, shape.has_new
+        self.code = self.error = None
         self._started = default_timer()
-        self._middleware = middleware
-        self._scope = scope
-        self._found = found
-        self._name = name
-        self._attributes = attributes
-        self._shape = shape
+        self._middleware, self._scope, self._found = middleware, scope, found
+        self._name, self._attributes, self._shape = name, attributes, shape
+        self._send_name: str | None = None
         self._is_http = scope["type"] == "http"
         self._length: int | None = None
         self._trailers = False
 
     def start(self) -> None:
         """Start the span under the current one, or else under the one that the headers name, and make it current."""
-        self._token = self._around = None
+        self._token = self._parent = None
         try:
             parent = span_in(None)
             kind = _INTERNAL
@@ -102,16 +103,14 @@ class Request(Answer):
                 remote = remote_context(self._scope, self._found)
                 # An empty context hides what the current one holds.
                 if remote is not None or current():
-                    self._token = attach_context(Context() if remote is None else remote)
+                    self._parent = attach_context(Context() if remote is None else remote)
             self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
         except BaseException:
-            taken_back(self._token)
+            taken_back(self._parent)
             raise
         self._count(1)
         try:
-            around = trace.use_span(self.span, end_on_exit=False)
-            around.__enter__()
-            self._around = around
+            self._token = activated(self.span)
         except Exception as error:
             faults.report(PLACE, error)
 
@@ -192,12 +191,14 @@ class Request(Answer):
         except Exception as error:
             faults.report(PLACE, error)
 
-    async def send(self, message: _Message) -> None:
+    def send(self, message: _Message) -> Awaitable[None]:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
-        is_last = self._announced(message)
+        # A stream has many messages, and most need no coroutine of their own.
+        return self._send_last(message) if self._announced(message) else self._send(message)
+
+    async def _send_last(self, message: _Message) -> None:
         await self._send(message)
-        if is_last:
-            self._end_span()
+        self._end_span()
 
     def _announced(self, message: _Message) -> bool:
         """Emit what is known before a message is sent; return whether it is the last one."""
@@ -232,8 +233,9 @@ class Request(Answer):
             status = message["status"]
         elif kind == "websocket.send":
             status = 200
+        code, text = (code_of(status), str(status)) if status else (0, "")
         if not middleware.exclude_send_span:
-            self._make_send_span(message, kind, status)
+            self._make_send_span(message, kind, code, text)
         if (
             "headers" in message
             and (captured := middleware.http_capture_headers_server_response)
@@ -248,9 +250,9 @@ class Request(Answer):
             )
             if custom:
                 span.set_attributes(custom)
-        if status:
-            self.put(span, code_of(status), str(status))
-        propagator = propagators.get_global_response_propagator()
+        if text:
+            self.put(span, code, text)
+        propagator = propagators._RESPONSE_PROPAGATOR
         if propagator:
             propagator.inject(
                 message,
@@ -260,36 +262,58 @@ class Request(Answer):
         if "headers" in message and (length := content_length(message["headers"])) is not None:
             self._length = length
 
-    def _make_send_span(self, message: _Message, kind: str, status: object) -> None:
+    def _make_send_span(self, message: _Message, kind: str, code: int, text: str) -> None:
         middleware = self._middleware
-        name = f"{self._name} {self._scope['type']} send"
+        if self._send_name is None:
+            self._send_name = f"{self._name} {self._scope['type']} send"
         if callable(middleware.client_response_hook):
-            with middleware.tracer.start_as_current_span(name) as span:
+            with middleware.tracer.start_as_current_span(self._send_name) as span:
                 middleware.client_response_hook(span, self._scope, message)
-                self._describe_sending(span, message, kind, status)
-        else:
-            # Nothing runs inside of it that could see it as the current span.
-            span = start_if_kept(middleware.tracer, _INTERNAL, name, None, None)
-            if span is not None:
-                self._describe_sending(span, message, kind, status)
-                span.end()
+                self._describe_sending(span, message, kind, code, text)
+            return
+        attributes = {"asgi.event.type": kind}
+        status = self.describe(attributes, code, text) if text else None
+        # Nothing runs inside of it that could see it as the current span.
+        span = start_if_kept(middleware.tracer, _INTERNAL, self._send_name, attributes, None)
+        if span is not None:
+            if kind == "http.response.start" and span.is_recording():
+                self._trailers = message.get("trailers", False)
+            if status is not None:
+                span.set_status(status)
+            span.end()
 
-    def _describe_sending(self, span: Any, message: _Message, kind: str, status: object) -> None:
+    def _describe_sending(self, span: Any, message: _Message, kind: str, code: int, text: str) -> None:
         # Otherwise, the span would record a fault as an exception of the application's.
         try:
             if span.is_recording():
                 if kind == "http.response.start":
                     self._trailers = message.get("trailers", False)
                 span.set_attribute("asgi.event.type", kind)
-                if status:
-                    self.show(span, code_of(status), str(status))
+                if text:
+                    self.show(span, code, text)
         except Exception as error:
             faults.report(PLACE, error)
 
-    def measure(self) -> None:
-        """Record the duration and the sizes, while the span is the current one."""
-        if not self._is_http:
-            return
+    def finish(self, error: BaseException | None) -> None:
+        """Record the metrics, restore the context, and end the span, if the last message has not ended it.
+
+        Args:
+            error: What the application raised, or None.
+        """
+        try:
+            if self._is_http:
+                # While the span is the current one, for exemplars.
+                self._measure()
+        finally:
+            try:
+                self._leave(error)
+            finally:
+                self._count(-1)
+                taken_back(self._parent)
+                self._end_span()
+
+    def _measure(self) -> None:
+        """Record the duration and the sizes."""
         try:
             scope = self._scope
             path_format = getattr(scope.get("route"), "path_format", None)
@@ -310,16 +334,14 @@ class Request(Answer):
         except Exception as error:
             faults.report(PLACE, error)
 
-    def leave(self, error: BaseException | None) -> None:
+    def _leave(self, error: BaseException | None) -> None:
         """Restore the context in which the span is not current; the application raised this."""
-        if self._around is not None:
-            closed(self._around, error)
-
-    def end(self) -> None:
-        """Restore the context and end the span, if the last message has not ended it."""
-        self._count(-1)
         taken_back(self._token)
-        self._end_span()
+        try:
+            if isinstance(error, Exception):
+                failed(self.span, error)
+        except Exception as fault:
+            faults.report(PLACE, fault)
 
 
 def code_of(status: Any) -> int:

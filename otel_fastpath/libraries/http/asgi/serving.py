@@ -138,18 +138,12 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
                 taken_back(token)
             return None
         try:
-            try:
-                given_receive, given_send = request.announce(receive, send)
-                await self.app(scope, given_receive, given_send)
-            finally:
-                request.measure()
+            given_receive, given_send = request.announce(receive, send)
+            await self.app(scope, given_receive, given_send)
         except BaseException as error:
-            request.leave(error)
+            request.finish(error)
             raise
-        else:
-            request.leave(None)
-        finally:
-            request.end()
+        request.finish(None)
         return None
 
     return __call__
@@ -160,7 +154,8 @@ def _begin(middleware: Any, scope: Any) -> Any:
     try:
         chosen = _chosen(middleware, scope)
         if type(chosen) is Request:
-            chosen.start()
+            request: Request = chosen
+            request.start()
     except Exception as error:
         faults.report(PLACE, error)
         # What is not ours, such as a sampler, would raise again in upstream's code.
@@ -206,7 +201,9 @@ def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]
         if not _OF_METRICS.isdisjoint(further):
             return _UPSTREAM
         attributes.update(further)
-    return Request(middleware, scope, found, name, attributes, shape)
+    request = Request.__new__(Request)
+    request.prepare(middleware, scope, found, name, attributes, shape)
+    return request
 
 
 def _is_idle(middleware: Any) -> bool:

@@ -40,11 +40,12 @@ cdef class Served:
 
 cdef _decodable(dict scope, dict found)
 
+@cython.locals(request=Request)
 cdef _begin(object middleware, object scope)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
 cdef bint _is_excluded(object urls, dict scope, dict found) except -1
-@cython.locals(served=Served, shape=Shape, attributes=dict)
+@cython.locals(served=Served, shape=Shape, attributes=dict, request=Request)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
 cdef _without_sdk(dict scope, dict found)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.urls import Resolver404, converters, get_resolver, get_urlconf, resolve
+from django.urls.resolvers import RegexPattern, RoutePattern
 from django.utils import translation
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
@@ -19,6 +20,9 @@ _custom_converters: Final[Any] = getattr(converters, "REGISTERED_CONVERTERS", Tr
 # The requests that no route matches.
 _NOTHING: Final = ""
 _names: Final[dict[Any, str]] = {}
+# Patterns of other types, such as those of `i18n_patterns`, and texts of other types may depend on the language.
+_PATTERNS: Final = (RoutePattern, RegexPattern)
+_translated: Final[dict[Any, bool]] = {}
 
 
 def name_of(request: Any, method: str) -> str:
@@ -29,7 +33,10 @@ def name_of(request: Any, method: str) -> str:
     elif _custom_converters:
         found = _resolved(request.path)
     else:
-        key = (get_resolver(get_urlconf()), request.path, translation.get_language())
+        resolver = get_resolver(get_urlconf())
+        # Django raises and catches an exception to find out that no language is selected.
+        language = translation.get_language() if _is_translated(resolver) else None
+        key = (resolver, request.path, language)
         kept = _names.get(key)
         if kept is None:
             kept = _resolved(request.path)
@@ -37,6 +44,26 @@ def name_of(request: Any, method: str) -> str:
                 keep(_names, key, kept)
         found = kept
     return f"{method} {found}" if found else request.method
+
+
+def _is_translated(resolver: Any) -> bool:
+    """Whether the routes depend on the selected language."""
+    found = _translated.get(resolver)
+    if found is None:
+        found = _has_translations(resolver)
+        keep(_translated, resolver, found)
+    return found
+
+
+def _has_translations(resolver: Any) -> bool:
+    for each in resolver.url_patterns:
+        pattern = each.pattern
+        texts = [text for name in ("_route", "_regex") if (text := getattr(pattern, name, None)) is not None]
+        if type(pattern) not in _PATTERNS or not texts or any(type(text) is not str for text in texts):
+            return True
+        if hasattr(each, "url_patterns") and _has_translations(each):
+            return True
+    return False
 
 
 def _resolved(path: str) -> str:

@@ -25,7 +25,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.trace.current_context import current
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 api: Any = _api
 asgi: Any = _asgi
@@ -207,12 +207,13 @@ class Request:
             self._disconnected = True
         return message
 
-    async def send(self, message: Any) -> None:
+    def send(self, message: Any) -> Awaitable[None]:
         """Send a message; with the last one, the request's span ends."""
-        is_last = self._announced(message)
+        return self._send_last(message) if self._announced(message) else self._send(message)
+
+    async def _send_last(self, message: Any) -> None:
         await self._send(message)
-        if is_last:
-            self._finish(None)
+        self._finish(None)
 
     def _announced(self, message: Any) -> bool:
         """Keep what a message says of the response; return whether it is the last one."""

@@ -6,7 +6,6 @@ from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Any
 
 import flask
-from opentelemetry import trace as trace_api
 from opentelemetry.instrumentation import flask as upstream
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation import wsgi as otel_wsgi
@@ -21,6 +20,7 @@ from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.current_context import current, with_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +145,7 @@ class Request(Answer):
     def record(self, seconds: float) -> None:
         """Record the duration."""
         try:
-            context = trace_api.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
+            context = with_span(current(), self.environ.get(_SPAN))
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
             faults.report(_PLACE, fault)
@@ -300,12 +300,12 @@ class Before:
 
     def _commented(self, request: Any) -> dict[str, Any]:
         """What is written into the comments of SQL queries."""
-        options = self._options
+        options, endpoint = self._options, request.endpoint
         found = {}
         if options.get("framework", True):
             found["framework"] = f"flask:{upstream.flask_version}"
-        if options.get("controller", True) and request.endpoint:
-            found["controller"] = request.endpoint
+        if options.get("controller", True) and endpoint:
+            found["controller"] = endpoint
         rule = request.url_rule
         if options.get("route", True) and rule and rule.rule:
             found["route"] = rule.rule

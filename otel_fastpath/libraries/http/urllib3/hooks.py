@@ -32,9 +32,8 @@ _BEGINNING: Final = "the beginning of a call of urllib3"
 _END: Final = "the end of a call of urllib3"
 _CLIENT: Final = SpanKind.CLIENT
 _HTTP_1_1: Final = 11
-# The first arguments of `urlopen`.
-_ARGUMENTS: Final = ("method", "url", "body", "headers")
-_HEADERS: Final = _ARGUMENTS.index("headers")
+# The place of the headers among the arguments of `urlopen`.
+_HEADERS: Final = 3
 
 
 class _Answer:
@@ -46,25 +45,33 @@ class _Answer:
         histograms: For the duration, the size of the request and that of the response: the old one and the new one.
     """
 
-    __slots__ = ("attributes", "error", "histograms")
+    __slots__ = ("attributes", "error", "new", "old", "request_sizes", "response_sizes")
 
     def __init__(self, seen: kinds.Seen, metric: dict[str, Any], histograms: tuple[tuple[Any, Any], ...]) -> None:
         self.attributes = seen.attributes
         self.error = seen.error
         old, new = kinds.old_attributes(metric), kinds.new_attributes(metric)
-        self.histograms = tuple((one and bind(one, old), other and bind(other, new)) for one, other in histograms)
+        bound = [(one and bind(one, old), other and bind(other, new)) for one, other in histograms]
+        (self.old, self.new), *sizes = bound
+        self.request_sizes, self.response_sizes = ([each for each in pair if each is not None] for pair in sizes)
 
     def record(self, seconds: float, request_size: int | None, response_size: int | None) -> None:
         """Record a call; a size that is None is not known."""
-        (old, new), *sizes = self.histograms
-        if old is not None:
-            old.record(max(round(seconds * 1000), 0))
-        if new is not None:
-            new.record(seconds)
-        for pair, size in zip(sizes, (request_size, response_size), strict=True):
-            for histogram in pair:
-                if histogram is not None and size is not None:
-                    histogram.record(size)
+        if self.old is not None:
+            self.old.record(max(round(seconds * 1000), 0))
+        if self.new is not None:
+            self.new.record(seconds)
+        if request_size is not None:
+            for histogram in self.request_sizes:
+                histogram.record(request_size)
+        if response_size is not None:
+            for histogram in self.response_sizes:
+                histogram.record(response_size)
+
+
+def _arguments(method: Any, url: Any, body: Any = None, headers: Any = None, *_more: Any, **_further: Any) -> Any:
+    """The first arguments of `urlopen`."""
+    return method, url, body, headers
 
 
 class _Begun(NamedTuple):
@@ -110,6 +117,8 @@ class SetUp:
         )
         self._mode = given.sem_conv_opt_in_mode
         self._answers: dict[Any, _Answer] = {}
+        # Only those in `METHODS`.
+        self._methods: dict[str, dict[str, Any]] = {}
         self._keys = kinds.url_keys(self._mode)
         self.outgoing = compiled.hot("libraries.http.outgoing")
         self.scopes = compiled.hot("libraries.http.scopes")
@@ -130,12 +139,10 @@ class SetUp:
             return NotImplemented if faults.ours(error) else None
 
     def _begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not all(name in kwargs for name in _ARGUMENTS[len(args) : 2]):
+        try:
+            method, url, body, headers = _arguments(*args, **kwargs)
+        except TypeError:
             return NotImplemented
-        if any(name in kwargs for name in _ARGUMENTS[: len(args)]):
-            return NotImplemented
-        more = len(args)
-        method, url, body, headers = args[:4] + tuple(kwargs.get(name) for name in _ARGUMENTS[more:])
         method = method.upper()
         if method not in METHODS or type(url) is not str:
             return NotImplemented
@@ -143,8 +150,7 @@ class SetUp:
         if self._excluded is not None and self._excluded(url):
             return None
         headers = {} if headers is None else headers.copy()
-        attributes: dict[str, Any] = {}
-        semconv._set_http_method(attributes, method, method, self._mode)
+        attributes = self._of_method(method).copy()
         shown = self.outgoing.redacted(url)
         for key in self._keys:
             attributes[key] = shown
@@ -154,11 +160,20 @@ class SetUp:
         info = None
         if self.request_hook is not None:
             info = upstream.RequestInfo(method=method, url=url, headers=headers, body=body)
-        if more > _HEADERS:
+        if len(args) > _HEADERS:
             return _Begun(
                 method, body, headers, attributes, info, (*args[:_HEADERS], headers, *args[_HEADERS + 1 :]), kwargs
             )
         return _Begun(method, body, headers, attributes, info, args, {**kwargs, "headers": headers})
+
+    def _of_method(self, method: str) -> dict[str, Any]:
+        """The attributes of spans with this method."""
+        made = self._methods.get(method)
+        if made is None:
+            made = {}
+            semconv._set_http_method(made, method, method, self._mode)
+            self._methods[method] = made
+        return made
 
     def _url(self, pool: Any, url: str) -> str:
         if url.startswith("/"):
@@ -191,7 +206,11 @@ class SetUp:
         try:
             if answer is not None:
                 size: Any = upstream._get_body_size
-                answer.record(seconds, size(begun.body), int(response.headers.get("Content-Length", 0)))
+                try:
+                    length = response.headers["Content-Length"]
+                except KeyError:
+                    length = 0
+                answer.record(seconds, size(begun.body), int(length))
             names = self.given.captured_response_headers
             if names and span.is_recording():
                 span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
