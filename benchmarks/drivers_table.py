@@ -55,7 +55,7 @@ ROWS = (
     Row("SQLAlchemy on psycopg, `engine.connect()` and a select", "connect", "official", "ours"),
 )
 MODES = tuple(dict.fromkeys(mode for row in ROWS for mode in row.modes()))
-STARTS, ROUNDS, QUERIES, WARM_UP = 6, 15, 200, 20
+STARTS, ROUNDS, QUERIES, WARM_UP = 6, 15, 500, 20
 DISTRIBUTIONS = (
     *("psycopg", "sqlalchemy", "opentelemetry-sdk", "opentelemetry-instrumentation-psycopg"),
     "opentelemetry-instrumentation-sqlalchemy",

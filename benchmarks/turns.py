@@ -97,9 +97,9 @@ def said(values: Sequence[float]) -> str:
 
 
 def ratio(official: Sequence[float], ours: Sequence[float]) -> str:
-    """What part of the official instrumentation's cost ours is."""
-    median = statistics.median(ours)
-    return f"1/{statistics.median(official) / median:.1f}" if median > 0 else "-"
+    """What part of the official instrumentation's cost ours is; "-" where one of them is lost in the noise."""
+    theirs, median = statistics.median(official), statistics.median(ours)
+    return f"1/{theirs / median:.1f}" if theirs > 0 and median > 0 else "-"
 
 
 def arguments(description: str | None, starts: int, rounds: int, queries: int) -> argparse.Namespace:
