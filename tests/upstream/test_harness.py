@@ -155,6 +155,22 @@ def test_an_entry_can_be_about_several_tests():
     assert fault == f"differences.toml names {ids[1]}, which passes or fails as it does stock: take it out"
 
 
+def test_a_fault_that_a_test_provokes_may_be_listed():
+    """In its place only, and only as long as there is one."""
+    stock, mode = Run({STEADY: "passed"}), Mode("py", "fastpath")
+    meant = [Meant(NAME, STEADY, "why", place="closing")]
+
+    def faults_of(found):
+        ours = Run({STEADY: "passed"}, patches=[APPLIED], span_from="otel_fastpath.trace", faults=found)
+        return compare.judge(stock, ours, NAME, mode, meant).faults
+
+    assert faults_of({"closing": 1}) == []
+    assert faults_of({}) == ["differences.toml names a fault in closing: take it out"]
+    assert faults_of({"closing": 1, "opening": 2}) == [
+        "our own code failed in opening, 2 times, and upstream's ran instead"
+    ]
+
+
 def test_an_entry_that_is_not_needed_is_a_fault():
     """The list shrinks when a test passes again, and names no test that is not there."""
     passes = Run({STEADY: "passed"}, patches=[APPLIED])

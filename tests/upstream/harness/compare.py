@@ -30,11 +30,15 @@ LIST = HERE / "differences.toml"
 
 @dataclass(frozen=True)
 class Meant:
-    """An entry of the list: a test that must not pass under us, or several whose ids match, * standing for any text."""
+    """An entry of the list: a test that must not pass under us, or several whose ids match, * standing for any text.
+
+    With a `place`, the test passes, and makes our code report a fault there.
+    """
 
     suite: str
     test: str
     reason: str
+    place: str = ""
     versions: str = ""
     cores: tuple[str, ...] = CORES
 
@@ -127,9 +131,15 @@ def judge_ours(environment: Environment, suite: Suite, mode: Mode, stock: Run, m
 
 def judge(stock: Run, ours: Run, suite: str, mode: Mode, meant: Sequence[Meant]) -> Verdict:
     """Hold a run to the stock one; `meant` are the entries that concern it."""
-    verdict = Verdict(suite, mode.name, ours, faults=list(ours.problems(mode)))
+    provoked = [item.place for item in meant if item.place]
+    problems = [line for line in ours.problems(mode) if not any(f"failed in {place}" in line for place in provoked)]
+    verdict = Verdict(suite, mode.name, ours, faults=problems)
     if not ours.outcomes:
         return verdict
+    verdict.faults += [
+        f"{LIST.name} names a fault in {place}: take it out" for place in provoked if place not in ours.faults
+    ]
+    meant = [item for item in meant if not item.place]
     lost = broken(stock, ours)
     verdict.gained = sorted(test for test in ours.passed() if stock.outcomes.get(test) == "failed")
     for item in meant:
