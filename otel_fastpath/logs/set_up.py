@@ -25,7 +25,7 @@ def set_up() -> Ready:
     """Prepare the hot modules. Called whenever a patch that needs them is applied."""
     # The planner imports these. They are imported first, because the patches of what is in them, which use the same hot
     # modules, are applied before the import returns.
-    for name in ("opentelemetry.sdk.trace", "opentelemetry.sdk._logs._internal.export"):
+    for name in ("opentelemetry.sdk.trace", "opentelemetry.sdk._logs.export"):
         importlib.import_module(name)
     return _ready(compiled.implementation()[0])
 
