@@ -8,6 +8,7 @@ CPU time of the thread that makes the queries. Spans go to a batch processor who
 
 from __future__ import annotations
 
+import gc
 import platform
 import random
 import sys
@@ -128,7 +129,10 @@ def _work(mode: str, url: str) -> None:
     name, _, how = mode.partition(": ")
     both = WORK[name](how, url)
     print("ready", flush=True)
+    # A collection would fall on one of the two queries by chance; it takes place between the turns.
+    gc.disable()
     while sys.stdin.readline():
+        gc.collect()
         spent = {}
         for query in random.sample(both, 2):
             for _ in range(WARM_UP):
