@@ -68,7 +68,7 @@ http-soak: setup ## Run 200 clients against real servers (ten minutes)
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/libraries/http/real_servers/test_load.py -s $(ARGS)
 
 # Raise an exception at each line of this package with a call, in a forked child for each, and show what reached the
-# host. This takes 15 minutes on two processors. make faults ARGS="--workload spans --core c --line trace/scope.py"
+# host. This takes 15 minutes on two processors. make faults ARGS="--workload spans --core c --line trace/context/scope.py"
 .PHONY: faults
 faults: setup ## Raise an exception at each line with a call (15 minutes)
 	$(PY) tests/faults/run.py $(ARGS)

@@ -69,7 +69,7 @@ def unfrozen():
 @pytest.fixture(params=["py", "c"])
 def core(request):
     """Each implementation of the core in turn."""
-    if request.param == "c" and importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+    if request.param == "c" and importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         if REQUIRED:
             pytest.fail("OTEL_FASTPATH_EXTENSION=require, and the core is not compiled")
         pytest.skip("the core is not compiled")

@@ -128,7 +128,9 @@ def test_a_disabled_sdk_stays_stock(run):
 def test_a_missing_core_is_one_line_and_the_service_runs(run, tmp_path):
     """If the requested core is missing, spans are stock and stderr has one line."""
     # An instrumentation that is loaded before us makes it so.
-    write_instrumentation(tmp_path, "import sys\nsys.modules['otel_fastpath.trace.scope_c'] = None\n" + HARMLESS)
+    write_instrumentation(
+        tmp_path, "import sys\nsys.modules['otel_fastpath.trace.context.scope_c'] = None\n" + HARMLESS
+    )
 
     seen, _, stderr = run(OTEL_FASTPATH_CORE="c", PYTHONPATH=str(tmp_path))
 

@@ -143,7 +143,7 @@ def test_a_core_can_be_changed(instrumentor):
     """Off with one and on with the other."""
     for core in ("py", "c", "py"):
         try:
-            importlib.import_module("otel_fastpath.trace.scope_c")
+            importlib.import_module("otel_fastpath.trace.context.scope_c")
         except ImportError:
             pytest.skip("the core is not compiled")
         instrumentor.instrument(core=core)
@@ -225,7 +225,7 @@ def test_a_bad_core_is_one_line(instrumentor, environ, logged):
 
 def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, environ, logged, provider):
     """There is no fallback: one error line, nothing is patched, and the host runs."""
-    environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
+    environ.setitem(sys.modules, "otel_fastpath.trace.context.scope_c", None)
     environ.setenv("OTEL_FASTPATH_CORE", "c")
     before = upstream()
 
@@ -244,12 +244,12 @@ def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, en
 
 def test_a_core_that_is_not_there_is_replaced_quietly(instrumentor, environ, logged):
     """If no core was requested, the pure one is used; the reason is kept."""
-    environ.setitem(sys.modules, "otel_fastpath.trace.scope_c", None)
+    environ.setitem(sys.modules, "otel_fastpath.trace.context.scope_c", None)
     instrumentor.instrument()
 
     implementation, why_not = cores.implementation()
     assert implementation == "py"
-    assert "trace.scope_c" in why_not
+    assert "trace.context.scope_c" in why_not
     assert states(instrumentor)["tracer.start_span"][0] == "applied"
     assert logged() == []
 

@@ -383,9 +383,9 @@ def test_a_pure_core_that_was_asked_for_needs_no_advice(monkeypatch):
     monkeypatch.setattr(compiled, "_missing", list)
     assert status.collect(()).notes == ()
 
-    monkeypatch.setattr(compiled, "_missing", lambda: ["trace.scope_c"])
+    monkeypatch.setattr(compiled, "_missing", lambda: ["trace.context.scope_c"])
     compiled.choose(None)
-    assert compiled.implementation() == ("py", "compiled modules are missing: trace.scope_c")
+    assert compiled.implementation() == ("py", "compiled modules are missing: trace.context.scope_c")
 
 
 @pytest.mark.parametrize(("arguments", "code"), [((), 2), (("nothing",), 2), (("--help",), 0), (("status", "-h"), 0)])

@@ -42,28 +42,28 @@ TWINS = (
     "libraries.genai.openai.reading_models_c",
     "libraries.genai.openai.reading_streams_c",
     "libraries.http.activations_c",
+    "libraries.http.conventions_c",
+    "libraries.http.environs_c",
+    "libraries.http.outgoing_c",
+    "libraries.http.parents_c",
+    "libraries.http.responses_c",
+    "libraries.http.scopes_c",
+    "libraries.http.series_c",
     "libraries.http.aiohttp_server.requests_c",
     "libraries.http.asgi.headers_c",
     "libraries.http.asgi.requests_c",
     "libraries.http.asgi.serving_c",
     "libraries.http.asgi.shapes_c",
-    "libraries.http.conventions_c",
+    "libraries.http.django.middleware_c",
     "libraries.http.fastapi.operations_c",
     "libraries.http.fastapi.requests_c",
     "libraries.http.fastapi.signals_c",
-    "libraries.http.httpx.calls_c",
-    "libraries.http.outgoing_c",
-    "libraries.http.django.middleware_c",
-    "libraries.http.environs_c",
     "libraries.http.flask.hooks_c",
-    "libraries.http.parents_c",
-    "libraries.http.responses_c",
-    "libraries.http.scopes_c",
-    "libraries.http.series_c",
+    "libraries.http.httpx.calls_c",
     "libraries.http.wsgi.middleware_c",
     "logs.correlation_c",
-    "logs.events_c",
     "logs.emitting_c",
+    "logs.events_c",
     "logs.handling_c",
     "logs.record_c",
     "metrics.bound_c",
@@ -73,18 +73,18 @@ TWINS = (
     "metrics.series_c",
     "otlp.encoder_c",
     "trace.attributes_c",
-    "trace.current_context_c",
-    "trace.current_span_c",
     "trace.ending_c",
     "trace.events_c",
     "trace.identity_c",
-    "trace.plan_c",
-    "trace.propagation_c",
     "trace.recorded_c",
-    "trace.scope_c",
     "trace.span_c",
     "trace.start_c",
     "trace.tracer_c",
+    "trace.context.current_context_c",
+    "trace.context.current_span_c",
+    "trace.context.propagation_c",
+    "trace.context.scope_c",
+    "trace.planning.plan_c",
 )
 
 # The command that the advice of a pure installation gives.
@@ -116,7 +116,7 @@ def choose(asked: str | None) -> None:
         if missing:
             raise ModuleNotFoundError(_without(missing))
         # Check that compiled modules can be imported here, with the one that does not import the SDK.
-        importlib.import_module(f"{_PACKAGE}.trace.scope_c")
+        importlib.import_module(f"{_PACKAGE}.trace.context.scope_c")
         _chosen, _why_not_compiled = COMPILED, ""
     except ImportError as error:
         if asked == COMPILED:
@@ -155,7 +155,7 @@ def _interpreter() -> str:
 
 def advice() -> str:
     """What a user can do to get the compiled core, in plain words; empty if it is installed."""
-    if implementation()[0] == COMPILED or not _missing():
+    if is_compiled() or not _missing():
         return ""
     same = "The pure Python core emits the same telemetry as the compiled one and uses more CPU time for it."
     if sys.implementation.name != "cpython":
@@ -174,9 +174,14 @@ def implementation() -> tuple[str, str]:
     return _chosen, _why_not_compiled
 
 
+def is_compiled(core: str | None = None) -> bool:
+    """Whether the given implementation, or else the chosen one, is the compiled one."""
+    return (core or implementation()[0]) == COMPILED
+
+
 def hot(name: str, core: str | None = None) -> Any:
     """The hot module of this name (e.g. "trace.span"), in the given implementation or the chosen one."""
-    suffix = "_c" if (core or implementation()[0]) == COMPILED else ""
+    suffix = "_c" if is_compiled(core) else ""
     full_name = f"{_PACKAGE}.{name}{suffix}"
     if full_name not in _loaded:
         _loaded[full_name] = importlib.import_module(full_name)

@@ -25,9 +25,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "OTEL_FASTPATH_EXTENSION"
 # Compiled name -> its source. A plain .py is also the module's pure twin and is compiled under a second name.
 EXTENSIONS = {
-    "otel_fastpath.trace.current_span_c": "otel_fastpath/trace/current_span.py",
+    "otel_fastpath.trace.context.current_span_c": "otel_fastpath/trace/context/current_span.py",
     "otel_fastpath.trace.attributes_c": "otel_fastpath/trace/attributes.py",
-    "otel_fastpath.trace.current_context_c": "otel_fastpath/trace/current_context.py",
+    "otel_fastpath.trace.context.current_context_c": "otel_fastpath/trace/context/current_context.py",
     "otel_fastpath.metrics.bound_c": "otel_fastpath/metrics/bound.py",
     "otel_fastpath.libraries.call_span_c": "otel_fastpath/libraries/call_span.py",
     "otel_fastpath.libraries.starting_c": "otel_fastpath/libraries/starting.py",
@@ -41,11 +41,11 @@ EXTENSIONS = {
     "otel_fastpath.libraries.genai.openai.reading_models_c": "otel_fastpath/libraries/genai/openai/reading_models.py",
     "otel_fastpath.libraries.genai.openai.calls_c": "otel_fastpath/libraries/genai/openai/calls.py",
     "otel_fastpath.otlp.encoder_c": "otel_fastpath/otlp/encoder_c.pyx",
-    "otel_fastpath.trace.plan_c": "otel_fastpath/trace/plan.py",
-    "otel_fastpath.trace.propagation_c": "otel_fastpath/trace/propagation.py",
+    "otel_fastpath.trace.planning.plan_c": "otel_fastpath/trace/planning/plan.py",
+    "otel_fastpath.trace.context.propagation_c": "otel_fastpath/trace/context/propagation.py",
     "otel_fastpath.libraries.genai.openai.reading_streams_c": "otel_fastpath/libraries/genai/openai/reading_streams.py",
     "otel_fastpath.trace.recorded_c": "otel_fastpath/trace/recorded.py",
-    "otel_fastpath.trace.scope_c": "otel_fastpath/trace/scope.py",
+    "otel_fastpath.trace.context.scope_c": "otel_fastpath/trace/context/scope.py",
     "otel_fastpath.metrics.series_c": "otel_fastpath/metrics/series.py",
     "otel_fastpath.trace.span_c": "otel_fastpath/trace/span.py",
     "otel_fastpath.libraries.db.outer_c": "otel_fastpath/libraries/db/outer.py",

@@ -37,7 +37,7 @@ def lay(function: Any, timed: Callable[[Any, Any], Any], left: int) -> tuple[Any
         timed: Called with the arguments as a tuple and a dict, in place of the hook, once `left` is 0; it sets `left`.
         left: How many calls are left until one is timed, that one included.
     """
-    if compiled.implementation()[0] == compiled.COMPILED:
+    if compiled.is_compiled():
         try:
             made = importlib.import_module(f"{__package__}.layer_c").Layer(function, timed, left)
         except ImportError:

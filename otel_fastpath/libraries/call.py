@@ -42,7 +42,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.failure import Failure, describe, error_type
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace import kept_spans
+from otel_fastpath.trace.context import kept_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

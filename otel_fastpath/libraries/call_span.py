@@ -19,7 +19,7 @@ from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.current_context import attach, attach_upstreams_way, current, restore
+from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, current, restore
 from otel_fastpath.trace.identity import Dropped
 
 _BEGINNING = "the beginning of a wrapped call"

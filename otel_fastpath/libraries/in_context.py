@@ -26,7 +26,7 @@ def in_context(function: Callable[..., _Result], context: Context) -> functools.
 
 
 def _called(function: Callable[..., _Result], context: Context, /, *args: Any, **kwargs: Any) -> _Result:
-    hot = compiled.hot("trace.current_context")
+    hot = compiled.hot("trace.context.current_context")
     token = hot.attach_context(context)
     try:
         return function(*args, **kwargs)

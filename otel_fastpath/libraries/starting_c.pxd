@@ -1,7 +1,7 @@
 # C types for the compiled twin of starting.py.
 import cython
 
-from otel_fastpath.trace.plan_c cimport Spans
+from otel_fastpath.trace.planning.plan_c cimport Spans
 
 cdef object ProxyTracer
 cdef object faults

@@ -12,7 +12,7 @@ from otel_fastpath.compiled.helpers import item
 from otel_fastpath.compiled.traceparent import write_traceparent
 from otel_fastpath.logs.emitting import span_context_in
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.scope import Switch, is_inert, patching
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,11 +21,11 @@ from otel_fastpath.compiled.helpers import is_clean, item, new_instance, read_cl
 from otel_fastpath.logs.bodies import copied
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import span_in
+from otel_fastpath.trace.context.current_context import span_in
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.ending import batch_of
 from otel_fastpath.trace.identity import Identity
-from otel_fastpath.trace.plan import enqueue
-from otel_fastpath.trace.scope import Switch, is_inert, patching
+from otel_fastpath.trace.planning.plan import enqueue
 from otel_fastpath.trace.span import is_context_known
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
     from otel_fastpath.compiled.facts import Facts
-    from otel_fastpath.trace.plan import Batch
+    from otel_fastpath.trace.planning.plan import Batch
 
 _api_globals = vars(_api)
 _attributes_globals = vars(_attributes_api)

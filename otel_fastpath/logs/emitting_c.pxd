@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.logs.record_c cimport RecordState
-from otel_fastpath.trace.plan_c cimport Batch
+from otel_fastpath.trace.planning.plan_c cimport Batch
 
 cdef Py_ssize_t maxsize
 cdef object LogRecord

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.logs.emitting import is_emitted
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.scope import Switch, is_inert, patching
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable

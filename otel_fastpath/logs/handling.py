@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from otel_fastpath.compiled.helpers import get_value, is_clean, other_items, read_clock, reset_value, set_value
 from otel_fastpath.logs.emitting import LogPlan, ShortWay, cleaned, is_open, plan_of, send, span_context_in
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.scope import Switch, is_inert, patching
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
 
 if TYPE_CHECKING:

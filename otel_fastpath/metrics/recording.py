@@ -19,9 +19,9 @@ from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.reentry import record as record_upstream
 from otel_fastpath.metrics.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import span_in
+from otel_fastpath.trace.context.current_context import span_in
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import REPLACED, Identity
-from otel_fastpath.trace.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable

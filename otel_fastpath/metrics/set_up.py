@@ -43,7 +43,7 @@ class Ready:
         from otel_fastpath.metrics.reentry import MarkedLock  # noqa: PLC0415  # likewise
 
         # In the compiled core, as in plain Python before 3.14, nothing runs between a lock's `__enter__` and the block.
-        is_interrupted = self._core != compiled.COMPILED and sys.version_info >= (3, 14)
+        is_interrupted = not compiled.is_compiled(self._core) and sys.version_info >= (3, 14)
         planner = Planner(
             recording,
             compiled.hot("metrics.series", self._core),

@@ -77,7 +77,7 @@ def _encoder(implementation: str) -> LogsEncoder:
     from otel_fastpath.otlp.logs_requests import LogsEncoder  # noqa: PLC0415  # it imports the SDK
 
     spans = compiled.hot("otlp.encoder", implementation)
-    logs = spans if implementation == compiled.COMPILED else compiled.hot("otlp.encoder_logs", compiled.PURE)
+    logs = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_logs", compiled.PURE)
     logs.prepare_logs(ReadableLogRecord, LogRecord, SeverityNumber)
     return LogsEncoder(spans, logs.encode_logs, _upstream())
 

@@ -76,7 +76,7 @@ def _encoder(implementation: str) -> MetricsEncoder:
     from otel_fastpath.otlp.metrics_requests import MetricsEncoder  # noqa: PLC0415  # it imports the SDK
 
     spans = compiled.hot("otlp.encoder", implementation)
-    metrics = spans if implementation == compiled.COMPILED else compiled.hot("otlp.encoder_metrics", compiled.PURE)
+    metrics = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_metrics", compiled.PURE)
     return MetricsEncoder(spans, metrics.encode_metric, _upstream())
 
 

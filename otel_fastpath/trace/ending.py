@@ -14,10 +14,10 @@ from opentelemetry.sdk._shared_internal import BatchProcessor
 from otel_fastpath.compiled.helpers import read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import INVALID, REPLACED
-from otel_fastpath.trace.plan import Batch, enqueue
+from otel_fastpath.trace.planning.plan import Batch, enqueue
 from otel_fastpath.trace.recorded import Recorded, SpanState, read_only_copy
-from otel_fastpath.trace.scope import Switch, is_inert, patching
 from otel_fastpath.trace.span import make_room
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, Span
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    from otel_fastpath.trace import plan as plans
+    from otel_fastpath.trace.planning import plan as plans
 
 
 # How far `_is_ended` has come. Each is set before the step that may fail.

@@ -1,7 +1,7 @@
 # C types for the compiled twin of ending.py.
 import cython
 
-from otel_fastpath.trace.plan_c cimport Batch, Plan
+from otel_fastpath.trace.planning.plan_c cimport Batch, Plan
 from otel_fastpath.trace.recorded_c cimport Recorded, SpanState
 
 cdef object _sdk_trace

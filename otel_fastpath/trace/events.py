@@ -17,8 +17,8 @@ from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.recorded import SpanState
-from otel_fastpath.trace.scope import Switch, is_inert, patching
 from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot
 from otel_fastpath.trace.upstream import as_defined
 

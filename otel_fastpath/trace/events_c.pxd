@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport Plan
 from otel_fastpath.trace.recorded_c cimport EventState, SpanState
 
 cdef object _StockSpan

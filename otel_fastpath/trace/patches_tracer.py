@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled, lazy
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace import kept_spans
+from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
 from otel_fastpath.trace.upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
@@ -47,7 +47,7 @@ def _forget_plans() -> None:
 
 
 def _make_setattr(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.trace.planner import PLAN  # noqa: PLC0415  # it imports the SDK: only where it is being patched
+    from otel_fastpath.trace.planning.planner import PLAN  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
     @functools.wraps(original)
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807  # the name of what it replaces

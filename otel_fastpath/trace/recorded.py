@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Link, SpanContext, SpanKind
     from opentelemetry.trace.status import Status
 
-    from otel_fastpath.trace import plan as plans
+    from otel_fastpath.trace.planning import plan as plans
 
 
 _stock_attributes: Callable[[object], object] = ReadableSpan.attributes.fget  # type: ignore[attr-defined]  # a property

@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.identity_c cimport Identity
-from otel_fastpath.trace.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport Plan
 
 cdef object MappingProxyType
 cdef object ReadableSpan

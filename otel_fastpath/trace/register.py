@@ -20,8 +20,8 @@ class _Trace(Room):
 ROOM: Final = _Trace(
     "trace",
     parts=(
-        Part("trace.patches_current_span", "opentelemetry.trace"),
-        Part("trace.patches_propagation", "opentelemetry.trace"),
+        Part("trace.context.patches_current_span", "opentelemetry.trace"),
+        Part("trace.context.patches_propagation", "opentelemetry.trace"),
         Part("trace.patches_span", "opentelemetry.sdk.trace"),
         Part("trace.patches_tracer", "opentelemetry.sdk.trace"),
     ),

@@ -11,7 +11,7 @@ from otel_fastpath import compiled
 if TYPE_CHECKING:
     from otel_fastpath.patching.report import Way
     from otel_fastpath.settings import Config
-    from otel_fastpath.trace.planner import Planner
+    from otel_fastpath.trace.planning.planner import Planner
 
 # The functions that replaced Tracer.__setattr__ in this process: they drop a tracer's plan when an attribute is set.
 WATCHERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
@@ -54,7 +54,7 @@ def ways() -> list[Way]:
     """Which way the spans of each tracer take, and why; none if no patch has needed the hot modules."""
     if not _ready.cache_info().currsize:
         return []
-    from otel_fastpath.trace import explain  # noqa: PLC0415  # it imports the SDK, which is being patched by now
+    from otel_fastpath.trace.planning import explain  # noqa: PLC0415  # it imports the SDK, which is being patched by now
 
     return explain.ways(_ready(compiled.implementation()[0]).planner)
 
@@ -62,10 +62,11 @@ def ways() -> list[Way]:
 @functools.cache
 def _ready(core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
-    from otel_fastpath.trace import containers, routes, span_classes  # noqa: PLC0415  # see above
-    from otel_fastpath.trace import planner as planning  # noqa: PLC0415  # see above
+    from otel_fastpath.trace import containers, span_classes  # noqa: PLC0415  # see above
+    from otel_fastpath.trace.planning import planner as planning  # noqa: PLC0415  # see above
+    from otel_fastpath.trace.planning import routes  # noqa: PLC0415  # see above
 
-    recorded, plans = compiled.hot("trace.recorded", core), compiled.hot("trace.plan", core)
+    recorded, plans = compiled.hot("trace.recorded", core), compiled.hot("trace.planning.plan", core)
     escapes = compiled.hot("trace.events", core).is_escape_recorded
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
     parts = routes.Core(

@@ -28,9 +28,9 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, frozen, made
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import Identity
 from otel_fastpath.trace.recorded import SpanState
-from otel_fastpath.trace.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable

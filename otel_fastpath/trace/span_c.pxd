@@ -1,6 +1,6 @@
 # C types for the compiled twin of span.py.
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport Plan
 from otel_fastpath.trace.recorded_c cimport SpanState
 
 import cython

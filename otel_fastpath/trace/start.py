@@ -19,10 +19,10 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
-from otel_fastpath.trace.current_context import span_in
+from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.identity import FLAGS, INVALID, Identity
-from otel_fastpath.trace.plan import Spans
-from otel_fastpath.trace.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
+from otel_fastpath.trace.planning.plan import Spans
+from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 from otel_fastpath.trace.span import is_context_known
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Link, TraceState
     from opentelemetry.util import types
 
-    from otel_fastpath.trace import plan as plans
+    from otel_fastpath.trace.planning import plan as plans
     from otel_fastpath.trace.recorded import SpanState
 
     _Given = tuple[

@@ -1,7 +1,7 @@
 # C types for the compiled twin of start.py.
 import cython
 
-from otel_fastpath.trace.plan_c cimport Plan, Spans
+from otel_fastpath.trace.planning.plan_c cimport Plan, Spans
 from otel_fastpath.trace.identity_c cimport Identity
 from otel_fastpath.trace.recorded_c cimport SpanState
 

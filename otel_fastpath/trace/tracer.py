@@ -8,8 +8,8 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_span import is_known_use_span
-from otel_fastpath.trace.scope import Manner, Scope, Switch, filled, is_inert, patching
+from otel_fastpath.trace.context.current_span import is_known_use_span
+from otel_fastpath.trace.context.scope import Manner, Scope, Switch, filled, is_inert, patching
 from otel_fastpath.trace.start import start_span
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.scope_c cimport Manner, Scope
+from otel_fastpath.trace.context.scope_c cimport Manner, Scope
 
 cdef object faults
 cdef object _INTERNAL

@@ -75,7 +75,7 @@ def test_no_hook_costs_more_than_it_may(declaration, metrics, only):
     if why:
         pytest.skip(f"not measured: {why}")
     # A run without the compiled core holds the pure one.
-    if importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+    if importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         only = [each for each in only if each.endswith("py]")]
         if not only:
             pytest.skip("not measured: the core is not compiled")

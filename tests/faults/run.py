@@ -1,6 +1,6 @@
 """Raises at each line of this package that holds a call, and shows what that did to a host and to its telemetry.
 
-    make faults ARGS="--workload spans --core c --line trace/scope.py --part 3/10"
+    make faults ARGS="--workload spans --core c --line trace/context/scope.py --part 3/10"
 
 Exit status 1 means that a fault reached the host, moved its context, or sent telemetry twice; 2 that nothing could be
 shown.
@@ -86,7 +86,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__.partition("\n")[0])
     parser.add_argument("--workload", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--core", nargs="+", choices=CORES, help="both, unless said")
-    parser.add_argument("--line", nargs="+", default=[], metavar="PLACE", help="trace/scope.py, or trace/scope.py:160")
+    parser.add_argument(
+        "--line", nargs="+", default=[], metavar="PLACE", help="otlp/encoder.py, or otlp/encoder.py:160"
+    )
     parser.add_argument("--part", default="0/1", metavar="K/N", help="every N-th line, from the K-th on (from 0)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time")
     parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="for the three runs with a fault")

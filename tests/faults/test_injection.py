@@ -143,7 +143,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("patching/faults.py", {"report"}),
-        ("trace/current_context.py", {"attach_context", "restore"}),
+        ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/call.py", {"finish"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
@@ -171,8 +171,8 @@ def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
 
 def test_only_files_of_the_package_count():
     """Wherever the package is; not what measures it, and nobody else's."""
-    assert relative("/a/otel_fastpath/trace/scope.py") == "otel_fastpath/trace/scope.py"
-    assert relative("otel_fastpath/trace/scope.py") == "otel_fastpath/trace/scope.py"
+    assert relative("/a/otel_fastpath/trace/context/scope.py") == "otel_fastpath/trace/context/scope.py"
+    assert relative("otel_fastpath/trace/context/scope.py") == "otel_fastpath/trace/context/scope.py"
     assert relative("/a/otel_fastpath/budget/cli.py") is None
     assert relative("/a/opentelemetry/trace/__init__.py") is None
 

@@ -34,7 +34,7 @@ def started(request):
         return None
     instrumentor = request.getfixturevalue("instrumentor")
     if request.param == "c":
-        pytest.importorskip("otel_fastpath.trace.scope_c")
+        pytest.importorskip("otel_fastpath.trace.context.scope_c")
     instrumentor.instrument(core=request.param)
     return instrumentor
 

@@ -21,7 +21,7 @@ OWN_LOCK = pytest.mark.skipif(
 @pytest.fixture
 def work():
     """Work in interpreters of these kinds, one after the other; gives what each of them says."""
-    if importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+    if importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         pytest.skip("the core is not compiled")
 
     def run(*kinds):

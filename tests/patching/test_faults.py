@@ -13,7 +13,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_fastpath import compiled as cores
 from otel_fastpath.patching import faults
-from otel_fastpath.trace import planner, set_up
+from otel_fastpath.trace import set_up
+from otel_fastpath.trace.planning import planner
 
 
 def fault():

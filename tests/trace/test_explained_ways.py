@@ -340,7 +340,7 @@ def test_server_spans_of_the_profile_are_told_apart(provide):
 
 def test_a_status_that_fails_is_counted(instrumented, provide, no_faults, put):
     """The rows are there all the same."""
-    from otel_fastpath.trace import explain
+    from otel_fastpath.trace.planning import explain
 
     provider, _ = provide()
     started(provider)

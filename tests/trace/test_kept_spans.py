@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from otel_fastpath.trace import kept_spans
-from otel_fastpath.trace.kept_spans import Starter
+from otel_fastpath.trace.context import kept_spans
+from otel_fastpath.trace.context.kept_spans import Starter
 
 
 @pytest.fixture(autouse=True)

@@ -233,7 +233,7 @@ def test_a_run_of_ours_in_order_has_no_problem():
     [
         ({"span_from": "opentelemetry.sdk.trace"}, "not from us"),
         ({"faults": {"Tracer.start_span": 3}}, "3 times"),
-        ({"said": ["ERROR otel_fastpath.trace.planner: cannot read"]}, "cannot read"),
+        ({"said": ["ERROR otel_fastpath.trace.planning.planner: cannot read"]}, "cannot read"),
         ({"imported": ["otel_fastpath.trace.span_c"]}, "trace.span_c"),
         ({"outcomes": {}}, "no test was run"),
     ],

@@ -13,7 +13,7 @@ from opentelemetry.context.context import Context
 from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call, watch
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, current
+from otel_fastpath.trace.context.current_context import attach_context, current
 
 
 def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:

@@ -13,7 +13,7 @@ from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.http.parents import activated, attached, taken_back
 from otel_fastpath.libraries.http.responses import failed
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import current, with_span
+from otel_fastpath.trace.context.current_context import current, with_span
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -12,7 +12,7 @@ from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import current
+from otel_fastpath.trace.context.current_context import current
 
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 # These upper-case names are the method label of themselves, whatever the environment says (`sanitize_method`).

@@ -26,7 +26,7 @@ from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
-from otel_fastpath.trace.current_context import attach_context, current, restore, span_in
+from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,11 +20,18 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.current_context import attach, attach_context, attach_upstreams_way, current, detach, span_in
+from otel_fastpath.trace.context.current_context import (
+    attach,
+    attach_context,
+    attach_upstreams_way,
+    current,
+    detach,
+    span_in,
+)
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
-    from otel_fastpath.trace.current_context import _Token
+    from otel_fastpath.trace.context.current_context import _Token
 
 _SERVER = SpanKind.SERVER
 _INTERNAL = SpanKind.INTERNAL

@@ -37,10 +37,10 @@ _TRUSTED = {
     # One raises again what is not ours, the other only reads a traceback.
     "patching/faults.py": {"absorb", "ours"},
     # They only read and write fields of one object.
-    "trace/scope.py": {"_is_left"},
+    "trace/context/scope.py": {"_is_left"},
     "metrics/exemplars.py": {"_taken"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside upstream's own, are in a `try`.
-    "trace/patches_propagation.py": {"fast"},
+    "trace/context/patches_propagation.py": {"fast"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (

@@ -28,6 +28,6 @@ def make_add(original: Any) -> Any:
 
 def carried(function: Any) -> Any:
     """The function, to be called in the current context; None if there is nothing in it."""
-    context = compiled.hot("trace.current_context").current()
+    context = compiled.hot("trace.context.current_context").current()
     is_needed = DATABASE.active is not None and context and callable(function)
     return in_context(function, context) if is_needed else None

@@ -31,7 +31,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.current_context import attach_context, current, restore, with_span
+from otel_fastpath.trace.context.current_context import attach_context, current, restore, with_span
 
 if TYPE_CHECKING:
     from contextvars import Token

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath.libraries.genai.openai.reading_models import is_text
 from otel_fastpath.libraries.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, restore
+from otel_fastpath.trace.context.current_context import attach_context, restore
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.genai.openai import calls

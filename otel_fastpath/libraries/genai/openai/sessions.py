@@ -75,7 +75,7 @@ class Session:
         self._context = trace.set_span_in_context(self._span)
         self._started = perf_counter()
         self.is_over = False
-        self._token: Any = compiled.hot("trace.current_context").attach_context(self._context)
+        self._token: Any = compiled.hot("trace.context.current_context").attach_context(self._context)
 
     def __del__(self) -> None:
         # Only the connection holds it: nobody can close that any more.
@@ -107,7 +107,7 @@ class Session:
         """Restore the caller's context; the span goes on."""
         token, self._token = self._token, None
         if token is not None:
-            compiled.hot("trace.current_context").restore(token)
+            compiled.hot("trace.context.current_context").restore(token)
 
     @never_raises(_EVENT)
     def hear(self, event: Any) -> None:

@@ -21,7 +21,7 @@ from otel_fastpath.libraries.http.responses import Answer, failed
 from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, current, span_in
+from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping

@@ -24,7 +24,7 @@ from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach_context, current, span_in
+from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering
 from otel_fastpath.libraries.http.parents import attached, taken_back, w3c_propagator
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import current
+from otel_fastpath.trace.context.current_context import current
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -27,7 +27,7 @@ class Asyncpg(Workload):
         "otel_fastpath/libraries/library.py",
         "otel_fastpath/libraries/db/asyncpg/",
         "otel_fastpath/libraries/db/comments.py",
-        "otel_fastpath/trace/scope.py",
+        "otel_fastpath/trace/context/scope.py",
     )
 
     def prepare(self) -> None:

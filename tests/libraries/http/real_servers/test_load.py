@@ -83,7 +83,7 @@ def _settled(port, served):
 @pytest.mark.parametrize("name", SERVERS)
 def test_many_clients(tmp_path, name, core):
     """Answers, streams, errors and clients that leave, from 200 clients for a while."""
-    if core == "c" and importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+    if core == "c" and importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         pytest.skip("the core is not compiled")
     for module in ("uvicorn", "httptools", "uvloop", "gunicorn"):
         pytest.importorskip(module)

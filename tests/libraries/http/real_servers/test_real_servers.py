@@ -63,7 +63,7 @@ def outcome(tmp_path_factory):
 )
 def test_telemetry_behind_a_server(outcome, name, core):
     """Answers, errors before and after their start, streams, HEAD, kept connections, clients that leave."""
-    if core == "c" and importlib.util.find_spec("otel_fastpath.trace.scope_c") is None:
+    if core == "c" and importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         pytest.skip("the core is not compiled")
     seen, spans, points = outcome(name, "stock")
     our_seen, our_spans, our_points = outcome(name, core)

@@ -26,9 +26,9 @@ from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.origin import origin
-from otel_fastpath.trace import sampling
-from otel_fastpath.trace.delegating import DelegatingPlans
-from otel_fastpath.trace.routes import Core, Route, Router, is_upstream
+from otel_fastpath.trace.planning import sampling
+from otel_fastpath.trace.planning.delegating import DelegatingPlans
+from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.span_classes import unlimited
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach, detach, span_in
-from otel_fastpath.trace.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
+from otel_fastpath.trace.context.current_context import attach, detach, span_in
+from otel_fastpath.trace.context.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:

@@ -21,18 +21,18 @@ _MODULE: Final = "opentelemetry.trace"
 def _make_use_span(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import INVALID_SPAN  # noqa: PLC0415  # only where it is being patched
 
-    return compiled.hot("trace.current_span").bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
+    return compiled.hot("trace.context.current_span").bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
 
 
 def _make_no_op(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import NoOpTracer  # noqa: PLC0415  # only where it is being patched
 
-    return compiled.hot("trace.current_span").bind_no_op(original, NoOpTracer, start_by_keyword)
+    return compiled.hot("trace.context.current_span").bind_no_op(original, NoOpTracer, start_by_keyword)
 
 
 def _make_proxy(original: Any, _settings: Config) -> Any:
     tracer = SimpleNamespace(_tracer=SimpleNamespace(start_as_current_span=nullcontext))
-    return compiled.hot("trace.current_span").bind_proxy(original, (frame_at_yield(original, tracer),))
+    return compiled.hot("trace.context.current_span").bind_proxy(original, (frame_at_yield(original, tracer),))
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:

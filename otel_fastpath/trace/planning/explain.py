@@ -14,14 +14,14 @@ from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.report import Way
 from otel_fastpath.patching.swap import is_in_force, seen_through
-from otel_fastpath.trace.planner import PLAN
-from otel_fastpath.trace.sampling import ASK
+from otel_fastpath.trace.planning.planner import PLAN
+from otel_fastpath.trace.planning.sampling import ASK
 from otel_fastpath.trace.upstream import CONTEXT_MANAGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from otel_fastpath.trace.planner import Planner
+    from otel_fastpath.trace.planning.planner import Planner
 
 _HERE, _UPSTREAM = "otel-fastpath", "OpenTelemetry"
 _HOOKS: Final = ("on_start", "_on_ending", "on_end")

@@ -16,7 +16,7 @@ from opentelemetry.trace.span import DEFAULT_TRACE_STATE, NonRecordingSpan, Span
 from otel_fastpath.compiled.helpers import item, new_instance
 from otel_fastpath.compiled.traceparent import read_traceparent, write_traceparent
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import span_in, with_span
+from otel_fastpath.trace.context.current_context import span_in, with_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

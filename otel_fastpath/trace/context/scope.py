@@ -19,7 +19,7 @@ from opentelemetry.util._decorator import _AgnosticContextManager
 
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.current_context import attach, attach_upstreams_way, detach
+from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, detach
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
