@@ -5,6 +5,7 @@ With the interpreter lock, the guards of both builds do nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from functools import wraps
@@ -18,8 +19,21 @@ if TYPE_CHECKING:
 
 # An object's lock is found by its address, so that no object needs a field for it. A thread that waits for one of them
 # holds another only if a finalizer ran under it.
-_LOCKS: Final = tuple(threading.RLock() for _ in range(256))
+_LOCKS: Final = [threading.RLock() for _ in range(256)]
 _BEHIND_ALIGNMENT: Final = 4
+
+
+def _forked() -> None:
+    """Replace the locks that threads of the parent hold: this child process has not those that would release them."""
+    for place, lock in enumerate(_LOCKS):
+        if lock.acquire(blocking=False):
+            lock.release()
+        else:
+            _LOCKS[place] = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def _exclusive(function: _F) -> _F:
