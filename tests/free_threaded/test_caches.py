@@ -9,7 +9,10 @@ from types import SimpleNamespace
 import pytest
 from opentelemetry import propagate
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -20,6 +23,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from otel_fastpath import compiled
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.libraries import call
+from otel_fastpath.libraries.db import plans
+from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
+from otel_fastpath.libraries.library import Setup
 from otel_fastpath.patching.cache import Cache
 
 THREADS = 4
@@ -84,6 +91,61 @@ def test_encoders_share_their_caches():
     encoded = in_threads(lambda _: [trace_exporter.encode_spans(spans).SerializePartialToString() for _ in range(5)])
 
     assert len({each for of_thread in encoded for each in of_thread}) == 1
+
+
+@pytest.mark.usefixtures("fast")
+def test_encoders_of_metrics_share_their_caches():
+    """So do metrics, of which each point has attributes of its own, and each histogram other bounds."""
+    metric_exporter = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+    reader = InMemoryMetricReader()
+    meter = MeterProvider([reader], shutdown_on_exit=False).get_meter("test")
+    for number in range(20):
+        bounds = [float(number), number + 1.5]
+        histogram = meter.create_histogram(f"histogram_{number}", explicit_bucket_boundaries_advisory=bounds)
+        for each in range(20):
+            histogram.record(each, {f"key {number}": each, "real": 0.5})
+    data = reader.get_metrics_data()
+
+    encoded = in_threads(lambda _: [metric_exporter.encode_metrics(data).SerializePartialToString() for _ in range(5)])
+
+    assert len({each for of_thread in encoded for each in of_thread}) == 1
+
+
+@pytest.mark.usefixtures("fast")
+def test_encoders_of_logs_share_their_caches():
+    """So do log records."""
+    log_exporter = pytest.importorskip("opentelemetry.exporter.otlp.proto.http._log_exporter")
+    exporter = InMemoryLogRecordExporter()
+    provider = LoggerProvider(shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    logger = provider.get_logger("test")
+    for number in range(200):
+        logger.emit(body=f"text {number % 20}", attributes={f"key {number}": number, "list": [number, 1]})
+    records = list(exporter.get_finished_logs())
+
+    encoded = in_threads(lambda _: [log_exporter.encode_logs(records).SerializePartialToString() for _ in range(5)])
+
+    assert len({each for of_thread in encoded for each in of_thread}) == 1
+
+
+@pytest.mark.usefixtures("fast")
+def test_plans_of_queries():
+    """Threads run more texts than a server's plans keep: each call gets the plan of its text."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    setup = Setup(providers={"tracer_provider": provider, "meter_provider": NoOpMeterProvider()})
+    active = plans.Active(setup, "test", Options())
+    behind = " -- ".ljust(30_000, "x")
+    texts = [f"CALL t{number}(){behind}" for number in range(150)]
+
+    def work(number):
+        for index in range(160):
+            which = (index * (number + 1)) % len(texts)
+            # Servers come and go: the plans of one live as long as something refers to them.
+            made = active.plans_of(Server(POSTGRESQL, ("host", index % 3)))
+            assert made.plan(texts[which]).name == f"CALL t{which}"
+            assert made.plan(texts[which], "PREPARE ").name == f"PREPARE CALL t{which}"
+
+    in_threads(work)
 
 
 @pytest.mark.usefixtures("fast")

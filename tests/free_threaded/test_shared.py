@@ -22,6 +22,7 @@ from opentelemetry.trace import Status, StatusCode
 from otel_fastpath.exceptions import monitor, settings
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
+NEEDS_MONITORING = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring needs Python 3.12")
 ROUNDS = 60
 MOST = 50
 
@@ -222,28 +223,124 @@ def test_patches_come_and_go_during_traffic(fast):
     provider.shutdown()
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring needs Python 3.12")
+class SharedError(Exception):
+    """Raised by all threads."""
+
+
+class OwnError(Exception):
+    """Has many subclasses of one name."""
+
+
+def fail():
+    """Raise one."""
+    raise SharedError
+
+
+@pytest.fixture
+def counting():
+    """Exceptions are counted, with their places and whether they are handled; starts the counters again when called."""
+    engine = monitor.state.engine
+    if engine is not None:
+        engine.reset()
+
+    def begin():
+        if not monitor.prepare(settings.Settings(mode=settings.HANDLED, code=True)):
+            pytest.skip(monitor.state.reason)
+        monitor.run()
+
+    begin()
+    yield begin
+    monitor.stop()
+
+
+def counted():
+    """The counts of the shared exception; None if none was counted yet."""
+    return next((each for each in monitor.snapshot() if each.type.endswith("SharedError")), None)
+
+
+@NEEDS_MONITORING
+@pytest.mark.usefixtures("counting")
 def test_exceptions_of_eight_threads_are_all_counted():
     """Each of them once, and each as handled."""
-
-    class SharedError(Exception):
-        pass
-
-    def fail():
-        raise SharedError
 
     def work(_):
         for _ in range(5000):
             with contextlib.suppress(SharedError):
                 fail()
 
-    try:
-        if not monitor.prepare(settings.Settings(mode=settings.HANDLED)):
-            pytest.skip(monitor.state.reason)
-        monitor.run()
-        together(8, work)
-    finally:
-        monitor.stop()
+    together(8, work)
 
-    (count,) = [each for each in monitor.snapshot() if each.type.endswith("SharedError")]
-    assert (count.raised, count.handled) == (40_000, 40_000)
+    count = counted()
+    assert (count.raised, count.handled, count.sites[0].raised) == (40_000, 40_000, 40_000)
+
+
+@NEEDS_MONITORING
+@pytest.mark.usefixtures("counting")
+def test_exceptions_are_counted_while_they_are_read_and_their_types_change():
+    """One thread reads the counts, and three raise; each raises more types than are remembered."""
+    counts = []
+
+    def work(number):
+        for index in range(2000):
+            if number == 0:
+                count = counted()
+                counts.append(0 if count is None else count.raised)
+                continue
+            if index % 2:
+                with contextlib.suppress(OwnError):
+                    raise type("OwnError", (OwnError,), {})
+            with contextlib.suppress(SharedError):
+                fail()
+
+    together(4, work)
+
+    count = counted()
+    assert (count.raised, count.handled, count.sites[0].raised) == (6000, 6000, 6000)
+    assert counts == sorted(counts)
+    assert sum(each.raised for each in monitor.snapshot() if each.type.endswith("OwnError")) == 3000
+
+
+@NEEDS_MONITORING
+def test_counters_stop_and_start_while_threads_raise(counting):
+    """What is raised is counted at most once, and all of it after the last start."""
+
+    def work(number):
+        for _ in range(30 if number == 0 else 3000):
+            if number == 0:
+                monitor.stop()
+                counting()
+            else:
+                with contextlib.suppress(SharedError):
+                    fail()
+
+    together(4, work)
+    before = 0 if counted() is None else counted().raised
+    assert before <= 9000
+
+    work(1)
+
+    assert counted().raised == before + 3000
+
+
+@NEEDS_MONITORING
+@pytest.mark.usefixtures("counting")
+def test_an_exception_that_threads_share_is_counted_once():
+    """Four threads raise the same object again and again, as the result of a failed future is raised."""
+    error = None
+    with contextlib.suppress(SharedError):
+        fail()
+    try:
+        fail()
+    except SharedError as raised:
+        error = raised
+
+    def work(_):
+        for _ in range(2000):
+            with contextlib.suppress(SharedError):
+                raise error
+
+    together(4, work)
+
+    count = counted()
+    assert count.raised == 2
+    assert 0 <= count.handled <= 2
