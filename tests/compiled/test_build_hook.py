@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from otel_fastpath import compiled as cores
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 pytestmark = pytest.mark.source
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -48,6 +55,16 @@ def test_a_module_that_does_not_compile_takes_no_other_along_that_can_do_without
 def test_the_twins_are_those_that_the_core_looks_for(hook):
     """The chooser of the core and the build name the same modules."""
     assert {f"otel_fastpath.{name}" for name in cores.TWINS} | {hook.SHARED} == set(hook.EXTENSIONS)
+
+
+def test_a_change_of_what_is_compiled_is_a_reason_to_build(hook):
+    """If a file of `cache-keys` has changed, uv builds again; otherwise it keeps the modules as they were."""
+    keys = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["cache-keys"]
+    watched = {path for key in keys if "file" in key for path in ROOT.glob(key["file"])}
+    compiled = {ROOT / path for path in [*hook.EXTENSIONS.values(), *hook.HELPERS] if path}
+
+    assert len(compiled) > 50
+    assert sorted(compiled - watched) == []
 
 
 @pytest.fixture
