@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from otel_fastpath.libraries.register import ROOM
+from otel_fastpath.trace.upstream import SDK
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -74,6 +75,27 @@ def test_the_replaced_releases_are_those_of_the_wrappers():
     for requirement in emulated:
         name, lowest, end = re.fullmatch(r"([\w-]+)>=([\w.]+),<([\w.]+)", requirement).groups()
         assert row(f"`{name}`")[1] == f"from {lowest}, before {end}"
+
+
+def test_every_release_that_a_patch_asks_for_is_on_the_page():
+    """Of libraries and of the official instrumentations whose hooks are replaced."""
+    asked = {each for patch in ROOM.all_patches() for text in patch.requires for each in text.split(" | ")}
+    lowest = {}
+    for text in asked - set(SDK):
+        name, release = re.match(r"([\w-]+)>=([\w.]+)", text).groups()
+        lowest.setdefault(name.lower(), set()).add(release)
+    shown = {}
+    for line in re.findall(r"^\| (`.*)", PAGE, re.MULTILINE):
+        for name in re.findall("`([^`]+)`", line.partition(" |")[0]):
+            whole = f"opentelemetry-instrumentation{name}" if name.startswith("-") else name
+            shown[whole.lower()] = shown.get(whole.lower(), "") + line
+
+    assert len(lowest) > 20
+    assert lowest.keys() - shown.keys() == set()
+    # The releases of official instrumentations that wrappers replace are tested above; openai's patches accept older
+    # releases than those that the tests run with.
+    libraries = [name for name in lowest if not name.startswith("opentelemetry-") and name != "openai"]
+    assert [name for name in libraries if not any(each in shown[name] for each in lowest[name])] == []
 
 
 def test_the_urls_are_of_one_repository():
