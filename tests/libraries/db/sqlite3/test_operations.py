@@ -142,7 +142,7 @@ def test_an_error_is_told(look):
             connection.execute("INSERT INTO t VALUES (?, 'secret')", (1,))
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("SELEC 'secret'")
-        with pytest.raises((sqlite3.ProgrammingError, TypeError)):
+        with pytest.raises((sqlite3.ProgrammingError, sqlite3.InterfaceError, TypeError)):
             connection.execute("SELECT ?", (object(),))
         connection.close()
         with pytest.raises(sqlite3.ProgrammingError):
