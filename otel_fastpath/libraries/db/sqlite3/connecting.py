@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -83,6 +84,8 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
     is_own = original is not getattr(sqlite3.Connection, name)
     wrapped = wrap(original)
     new_cursor = _make_cursor(sqlite3.Connection.cursor)
+    # Before 3.11, it calls `cursor` of the connection, whose queries are seen; those of this method are not to be.
+    unseen = original if is_own or sys.version_info >= (3, 11) else functools.partial(_by_own_cursor, name)
 
     def cursors_method(connection: Any) -> Any:
         """The method of a new cursor; None: the connection is closed, which its own method says."""
@@ -94,14 +97,23 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         active = DATABASE.active
-        if active is None or active.is_same:
+        if active is None:
             return original(self, *args, **kwargs)
+        if active.is_same:
+            return unseen(self, *args, **kwargs)
         if is_own:
             return wrapped(self, *args, **kwargs)
         function = guarded(DATABASE.place, cursors_method, self)
         return original(self, *args, **kwargs) if function is None else function(*args, **kwargs)
 
     return method
+
+
+def _by_own_cursor(name: str, connection: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call the method of this name of a cursor of sqlite3's own class."""
+    import sqlite3  # noqa: PLC0415  # likewise
+
+    return getattr(sqlite3.Connection.cursor(connection), name)(*args, **kwargs)
 
 
 def _command(name: str, connection: Any) -> str | None:
