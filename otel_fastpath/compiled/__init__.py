@@ -34,6 +34,8 @@ TWINS = (
     "compiled.facts_c",
     "libraries.call_span_c",
     "libraries.starting_c",
+    "libraries.db.cassandra.requests_c",
+    "libraries.db.entering_c",
     "libraries.db.outer_c",
     "libraries.db.sql_c",
     "libraries.db.summary_c",

@@ -49,6 +49,8 @@ EXTENSIONS = {
     "otel_fastpath.metrics.series_c": "otel_fastpath/metrics/series.py",
     "otel_fastpath.trace.span_c": "otel_fastpath/trace/span.py",
     "otel_fastpath.libraries.db.outer_c": "otel_fastpath/libraries/db/outer.py",
+    "otel_fastpath.libraries.db.cassandra.requests_c": "otel_fastpath/libraries/db/cassandra/requests.py",
+    "otel_fastpath.libraries.db.entering_c": "otel_fastpath/libraries/db/entering.py",
     "otel_fastpath.libraries.db.sql_c": "otel_fastpath/libraries/db/sql.py",
     "otel_fastpath.trace.start_c": "otel_fastpath/trace/start.py",
     "otel_fastpath.libraries.db.summary_c": "otel_fastpath/libraries/db/summary.py",

@@ -135,7 +135,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     [
         (
             "libraries/call_span.py",
-            {"begin", "Queries.enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
+            {"begin", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
         ),
         (
             "libraries/genai/openai/calls.py",
@@ -149,6 +149,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"begin", "look", "watch"}),
+        ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/http/scopes.py", {"opened", "closed"}),
         ("libraries/http/outgoing.py", {"propagate", "suppress", "resume", "connecting", "connected", "Answer.record"}),
         ("libraries/http/httpx/calls.py", {"Calls.begin", "Calls.propagate", "Calls.answered", "Calls.close"}),
