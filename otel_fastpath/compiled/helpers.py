@@ -29,6 +29,45 @@ bisect_left = bisect.bisect_left
 get_value = ContextVar.get
 set_value = ContextVar.set
 reset_value = ContextVar.reset
+# The nearest int, the even one of two; the C form takes a double and does without the call.
+rounded: Callable[[float], int] = round
+
+
+def add_to_sum(
+    is_locked: Callable[[], bool] | None,  # noqa: ARG001  # for the C form, as all others
+    state: dict[str, Any],  # noqa: ARG001
+    amount: float,  # noqa: ARG001
+) -> bool:
+    """Add to a metric's sum without taking its lock; False if that is not possible, and nothing was added.
+
+    It never is in plain Python. The C form looks whether somebody holds the lock; it calls nothing that gives up the
+    interpreter lock until the amount is added. Without the interpreter lock, it is not possible either.
+
+    Args:
+        is_locked: The method `locked` of Python's own lock; None: it is another.
+        state: Has the sum under `_value`.
+        amount: An int or a float.
+    """
+    return False
+
+
+def add_to_histogram(
+    is_locked: Callable[[], bool] | None,  # noqa: ARG001  # for the C form, as all others
+    state: dict[str, Any],  # noqa: ARG001
+    amount: float,  # noqa: ARG001
+    index: int,  # noqa: ARG001
+    keeps_extremes: bool,  # noqa: ARG001
+) -> bool:
+    """The same for a histogram.
+
+    Args:
+        is_locked: As for `add_to_sum`.
+        state: Has the counts under `_value`, and `_sum`, `_min` and `_max`.
+        amount: An int or a float.
+        index: The bucket that the amount is in.
+        keeps_extremes: Whether the histogram has minimum and maximum.
+    """
+    return False
 
 
 def read_clock(module: dict[str, Callable[[], int]]) -> int:

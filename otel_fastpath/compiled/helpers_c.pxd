@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 
 cdef extern from *:
     """
+    #include <math.h>
     #include <time.h>
     #ifdef _WIN32
     #include <process.h>
@@ -100,6 +101,71 @@ cdef extern from *:
         Py_DECREF(clock);
         return read;
     }
+    #ifdef Py_GIL_DISABLED
+    #define otel_fastpath_add_to_sum(is_locked, state, amount) 0
+    #define otel_fastpath_add_to_histogram(is_locked, state, amount, index, keeps_extremes) 0
+    #else
+    /* 1 if nobody holds the lock, which stays so until Python code runs; 0 if somebody does, or it is an unknown one. */
+    static int otel_fastpath_is_free(PyObject *is_locked) {
+        PyObject *found = is_locked == Py_None ? Py_NewRef(Py_True) : PyObject_CallNoArgs(is_locked);
+        Py_XDECREF(found);
+        return found == NULL ? -1 : found == Py_False;
+    }
+    static int otel_fastpath_is_number(PyObject *value) {
+        return value != NULL && (PyLong_CheckExact(value) || PyFloat_CheckExact(value));
+    }
+    static int otel_fastpath_add_to_sum(PyObject *is_locked, PyObject *state, PyObject *amount) {
+        static PyObject *shared_name = NULL;
+        PyObject *value, *sum, *name = otel_fastpath_load(&shared_name);
+        int added = otel_fastpath_is_free(is_locked);
+        if (added <= 0) return added;
+        if (name == NULL) {
+            name = PyUnicode_InternFromString("_value");
+            if (name == NULL) return -1;
+            otel_fastpath_store(&shared_name, name);
+        }
+        value = PyDict_GetItemWithError(state, name);
+        if (!otel_fastpath_is_number(value)) return PyErr_Occurred() ? -1 : 0;
+        sum = PyNumber_Add(value, amount);
+        added = sum == NULL || PyDict_SetItem(state, name, sum) ? -1 : 1;
+        Py_XDECREF(sum);
+        return added;
+    }
+    static int otel_fastpath_add_to_histogram(PyObject *is_locked, PyObject *state, PyObject *amount,
+                                              Py_ssize_t index, int keeps_extremes) {
+        static PyObject *shared_names = NULL;
+        PyObject *counts, *sum, *least, *most, *added = NULL, *names = otel_fastpath_load(&shared_names);
+        int is_less = 0, is_more = 0, done = otel_fastpath_is_free(is_locked);
+        if (done <= 0) return done;
+        if (names == NULL) {
+            names = Py_BuildValue("(NNNNi)", PyUnicode_InternFromString("_value"), PyUnicode_InternFromString("_sum"),
+                                  PyUnicode_InternFromString("_min"), PyUnicode_InternFromString("_max"), 1);
+            if (names == NULL) return -1;
+            otel_fastpath_store(&shared_names, names);
+        }
+        counts = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 0));
+        sum = counts == NULL ? NULL : PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 1));
+        if (sum == NULL || !PyList_CheckExact(counts) || index >= PyList_GET_SIZE(counts)
+            || !otel_fastpath_is_number(sum)) return PyErr_Occurred() ? -1 : 0;
+        if (keeps_extremes) {
+            least = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 2));
+            most = least == NULL ? NULL : PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 3));
+            if (!otel_fastpath_is_number(least) || !otel_fastpath_is_number(most)) return PyErr_Occurred() ? -1 : 0;
+            is_less = PyObject_RichCompareBool(amount, least, Py_LT);
+            is_more = PyObject_RichCompareBool(amount, most, Py_GT);
+        }
+        /* Everything is made before anything is stored. */
+        sum = PyNumber_Add(sum, amount);
+        if (sum != NULL) added = PyNumber_Add(PyList_GET_ITEM(counts, index), PyTuple_GET_ITEM(names, 4));
+        done = added == NULL || is_less < 0 || is_more < 0 || PyDict_SetItem(state, PyTuple_GET_ITEM(names, 1), sum)
+               || (is_less && PyDict_SetItem(state, PyTuple_GET_ITEM(names, 2), amount))
+               || (is_more && PyDict_SetItem(state, PyTuple_GET_ITEM(names, 3), amount))
+               || PyList_SetItem(counts, index, Py_NewRef(added)) ? -1 : 1;
+        Py_XDECREF(sum);
+        Py_XDECREF(added);
+        return done;
+    }
+    #endif
     static PyObject *otel_fastpath_new_instance(PyObject *type) {
         PyObject *none = PyTuple_New(0);
         PyObject *made = none == NULL ? NULL : ((PyTypeObject *)type)->tp_new((PyTypeObject *)type, none, NULL);
@@ -219,6 +285,10 @@ cdef extern from *:
     object item "otel_fastpath_item"(object value, Py_ssize_t index)
     Py_ssize_t bisect_left "otel_fastpath_bisect_left"(object ascending, object value) except -1
     object read_clock "otel_fastpath_read_clock"(dict module)
+    long long rounded "llrint"(double value)
+    bint add_to_sum "otel_fastpath_add_to_sum"(object is_locked, dict state, object amount) except -1
+    bint add_to_histogram "otel_fastpath_add_to_histogram"(
+        object is_locked, dict state, object amount, Py_ssize_t index, bint keeps_extremes) except -1
     object new_instance "otel_fastpath_new_instance"(object kind)
     object current_value "otel_fastpath_current_value"(object variable, object key)
     object with_value "otel_fastpath_with_value"(object kind, object mapping, object key, object value)

@@ -10,16 +10,17 @@ from time import perf_counter, time_ns
 from typing import Any
 
 from opentelemetry import context as _context_api
+from opentelemetry.context.context import Context
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, current, restore
+from otel_fastpath.trace.context.current_context import attach, attach_context, attach_upstreams_way, current, restore
 from otel_fastpath.trace.identity import Dropped
 
 _BEGINNING = "the beginning of a wrapped call"
@@ -33,8 +34,6 @@ _metrics_globals = vars(_metrics_api)
 
 # How the rows of a result are counted.
 NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
-# The first of a method's arguments: the connection and the text.
-_BEFORE_ARGUMENTS = 2
 
 
 class Call:
@@ -207,75 +206,6 @@ class Query(Call):
             absorbed(_END, self, fault)
 
 
-class Queries:
-    """Begins the queries of one library.
-
-    Args:
-        keeper: The attribute of a connection with the object that stores its `Link`; None: the connection stores it.
-        name: The name of the attribute with the `Link`; without one, it is missing or has a value of another type.
-        new_link: Makes the `Link` of a connection and stores it.
-
-    Attributes:
-        active: The set-up: links for another are made again; None: no query is instrumented. Set by `use`.
-    """
-
-    __slots__ = ("_keeper", "_name", "_new_link", "active")
-
-    def __init__(self, keeper: Any, name: Any, new_link: Any) -> None:
-        self.active = None
-        self._keeper = keeper
-        self._name = name
-        self._new_link = new_link
-
-    def use(self, active: Any) -> None:
-        """Use this set-up from now on."""
-        _use(self, active)
-
-    def enter(self, args: Any, kwargs: Any, kind: Any) -> Any:
-        """Begin the query of a method of a connection.
-
-        Args:
-            args: The method's arguments: the connection, then the text.
-            kwargs: The method's keyword arguments; `query` may be the text.
-            kind: How the rows of the result are counted.
-
-        Returns:
-            The `Query`; None if it is not instrumented.
-        """
-        try:
-            active = _active(self)
-            if active is None or is_suppressed():
-                return None
-            connection = args[0]
-            try:
-                found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
-            except AttributeError:
-                found = None
-            link = found if type(found) is Link else self._new_link(connection)
-            if link.active is not active:
-                link = self._new_link(connection)
-            text = args[1] if len(args) > 1 else kwargs.get("query")
-            # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
-            has_arguments = len(args) > _BEFORE_ARGUMENTS
-            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
-            if found is None:
-                found = link.plans.plan(text, "", has_arguments)
-            return open_query(link, found, kind, None)
-        except Exception as fault:
-            faults.report(_BEGINNING, fault)
-            return None
-
-
-@critical_section
-def _active(queries: Any) -> Any:
-    return queries.active
-
-
-@critical_section
-def _use(queries: Any, active: Any) -> None:
-    queries.active = active
-
-
 def is_suppressed() -> bool:
     """Whether instrumentation is suppressed in the current context."""
     context = current()
@@ -319,8 +249,17 @@ def _metered(has_meter: Any, series: Any) -> Any:
     return series
 
 
-def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> None:
-    """Begin an instrumented call; the span is None if it has none. Making the span current is the last step."""
+def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:
+    """Begin an instrumented call; the span is None if it has none. Making the span current is the last step.
+
+    Args:
+        call: The call, whose fields are set.
+        telemetry: Its `Telemetry`.
+        span: Its span.
+        series: Records its duration; None: it is not recorded.
+        start_ns: When it began, in nanoseconds since the epoch; None: now.
+        is_outer: Whether calls of a driver inside of it are part of it; see `db.outer`.
+    """
     call._telemetry = telemetry
     call._token = call.series = None
     call.recording = call.is_held = False
@@ -335,9 +274,21 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any) -> 
             call.series = series
         if span is not None:
             call.recording = call._is_ours and span.is_recording()
+        if is_outer:
+            call._token = _attach_outer(call, span)
+        elif span is not None:
             call._token = attach(span)
     except BaseException as fault:
         _begin_without(call, span, fault)
+
+
+def _attach_outer(call: Any, span: Any) -> Any:
+    context = current()
+    if span is not None:
+        context = with_value(Context, context, _SPAN_KEY, span)
+    token = attach_context(with_value(Context, context, OUTER, call))
+    # An error was reported; the span is current at least.
+    return attach(span) if token is None and span is not None else token
 
 
 def _begin_without(call: Any, span: Any, fault: Any) -> None:

@@ -15,8 +15,8 @@ cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
 cdef object OUTER
+cdef object Context
 cdef dict _metrics_globals
-cdef int _BEFORE_ARGUMENTS
 
 cdef class Call:
     cdef bint _is_ours
@@ -67,18 +67,6 @@ cdef class Query(Call):
     cpdef failed(self, object error)
     cdef _look_back(self)
 
-cdef class Queries:
-    cdef public object active
-    cdef str _keeper
-    cdef str _name
-    cdef object _new_link
-    cpdef use(self, object active)
-    @cython.locals(link=Link, has_arguments=bint)
-    cpdef enter(self, tuple args, dict kwargs, int kind)
-
-cdef object _active(Queries queries)
-cdef _use(Queries queries, object active)
-
 cpdef bint is_suppressed() except -1
 
 cpdef outer_call()
@@ -88,7 +76,9 @@ cpdef begin(object telemetry, object name, object attributes, object series=*, o
 
 cdef _metered(bint has_meter, object series)
 
-cdef _begin(Call call, object telemetry, object span, object series, object start_ns)
+cdef _begin(Call call, object telemetry, object span, object series, object start_ns, bint is_outer=*)
+
+cdef _attach_outer(Call call, object span)
 
 cdef _begin_without(Call call, object span, object fault)
 

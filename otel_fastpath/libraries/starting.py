@@ -61,6 +61,80 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
     _watch_others(_watch, Watched(tracer_class, start_span, spans))
 
 
+def start(tracer: Any, kind: Any, late: Any) -> Any:
+    """Start a span in the current context, as `tracer.start_span` does.
+
+    Args:
+        tracer: The tracer.
+        kind: The kind of the span.
+        late: A `trace.plan.Late` with its name and attributes.
+    """
+    watched = _watched(_watch)
+    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
+        try:
+            span = watched.spans.start_late(tracer, kind, late)
+        except Exception as error:
+            faults.absorb("Tracer.start_span", error)
+        else:
+            if span is not NotImplemented:
+                return span
+    late.make()
+    return tracer.start_span(late.name, None, kind, late.attributes)
+
+
+def emit(tracer: Any, kind: Any, name: Any, attributes: Any, status: Any) -> bool:
+    """Start a span in the current context, and end it at once; nothing is done for one that would be dropped.
+
+    Args:
+        tracer: Starts it.
+        kind: Its kind.
+        name: Its name.
+        attributes: Its attributes.
+        status: Its status; None: it is not set.
+
+    Returns:
+        Whether it was recorded.
+    """
+    watched = _watched(_watch)
+    if (
+        status is None
+        and type(tracer) is watched.tracer_class
+        and watched.tracer_class.start_span is watched.start_span
+    ):
+        try:
+            span = watched.spans.emit(tracer, name, kind, attributes)
+        except Exception as error:
+            faults.absorb("Tracer.start_span", error)
+            span = NotImplemented
+        if span is True:
+            return True
+        if span is NotImplemented:
+            span = tracer.start_span(name, None, kind, attributes)
+    else:
+        span = start_if_kept(tracer, kind, name, attributes, None)
+    if span is None:
+        return False
+    recording: bool = span.is_recording()
+    if status is not None:
+        span.set_status(status)
+    span.end()
+    return recording
+
+
+def drops_below(tracer: Any, span: Any) -> bool:
+    """Whether it is certain that this tracer's spans below this one are dropped."""
+    watched = _watched(_watch)
+    if type(tracer) is not watched.tracer_class or watched.tracer_class.start_span is not watched.start_span:
+        return False
+    return watched.spans.drops_below(tracer, span)  # type: ignore[no-any-return]  # see `Spans`
+
+
+def is_recording(span: Any) -> bool:
+    """What `span.is_recording()` returns."""
+    spans = _watched(_watch).spans
+    return span.is_recording() if spans is None else spans.is_recording(span)  # type: ignore[no-any-return]  # likewise
+
+
 def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
     """Start a span, or return None if it would be neither recorded nor propagated.
 

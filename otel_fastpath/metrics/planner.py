@@ -10,6 +10,7 @@ import functools
 import logging
 import sys
 import weakref
+from _thread import LockType
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -249,6 +250,8 @@ class Planner:
         cell.aggregation, cell.state = aggregation, vars(aggregation)
         cell.kind = self._hot.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
         cell.lock = self._guarded(aggregation._lock)
+        # Another lock is one of gevent's, for example.
+        cell.is_locked = aggregation._lock.locked if type(aggregation._lock) is LockType else None
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
         cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 
-from otel_fastpath.compiled.helpers import attribute_key, bisect_left, item, new_instance
+from otel_fastpath.compiled.helpers import (
+    add_to_histogram,
+    add_to_sum,
+    attribute_key,
+    bisect_left,
+    item,
+    new_instance,
+)
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
@@ -48,6 +55,7 @@ SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 
 # Amounts from here on are left to upstream, which may warn about them.
 _MOST = 1 << 63
+_LEAST = -_MOST
 
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
@@ -99,7 +107,7 @@ def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
     if type(amount) is not int and type(amount) is not float:
         return False
     # Excludes infinity, NaN, and ints that are too large for a double.
-    if not (-_MOST if recorder.is_signed else 0) <= amount < _MOST:
+    if not (_LEAST if recorder.is_signed else 0) <= amount < _MOST:
         return False
     return not recorder.filters or _is_as_planned(recorder.filters)
 
@@ -260,8 +268,12 @@ def _add(cell: kinds.Cell, amount: float) -> int:
     made = None
     if cell.kind == _HISTOGRAM:
         index = bisect_left(cell.boundaries, amount)
+        if cell.is_plain and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
+            return index
         if state["_value"] is None:
             made = [0] * (len(cell.boundaries) + 1)
+    elif cell.is_plain and cell.kind == _SUM and add_to_sum(cell.is_locked, state, amount):
+        return 0
     with cell.lock:
         value = state["_value"]
         if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:

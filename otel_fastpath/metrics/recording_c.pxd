@@ -12,6 +12,7 @@ cdef dict inside
 cdef object is_inside
 cdef object record_upstream
 cdef object _MOST
+cdef object _LEAST
 cdef list _make_recorder
 
 cdef int _SUM

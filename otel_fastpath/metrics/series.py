@@ -24,6 +24,7 @@ class Cell:
         aggregation: Upstream's aggregation; `state` is its `__dict__`.
         kind: One of `recording.KINDS`.
         lock: The aggregation's lock.
+        is_locked: The lock's method `locked`; None: it is not Python's own lock.
         boundaries: The bucket boundaries of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.
@@ -44,6 +45,7 @@ class Cell:
         "buckets",
         "home",
         "is_filtered",
+        "is_locked",
         "is_plain",
         "keeps_extremes",
         "kind",
@@ -61,6 +63,7 @@ class Cell:
     buckets: list[Any]
     home: list[object] | None
     is_filtered: bool
+    is_locked: Callable[[], bool] | None
     is_plain: bool
     keeps_extremes: bool
     kind: int

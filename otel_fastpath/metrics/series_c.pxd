@@ -8,6 +8,7 @@ cdef class Cell:
     cdef public list buckets
     cdef public list home
     cdef public bint is_filtered
+    cdef public object is_locked
     cdef public bint is_plain
     cdef public bint keeps_extremes
     cdef public int kind

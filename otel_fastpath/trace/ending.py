@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
@@ -35,6 +36,8 @@ _ENDED = 0
 _MEASURED = 1
 _ANNOUNCED = 2
 _sdk_globals = vars(_sdk_trace)
+# The replacement for `Span.end`, to see whether other code has replaced it since.
+_end_facts = Facts([(_sdk_trace.Span, "end", None)])
 # Where a batch processor keeps its `Batch`.
 BATCH = "_otel_fastpath_batch"
 
@@ -51,7 +54,14 @@ def bind_end(original: Callable[..., None]) -> Callable[..., object]:
             return
         original(self, end_time)
 
-    return patching(original, end, switch)
+    replacement = patching(original, end, switch)
+    _end_facts.renew([(_sdk_trace.Span, "end", replacement)])
+    return replacement
+
+
+def is_ended_at_once(span: SpanState) -> bool:
+    """End a span that was just started, if nobody else has seen it; False if its own method must do it."""
+    return not span.plan.on_start and _end_facts.hold() and _is_ended(span, None)
 
 
 def _is_ended(span: SpanState, end_time: int | None) -> bool:

@@ -1,6 +1,7 @@
 # C types for the compiled twin of ending.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport Batch, Plan
 from otel_fastpath.trace.recorded_c cimport Recorded, SpanState
 
@@ -8,11 +9,14 @@ cdef object _sdk_trace
 cdef dict _sdk_globals
 cdef object BATCH
 cdef object BatchProcessor
+cdef Facts _end_facts
 cdef object faults
 cdef int _BEGUN
 cdef int _ENDED
 cdef int _MEASURED
 cdef int _ANNOUNCED
+
+cdef bint is_ended_at_once(SpanState span) except -1
 
 @cython.locals(done=cython.int, sent=cython.int, plan=Plan, ended=Recorded, is_planned=cython.bint)
 cdef bint _is_ended(SpanState span, object end_time) except -1

@@ -17,13 +17,17 @@ from opentelemetry.trace.propagation import get_current_span
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.context.current_context import span_in
-from otel_fastpath.trace.identity import FLAGS, INVALID, Identity
-from otel_fastpath.trace.planning.plan import Spans
+from otel_fastpath.trace.ending import is_ended_at_once
+from otel_fastpath.trace.identity import FLAGS, INVALID, Dropped, Identity
+from otel_fastpath.trace.planning.plan import Late, Spans
 from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
+from otel_fastpath.trace.recorded import SpanState
 from otel_fastpath.trace.span import is_context_known
+from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
     from otel_fastpath.trace.planning import plan as plans
-    from otel_fastpath.trace.recorded import SpanState
 
     _Given = tuple[
         Tracer, str, Context | None, SpanKind, types.Attributes, Sequence[Link] | None, int | None, bool, bool
@@ -56,6 +59,7 @@ _128_BITS = (1 << 128) - 1
 _DROP, _SAMPLE = Decision.DROP, Decision.RECORD_AND_SAMPLE
 # For the others: looking up a member of an enum calls its `__hash__`, a Python function.
 _RULES = {Decision.RECORD_ONLY: RECORD_ONLY}
+_recording_facts = Facts([(_sdk_trace.Span, "is_recording", as_defined(_sdk_trace.Span, "is_recording"))])
 
 # Returned by `start_span` instead of a span that would be dropped, if the caller has no use for one.
 _GIVEN_UP = object()
@@ -73,7 +77,8 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     """Start a span as upstream's `Tracer.start_span` does; None if upstream's method must start it.
 
     Args:
-        given: The tracer and the arguments of its `start_span`, in order.
+        given: The tracer and the arguments of its `start_span`, in order. If the attributes are a `Late`, the name is
+            in it, too.
         gives_up: Whether to return `_GIVEN_UP` instead of a span that would be dropped.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
@@ -91,12 +96,14 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     if outer is None:
         parent = trace_id = None
         flags, state, rule = plan.random_flag, DEFAULT_TRACE_STATE, plan.root
-    elif gives_up and not plan.asks and _is_dropped_below(plan, outer):
-        return _GIVEN_UP
     elif above is not None and above.trace_flags < INVALID:
+        rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+        if gives_up and rule == DROP and not plan.asks:
+            return _GIVEN_UP
         parent = Identity.span_context(above)
         trace_id, flags, state = item(parent, 0), above.trace_flags & ~1, above.trace_state
-        rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+    elif gives_up and not plan.asks and _is_dropped_below(plan, outer):
+        return _GIVEN_UP
     else:
         found = _foreign_parent(plan, outer)
         if found is None:
@@ -104,7 +111,8 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         parent, trace_id, flags, state, rule = found
     if not (tracer._is_enabled() if plan.switch is None else plan.switch["is_enabled"]):
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    is_asked = plan.asks or rule <= ASK or (attributes is not None and type(attributes) is not dict)
+    late = attributes if isinstance(attributes, Late) else None
+    is_asked = plan.asks or rule <= ASK or (late is None and attributes is not None and type(attributes) is not dict)
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
@@ -115,6 +123,8 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
             return None
     context_made = metrics = None
     if is_asked:
+        if late is not None:
+            given, attributes = _made(given, late), late.attributes
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
@@ -129,6 +139,13 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     return identity if rule == DROP else _started(identity, plan, given, attributes, parent, metrics)
 
 
+def _made(given: _Given, late: plans.Late) -> _Given:
+    """The arguments with the name and the attributes in their places."""
+    late.make()
+    tracer, _, context, kind, _, links, start, record_exception, set_status = given
+    return tracer, late.name, context, kind, late.attributes, links, start, record_exception, set_status  # type: ignore[return-value]  # `make` has set the name
+
+
 def _started(
     span: SpanState,
     plan: plans.Plan,
@@ -138,6 +155,9 @@ def _started(
     metrics: Callable[[], None] | None,
 ) -> SpanState:
     """Set the fields of the span, call the processors' `on_start`, and return the span."""
+    if isinstance(attributes, Late):
+        given = _made(given, attributes)
+        attributes = given[4]
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served
@@ -235,20 +255,45 @@ class KeptSpans(Spans):
         span = start_span((tracer, name, None, kind, attributes, (), start, True, True), gives_up=True)
         return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
+    def start_late(self, tracer: Tracer, kind: SpanKind, late: plans.Late) -> object:
+        """See `Spans`."""
+        span = start_span((tracer, "", None, kind, late, (), None, True, True))  # type: ignore[arg-type]  # see there
+        return NotImplemented if span is None else span
+
+    def emit(self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes) -> object:
+        """See `Spans`."""
+        span = start_span((tracer, name, None, kind, attributes, (), None, True, True), gives_up=True)
+        if span is None or span is _GIVEN_UP:
+            return NotImplemented if span is None else None
+        is_known = isinstance(span, SpanState) and _recording_facts.hold()
+        return True if is_known and is_ended_at_once(span) else span
+
+    def drops_below(self, tracer: Tracer, span: object) -> bool:
+        """See `Spans`."""
+        plan = getattr(tracer, "_otel_fastpath_plan", None)
+        if plan is None or plan.tracer_class is not type(tracer) or not isinstance(span, Dropped):
+            return False
+        above = span
+        return (
+            not plan.asks
+            and plan.local_not_sampled == DROP
+            and above.trace_flags < INVALID
+            and not above.trace_flags & 1
+            and is_context_known()
+        )
+
+    def is_recording(self, span: Span) -> bool:
+        """See `Spans`."""
+        if isinstance(span, SpanState) and _recording_facts.hold():
+            ours = span
+            return ours._end_time is None
+        return not isinstance(span, Dropped) and span.is_recording()
+
 
 def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
-    """Whether it is certain that children of this span are dropped."""
-    above = outer if isinstance(outer, Identity) and is_context_known() else None
-    if above is not None:
-        if above.trace_flags >= INVALID:
-            return False
-        rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
-    else:
-        found = outer._context if type(outer) is NonRecordingSpan else None
-        if type(found) is not SpanContext or not found[5]:
-            return False
-        rule = _rule_below(plan, found[2], found[3])
-    return rule == DROP
+    """Whether it is certain that children of this span, which this core did not make, are dropped."""
+    found = outer._context if type(outer) is NonRecordingSpan else None
+    return type(found) is SpanContext and found[5] and _rule_below(plan, found[2], found[3]) == DROP
 
 
 def _rule_below(plan: plans.Plan, is_remote: bool, flags: int) -> int:

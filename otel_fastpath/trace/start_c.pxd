@@ -1,8 +1,9 @@
 # C types for the compiled twin of start.py.
 import cython
 
-from otel_fastpath.trace.planning.plan_c cimport Plan, Spans
-from otel_fastpath.trace.identity_c cimport Identity
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.trace.planning.plan_c cimport Late, Plan, Spans
+from otel_fastpath.trace.identity_c cimport Dropped, Identity
 from otel_fastpath.trace.recorded_c cimport SpanState
 
 cdef object getrandbits
@@ -33,8 +34,16 @@ cdef object _SAMPLE
 cdef object _GIVEN_UP
 cdef list _make_plan
 
+cdef object as_defined
+cdef Facts _recording_facts
+
 cdef class KeptSpans(Spans):
-    pass
+    @cython.locals(plan=Plan, above=Dropped)
+    cdef bint drops_below(self, object tracer, object span) except -1
+    @cython.locals(ours=SpanState)
+    cdef bint is_recording(self, object span) except -1
+
+cdef tuple _made(tuple given, Late late)
 
 @cython.locals(above=Identity, found=object, rule=cython.int)
 cdef bint _is_dropped_below(Plan plan, object outer) except -1
@@ -62,6 +71,7 @@ cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int fl
     above=Identity,
     identity=Identity,
     is_asked=cython.bint,
+    late=Late,
 )
 cpdef start_span(tuple given, bint gives_up=*)
 

@@ -135,7 +135,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     [
         (
             "libraries/call_span.py",
-            {"begin", "Queries.enter", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
+            {"begin", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
         ),
         (
             "libraries/genai/openai/calls.py",
@@ -149,12 +149,13 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"begin", "look", "watch"}),
+        ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/http/scopes.py", {"opened", "closed"}),
         ("libraries/http/outgoing.py", {"propagate", "suppress", "resume", "connecting", "connected", "Answer.record"}),
         ("libraries/http/httpx/calls.py", {"Calls.begin", "Calls.propagate", "Calls.answered", "Calls.close"}),
         ("libraries/http/requests/hooks.py", {"SetUp.begin", "SetUp.answered", "SetUp.failed"}),
         ("libraries/http/urllib3/hooks.py", {"SetUp.begin", "SetUp.answered", "SetUp.end"}),
-        ("libraries/http/aiohttp_client/hooks.py", {"SetUp.begin", "SetUp.enter", "SetUp.end"}),
+        ("libraries/http/aiohttp_client/calls.py", {"SetUp.start", "SetUp.finish"}),
         ("libraries/http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
         ("libraries/http/asgi/serving.py", {"_begin"}),
         ("libraries/http/fastapi/requests.py", {"_begin", "Request.fail", "Request.complete", "Request.close"}),

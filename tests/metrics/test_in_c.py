@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+from unittest import mock
+
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -60,6 +64,57 @@ def test_state_may_be_in_any_order(meter, reader, kind):
     point = point_of(reader)
     found = getattr(point, "value", None) or (point.sum, point.min, point.max, point.count)
     assert found == {"histogram": (11, 2, 5, 4), "gauge": 5}.get(kind, 11)
+
+
+@pytest.mark.parametrize("kind", ["counter", "histogram"])
+def test_who_holds_the_lock_is_waited_for(meter, reader, kind):
+    """A collection that has begun does not lose what is recorded meanwhile."""
+    instrument = getattr(meter, f"create_{kind}")("numbers")
+    verb = getattr(otel_fastpath.bind(instrument), KINDS[kind])
+    for _ in range(3):
+        verb(2)
+    state = vars(cell_of(instrument).aggregation)
+    thread = threading.Thread(target=verb, args=(5,))
+
+    with state["_lock"]:
+        before = copy.deepcopy(state["_value"])
+        thread.start()
+        thread.join(0.2)
+        assert state["_value"] == before
+        assert thread.is_alive()
+    thread.join()
+
+    point = point_of(reader)
+    assert (getattr(point, "value", None) or point.sum) == 11
+
+
+@pytest.mark.parametrize("kind", ["counter", "up_down_counter", "histogram"])
+def test_a_lock_of_another_kind_is_taken(meter, reader, kind):
+    """Such as gevent's, which has its own idea of who may run."""
+    taken = []
+
+    class Counted:
+        """A lock that counts."""
+
+        def __enter__(self):
+            taken.append(1)
+
+        def __exit__(self, *exception):
+            pass
+
+    instrument = getattr(meter, f"create_{kind}")("numbers")
+    instrument_state = otel_fastpath.bind(instrument)
+    verb = getattr(instrument_state, KINDS[kind])
+    with mock.patch("opentelemetry.sdk.metrics._internal.aggregation.Lock", Counted):
+        verb(2)
+    verb(2)
+    taken.clear()
+
+    verb(2)
+
+    assert taken
+    point = point_of(reader)
+    assert (getattr(point, "value", None) or point.sum) == 6
 
 
 def test_an_exemplar_that_somebody_holds_stays(meter):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
-from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.patching.outcome import guarded
@@ -40,8 +39,27 @@ _NOT_TOLD: Final = frozenset({UNKNOWN, 1})
 no_rows: Final = None
 # The arguments before a query's parameters: `self` and the text.
 _BEFORE_PARAMETERS: Final = 2
-# The name of the text's parameter, as in `Queries.enter`.
+# The name of the text's parameter, as in `entering.Connections`.
 _TEXT_NAMES: Final = ("query",)
+
+
+class ByOpener:
+    """An entrance, see `Database.entrance`, of methods whose query an opener finds.
+
+    Args:
+        database: The library's `Database`.
+        opener: Returns what the query is begun with, given the arguments of the host's method.
+    """
+
+    __slots__ = ("_database", "_opener")
+
+    def __init__(self, database: Database, opener: Opener) -> None:
+        self._database = database
+        self._opener = opener
+
+    def enter(self, args: Any, kwargs: Any) -> Any:
+        """Begin a query; None if it is not instrumented. Never raises."""
+        return begin(self._database, self._opener, args, kwargs)
 
 
 def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
@@ -166,12 +184,11 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
         rows: How the rows of its result are counted: the name of one of the constants in `libraries.call_span`.
         original: The method; its parameters are `query` and then the parameters of the query.
     """
-    enter = database.queries().enter
-    kind = getattr(compiled.hot("libraries.call_span"), rows)
+    entrance = database.of_connections(rows)
 
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs, kind)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return await original(*args, **kwargs)
         if database.is_curious:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, comments
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.libraries.db.calls import Opening
-    from otel_fastpath.libraries.db.database import Database
+    from otel_fastpath.libraries.db.database import Database, Entrance
 
 # What a call is opened with that the driver refuses.
 NOTHING: Final = (None, None, None, None, None)
@@ -45,7 +45,8 @@ class Driver(NamedTuple):
         text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
         commented: Returns a query with the trace context as a comment, given the query, the cursor, and whether
             parameters are passed with it.
-        connection_of: Returns the connection of the object that has the methods; None: it is closed.
+        connection: The attribute of a cursor with its connection, which is None if it is closed; empty: the methods are
+            the connection's.
     """
 
     database: Database
@@ -55,7 +56,11 @@ class Driver(NamedTuple):
     sets: str
     text_of: Callable[[Any, Any, Any], Any] = _plain
     commented: Callable[[Any, Any, bool], Any] = _appended
-    connection_of: Callable[[Any], Any] = attrgetter("connection")
+    connection: str = "connection"
+
+    def connection_of(self, held: Any) -> Any:
+        """The connection of the object that has the methods; None: it is closed."""
+        return getattr(held, self.connection) if self.connection else held
 
     def query_of(self, args: Any, kwargs: Any) -> Any:
         """The query among the arguments of a cursor's method."""
@@ -72,7 +77,7 @@ class Driver(NamedTuple):
 
 def around_execute(driver: Driver, original: Any) -> Any:
     """Wrap `execute` of a cursor: the shortest path, taken by most calls."""
-    return around(driver, entering(driver), functools.partial(looked, driver), original)
+    return around(driver, entrance_of(driver), functools.partial(looked, driver), original)
 
 
 def around_executemany(driver: Driver, original: Any) -> Any:
@@ -86,16 +91,15 @@ def around_executemany(driver: Driver, original: Any) -> Any:
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
         return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    enter = functools.partial(calls.begin, driver.database, opened)
-    return around(driver, enter, functools.partial(_commented, driver), original)
+    return around(driver, calls.ByOpener(driver.database, opened), functools.partial(_commented, driver), original)
 
 
-def around(driver: Driver, enter: Any, look: Any, original: Any) -> Any:
+def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, original: Any) -> Any:
     """Wrap a method of a cursor.
 
     Args:
         driver: The driver.
-        enter: Begins the call, given the method's arguments; None: it is not instrumented. Must not raise.
+        entrance: Its `enter` begins the call, or returns None if it is not instrumented; it must not raise.
         look: Called with the call and the arguments if the options need it; returns the arguments.
         original: The method.
     """
@@ -103,7 +107,7 @@ def around(driver: Driver, enter: Any, look: Any, original: Any) -> Any:
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         if database.is_curious:
@@ -122,32 +126,16 @@ def around(driver: Driver, enter: Any, look: Any, original: Any) -> Any:
     return method
 
 
-def entering(driver: Driver) -> Any:
-    """Returns what begins the query of `execute`: as `calls.begin` with an opener, but without its calls."""
-    database, name, text_of, connection_of = driver.database, driver.link, driver.text_of, driver.connection_of
+def entrance_of(driver: Driver) -> Entrance:
+    """The entrance for `execute`: as `calls.begin` with an opener, but without its calls."""
+    database = driver.database
 
-    @never_raises(database.place)
-    def enter(args: Any, kwargs: Any) -> Any:
-        active = database.active
-        if active is None or active.hot.is_suppressed():
-            return None
-        connection = connection_of(args[0])
-        if connection is None:
-            # The cursor is closed: the driver reports it.
-            return None
-        link = getattr(connection, name, None)
-        if link is None or link.active is not active:
-            link = database.new_link(connection)
-        query = args[1] if len(args) > 1 else kwargs.get(driver.query)
-        parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.parameters)
-        text = query if type(query) is str else text_of(query, link, connection)
-        has_arguments = bool(parameters)
-        plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
-        if plan is None:
-            plan = link.plans.plan(text, "", has_arguments)
-        return active.hot.open_query(link, plan, 0, None)
+    def make(active: Any) -> Any:
+        hot = compiled.hot("libraries.db.entering")
+        names = driver.connection, driver.link, driver.query, driver.parameters
+        return hot.Cursors(active, database, *names, driver.text_of).enter
 
-    return enter
+    return database.entrance(driver, make)
 
 
 def count(call: Any, cursor: Any) -> None:

@@ -22,6 +22,31 @@ if TYPE_CHECKING:
 _databases: dict[str, Database] = {}
 
 
+def _nothing(*_arguments: Any) -> None:
+    """Begins no query: there is no set-up."""
+
+
+class Entrance:
+    """Where the wrappers of one kind of method find the function that begins their query.
+
+    Args:
+        make: Makes the function for a set-up.
+
+    Attributes:
+        enter: The function, for the set-up that is in use.
+    """
+
+    __slots__ = ("_make", "enter")
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self.enter: Any = _nothing
+
+    def use(self, active: Any) -> None:
+        """Use this set-up from now on; None: begin no query."""
+        self.enter = _nothing if active is None else self._make(active)
+
+
 def is_active(name: str) -> bool:
     """Whether the wrapper of this library is on."""
     found = _databases.get(name)
@@ -85,8 +110,8 @@ class Database:
         keeper, name = map(sys.intern, link.rpartition(".")[::2])
         self._keeper = keeper or None
         self._link_name = name
-        # The `Queries` of each core that was in use.
-        self._queries: dict[Any, Any] = {}
+        # By the kind of the methods, see `entrance`.
+        self._entrances: dict[Any, Entrance] = {}
         _databases.update(dict.fromkeys((self.name, *drivers), self))
 
     def configure(self, setup: Setup) -> None:
@@ -103,7 +128,7 @@ class Database:
             has_rows=self._has_rows,
         )
         self.is_curious = self.active.is_curious
-        self.queries().use(self.active)
+        self._enter_with(self.active)
 
     def read(self, setup: Setup) -> None:
         """Only read the options, to report invalid ones."""
@@ -113,20 +138,42 @@ class Database:
         """Instrument no further call, even if some of our patches are still in place."""
         self._stop_counting()
         self.active = None
-        for each in self._queries.values():
-            each.use(None)
+        self._enter_with(None)
+
+    def _enter_with(self, active: Any) -> None:
+        for each in tuple(self._entrances.values()):
+            each.use(active)
 
     def _stop_counting(self) -> None:
         if self.active is not None and self.active.repeats is not None:
             self.active.repeats.release()
 
-    def queries(self) -> Any:
-        """The `call_span.Queries` of the core that is in use: `enter` begins a query."""
-        hot = compiled.hot("libraries.call_span")
-        found = self._queries.get(hot)
+    def entrance(self, kind: Any, make: Callable[[Any], Any]) -> Entrance:
+        """Where wrappers find the function that begins their query.
+
+        Args:
+            kind: What identifies the methods.
+            make: Makes the function for a set-up.
+        """
+        found = self._entrances.get(kind)
         if found is None:
-            found = self._queries[hot] = hot.Queries(self._keeper, self._link_name, self.new_link)
+            found = self._entrances[kind] = Entrance(make)
+            found.use(self.active)
         return found
+
+    def of_connections(self, rows: str) -> Entrance:
+        """The entrance for methods of connections to which a query's parameters are passed one by one.
+
+        Args:
+            rows: How the rows of the result are counted: the name of one of the constants in `libraries.call_span`.
+        """
+
+        def make(active: Any) -> Any:
+            kind = getattr(active.hot, rows)
+            hot = compiled.hot("libraries.db.entering")
+            return hot.Connections(active, self, self._keeper, self._link_name, kind).enter
+
+        return self.entrance(rows, make)
 
     def link(self, connection: Any) -> Any:
         """The link of a connection, made again if the set-up has changed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.db import calls, cursors
@@ -31,8 +30,7 @@ def opener(driver: Driver) -> Any:
 
 def around(driver: Driver, original: Any) -> Any:
     """Wrap `callproc` of a cursor."""
-    enter = functools.partial(calls.begin, driver.database, opener(driver))
-    return cursors.around(driver, enter, unchanged, original)
+    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), unchanged, original)
 
 
 def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opentelemetry.context.context import Context
-
-from otel_fastpath.libraries.call_span import OUTER, Query, _begin, _metered, outer_call, watch
+from otel_fastpath.libraries.call_span import Query, _begin, _metered, outer_call, watch
 from otel_fastpath.libraries.starting import start_if_kept
-from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import attach_context, current
 
 
 def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
@@ -42,14 +38,7 @@ def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
     call.plan = plan
     call.kind = 0
     call.is_timed = False
-    _begin(call, link.telemetry, span, series, start_ns)
+    _begin(call, link.telemetry, span, series, start_ns, True)  # noqa: FBT003  # the hot module takes no keywords
     if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
-    try:
-        token = attach_context(Context({**current(), OUTER: call}))
-        # The first token restores what was before both.
-        if call._token is None:
-            call._token = token
-    except Exception as error:
-        faults.report("a query of a library above a driver", error)
     return call

@@ -3,7 +3,5 @@ import cython
 
 from otel_fastpath.libraries.call_span_c cimport Link, Plan, Query
 
-cdef object Context
-
 @cython.locals(call=Query)
 cpdef open_outer(Link link, Plan plan, object start_ns)

@@ -7,6 +7,8 @@ from typing import Any, Final
 # So many kinds are kept by default, each of texts that are no longer than this in total.
 MOST: Final = 512
 LONGEST: Final = 1024
+# So many kinds of answers are kept of each kind of call.
+MOST_ANSWERS: Final = 64
 
 
 def keep(known: dict[Any, Any], key: Any, value: Any, most: int = MOST) -> None:

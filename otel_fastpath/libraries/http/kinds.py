@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation._semconv import (
     _client_duration_attrs_new,
@@ -14,6 +14,9 @@ from opentelemetry.instrumentation._semconv import (
 from opentelemetry.trace import Status, StatusCode
 
 from otel_fastpath.metrics.bind import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Seen:
@@ -68,11 +71,11 @@ def url_keys(mode: Any) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def new_answer(hot: Any, seen: Seen, metric: dict[str, Any], old: Any, new: Any) -> Any:
+def new_answer(answer: Callable[..., Any], seen: Seen, metric: dict[str, Any], old: Any, new: Any) -> Any:
     """Make an `Answer`.
 
     Args:
-        hot: The module `outgoing` in the core that is used.
+        answer: The class, of the core that is used.
         seen: What upstream's functions set on the span.
         metric: The attributes of its metrics.
         old: The duration histogram of the old conventions, or None.
@@ -80,4 +83,4 @@ def new_answer(hot: Any, seen: Seen, metric: dict[str, Any], old: Any, new: Any)
     """
     old = None if old is None else bind(old, old_attributes(metric))
     new = None if new is None else bind(new, new_attributes(metric))
-    return hot.Answer(seen.attributes, seen.error, metric, old, new)
+    return answer(seen.attributes, seen.error, metric, old, new)

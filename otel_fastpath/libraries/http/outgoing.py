@@ -22,7 +22,7 @@ from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
 from otel_fastpath.compiled.helpers import with_value
-from otel_fastpath.libraries.http.bounded import keep
+from otel_fastpath.libraries.http.bounded import MOST_ANSWERS, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLACE = "a call of an HTTP client"
-# The memory for one set-up is bounded: methods and servers of texts no longer than this, and so many kinds of answers
-# of each.
+# The memory for one set-up is bounded: methods and servers of texts no longer than this.
 LONGEST = 255
-MOST_ANSWERS = 64
 _trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
 # What `OTEL_PROPAGATORS` selects by default.

@@ -1,6 +1,8 @@
 # C types for the compiled twin of outgoing.py.
 import cython
 
+from otel_fastpath.metrics.bound_c cimport BoundHistogram
+
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef object context_api
@@ -26,8 +28,8 @@ cdef class Answer:
     cdef public dict attributes
     cdef public object error
     cdef public dict metric
-    cdef public object new
-    cdef public object old
+    cdef public BoundHistogram new
+    cdef public BoundHistogram old
     cpdef record(self, double seconds)
 
 cdef class Shape:

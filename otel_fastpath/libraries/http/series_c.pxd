@@ -1,4 +1,6 @@
 # C types for the compiled twin of series.py.
+import cython
+
 from otel_fastpath.metrics.bound_c cimport BoundCounter, BoundHistogram
 
 cdef object bind
@@ -35,8 +37,11 @@ cdef class Series:
     cdef object _new
     cdef object _old
     cpdef bint is_of(self, object active, object old, object new, object mode) except -1
+    @cython.locals(found=Labels)
     cpdef Labels labels(self, object attributes)
+    @cython.locals(found=Durations)
     cpdef record(self, Labels labels, object seconds, object context, object code, object error, object target, object route)
+    @cython.locals(labels=Labels, found=Durations)
     cdef Durations _bound(self, tuple key)
 
 cpdef dict old_attributes(Labels labels, object code, object target)

@@ -9,6 +9,7 @@ from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from opentelemetry.sdk._shared_internal import BatchProcessor
     from opentelemetry.sdk.resources import Resource
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.id_generator import IdGenerator
     from opentelemetry.sdk.trace.sampling import Sampler
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-    from opentelemetry.trace import SpanKind
+    from opentelemetry.trace import Span, SpanKind
     from opentelemetry.util import types
 
     from otel_fastpath.compiled.facts import Facts
@@ -124,6 +125,23 @@ class Plan:
     tracer_class: type
 
 
+class Late:
+    """The name and attributes of a span, which are only made if it is recorded, or if a sampler asks for them.
+
+    Attributes:
+        name: The name; None before `make` was called.
+        attributes: The attributes.
+    """
+
+    __slots__ = ("attributes", "name")
+    attributes: dict[str, Any] | None
+    name: str | None
+
+    def make(self) -> None:
+        """Set the name and the attributes, unless they are set already."""
+        raise NotImplementedError
+
+
 class Spans:
     """Starts the SDK's spans for a module that does not import the SDK. Implemented by `start.KeptSpans`."""
 
@@ -133,6 +151,26 @@ class Spans:
         self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
     ) -> object:
         """Start a span in the current context; None if it would be dropped, NotImplemented if upstream must do it."""
+        raise NotImplementedError
+
+    def start_late(self, tracer: Tracer, kind: SpanKind, late: Late) -> object:
+        """Start a span in the current context, also one that is dropped; NotImplemented if upstream must do it."""
+        raise NotImplementedError
+
+    def emit(self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes) -> object:
+        """Start a span in the current context, and end it at once.
+
+        Returns:
+            True: it was recorded. The span: the caller is to end it. None and NotImplemented: as `start`.
+        """
+        raise NotImplementedError
+
+    def drops_below(self, tracer: Tracer, span: object) -> bool:
+        """Whether it is certain that this tracer's spans below this dropped one are dropped, too."""
+        raise NotImplementedError
+
+    def is_recording(self, span: Span) -> bool:
+        """What `span.is_recording()` returns."""
         raise NotImplementedError
 
 

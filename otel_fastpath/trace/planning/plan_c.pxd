@@ -50,8 +50,17 @@ cdef class Plan:
     cdef public dict switch
     cdef public object tracer_class
 
+cdef class Late:
+    cdef public dict attributes
+    cdef public object name
+    cdef make(self)
+
 cdef class Spans:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)
+    cdef start_late(self, object tracer, object kind, Late late)
+    cdef emit(self, object tracer, object name, object kind, object attributes)
+    cdef bint drops_below(self, object tracer, object span) except -1
+    cdef bint is_recording(self, object span) except -1
 
 cdef class Batch:
     cdef public Py_ssize_t max_batch

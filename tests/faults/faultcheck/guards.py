@@ -59,7 +59,7 @@ _HOLDERS = {
             ("urllib3/hooks", "SetUp"),
             ("requests/hooks", "SetUp"),
             ("httpx/set_up", "SetUp"),
-            ("aiohttp_client/hooks", "SetUp"),
+            ("aiohttp_client/calls", "SetUp"),
             ("aiohttp_server/middleware", "_SetUp"),
         )
     ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 
 from hypothesis import strategies as st
+from opentelemetry import context
+from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 
 HOST = (b"host", b"localhost:8000")
 REMOTE = (b"traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -49,6 +52,25 @@ async def receive_empty():
 
 async def send_nowhere(_message):
     """Send a message to nobody."""
+
+
+def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None, sampler=None, app=None):
+    """Serve these requests with one middleware; return what was recorded and what the application's host saw."""
+    made = recorded(sampler)
+    middleware = OpenTelemetryMiddleware(app or application(messages, raised), **made.providers, **(keywords or {}))
+    seen = []
+
+    async def every():
+        for request in requests:
+            try:
+                await middleware(request, receive_empty, send_nowhere)
+                seen.append("served")
+            except BaseException as error:
+                seen.append(repr(error))
+            seen.append(dict(context.get_current()))
+
+    asyncio.run(every())
+    return made.spans(), made.metrics(), seen
 
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)

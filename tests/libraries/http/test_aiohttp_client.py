@@ -15,6 +15,8 @@ from opentelemetry.instrumentation import aiohttp_client as upstream
 from opentelemetry.instrumentation._semconv import _StabilityMode
 from yarl import URL
 
+from otel_fastpath import compiled
+
 SERVERS = st.sampled_from(
     [
         *("http://localhost:8000", "https://example.org", "http://a", "http://EXAMPLE.org:80", "https://u:p@h:444"),
@@ -137,7 +139,7 @@ def test_a_fault_of_ours_does_not_reach_the_host(instrumented, no_faults, monkey
     """Upstream's function runs instead."""
     assert instrumented
     # Calling it raises a TypeError in our own function.
-    monkeypatch.setattr("otel_fastpath.libraries.http.aiohttp_client.hooks.urlparse", None)
+    monkeypatch.setattr(compiled.hot("libraries.http.aiohttp_client.calls"), "urlparse", None)
     outcomes, (spans, _) = _run([Call()], "")
 
     assert outcomes[0][0] == 200

@@ -18,9 +18,6 @@ ALLOWED = {
 }
 # What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
 ALLOWED |= {
-    ("http/aiohttp_client/hooks.py", name)
-    for name in ("answered", "begin", "end", "enter", "make_start", "on_request_start")
-} | {
     ("db/redis/hooks.py", "_enter"),
     ("http/aiohttp_server/middleware.py", "begin"),
     ("http/asgi/routes.py", "_get_route_details"),
@@ -29,9 +26,6 @@ ALLOWED |= {
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind", "_set_up")),
     *(("http/httpx/set_up.py", name) for name in ("failed", "response_info", "response_of")),
-    *(("http/requests/hooks.py", name) for name in ("failed", "response_of")),
-    *(("http/urllib3/hooks.py", name) for name in ("end", "failed")),
-    *((f"http/{library}/hooks.py", name) for library in ("requests", "urllib3") for name in ("answered", "begin")),
 }
 # The end of a call that has begun, for each query: a guard of its own would be one more call.
 ALLOWED |= {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.cassandra import futures, statements
+from otel_fastpath.libraries.db.cassandra import statements
 from otel_fastpath.libraries.db.cassandra.official import Official
-from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, LINK, address_of
+from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
-from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ _CONNECTING: Final = "the connect of cassandra"
 
 def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
-    readers = statements.readers()
+    statements.readers()
+    entrance = DATABASE.entrance("request", lambda _: compiled.hot(HOT).enter)
+    submitted = compiled.hot(HOT).submitted
 
     @functools.wraps(original)
     def execute_async(*args: Any, **kwargs: Any) -> Any:
-        active = DATABASE.active
-        call = None if active is None else guarded(DATABASE.place, _enter, active, readers, args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious and call.recording:
@@ -39,46 +40,10 @@ def make_execute(original: Any) -> Any:
         except BaseException as error:
             call.failed(error)
             raise
-        call.leave()
-        futures.submitted(call, future)
+        submitted(call, future)
         return future
 
     return execute_async
-
-
-def _enter(active: Any, readers: Any, args: Any, kwargs: Any) -> Any:
-    """Begin a request; None if it is not instrumented."""
-    if active.hot.is_suppressed():
-        return None
-    session = args[0]
-    link = getattr(session, LINK, None)
-    if link is None or link.active is not active or link.plans.server.namespace != session.keyspace:
-        link = DATABASE.new_link(session)
-    statement = args[1] if len(args) > 1 else kwargs.get("query")
-    reader = readers.get(type(statement))
-    if reader is None and hasattr(statement, "_statements_and_parameters"):
-        return _enter_batch(active, link, statement, session)
-    text, has_arguments = (reader or statements.of_any)(statement, statements.parameters_of(args, kwargs))
-    plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
-    if plan is None:
-        plan = link.plans.plan(text, "", has_arguments)
-    call = active.hot.open_query(link, plan, 0, None)
-    # A session is used by many threads and greenlets: a request inside of another is told in any case.
-    link.call = None
-    return call
-
-
-def _enter_batch(active: Any, link: Any, statement: Any, session: Any) -> Any:
-    batch = statements.of_batch(statement, session.cluster._prepared_statements)
-    call = active.hot.open_query(link, link.plans.of_batch(batch), 0, None)
-    link.call = None
-    if call is not None and call.recording:
-        try:
-            calls.tell(call, link, None, batch.size)
-        except Exception as error:
-            # The call has begun, and is ended as any other.
-            faults.report(DATABASE.place, error)
-    return call
 
 
 def _look(call: Any, args: Any, kwargs: Any) -> None:

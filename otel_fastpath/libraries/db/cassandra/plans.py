@@ -13,7 +13,15 @@ from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import Server, System
 
 CASSANDRA: Final = System("cassandra", 9042)
+# The hot module of requests.
+HOT: Final = "libraries.db.cassandra.requests"
 LINK: Final = "_otel_fastpath"
+# Attributes of a future: its call in progress; the plan, for its further pages; the number of speculative executions;
+# the number of retries before this page.
+CALL: Final = "_otel_fastpath_call"
+PLAN: Final = "_otel_fastpath_plan"
+SPECULATIVE: Final = "_otel_fastpath_speculative"
+RETRIES: Final = "_otel_fastpath_retries"
 _MOST_ENDS: Final = 256
 # The driver's exceptions for errors of the server that do not have its code themselves -> the codes of the protocol.
 _CODES: Final = {
@@ -35,7 +43,7 @@ class Plans(plans.Plans):
     """The plans for one cluster and keyspace.
 
     Attributes:
-        ends: What is told of requests at their end, by coordinator and consistency: see `futures`.
+        ends: What is told of requests at their end, by coordinator and consistency: see `end`.
     """
 
     __slots__ = ("ends",)
@@ -71,11 +79,35 @@ class Plans(plans.Plans):
             summary=next(iter(summaries)) if len(summaries) == 1 else "",
         )
 
-    def keep_end(self, key: Any, host: Any, attributes: dict[str, Any]) -> None:
-        """Keep what is told of requests at their end."""
-        if len(self.ends) >= _MOST_ENDS:
-            self.ends.clear()
-        self.ends[key] = host, attributes
+    def end(self, coordinator: Any, contacted: Any, key: Any) -> dict[str, Any]:
+        """What is told of requests at their end; kept if a coordinator answered.
+
+        Args:
+            coordinator: The host that answered, or None.
+            contacted: The one that was asked last.
+            key: What it is kept by: the coordinator's id, and the request's consistency, page size and idempotence.
+        """
+        from cassandra import ConsistencyLevel  # noqa: PLC0415  # a wrapper does not import its library: it is there
+
+        _, level, fetch_size, is_idempotent = key
+        found: dict[str, Any] = {"cassandra.query.idempotent": bool(is_idempotent)}
+        name = ConsistencyLevel.value_to_name.get(level)
+        if name is not None:
+            found["cassandra.consistency.level"] = name.lower()
+        if isinstance(fetch_size, int):
+            found["cassandra.page.size"] = fetch_size
+        if coordinator is not None:
+            found["cassandra.coordinator.id"] = str(coordinator.host_id)
+            found["cassandra.coordinator.dc"] = str(coordinator.datacenter)
+        host = coordinator or contacted
+        if host is not None:
+            found["network.peer.address"] = str(host.endpoint.address)
+            found["network.peer.port"] = int(host.endpoint.port)
+        if coordinator is not None:
+            if len(self.ends) >= _MOST_ENDS:
+                self.ends.clear()
+            self.ends[key] = coordinator, found
+        return found
 
 
 def server_of(session: Any) -> Server:

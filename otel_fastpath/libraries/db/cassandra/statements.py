@@ -52,15 +52,16 @@ def of_any(statement: Any, parameters: Any) -> tuple[str, bool]:
     return _UNKNOWN, False
 
 
-_readers: dict[Any, Reader] = {}
+# The class of a statement, but for batches -> its reader; filled by `readers`.
+READERS: dict[Any, Reader] = {}
 
 
 def readers() -> Mapping[Any, Reader]:
-    """The class of a statement, but for batches -> its reader."""
-    if not _readers:
+    """`READERS`, filled."""
+    if not READERS:
         from cassandra import query  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
-        _readers.update(
+        READERS.update(
             {
                 str: _text,
                 query.SimpleStatement: _simple,
@@ -68,7 +69,7 @@ def readers() -> Mapping[Any, Reader]:
                 query.BoundStatement: _bound,
             }
         )
-    return _readers
+    return READERS
 
 
 class Batch(NamedTuple):

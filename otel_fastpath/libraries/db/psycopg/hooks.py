@@ -9,10 +9,11 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -41,47 +42,29 @@ def is_async(original: Any) -> bool:
     return inspect.iscoroutinefunction(original)
 
 
-@never_raises(DATABASE.place)
-def _enter(args: Any, kwargs: Any) -> Any:
-    """Begin the query of a cursor's `execute`; None if it is not instrumented.
-
-    As `calls.begin` with an opener, but without its calls.
-    """
-    active = DATABASE.active
-    if active is None or active.hot.is_suppressed():
-        return None
-    connection = args[0]._conn
-    link = getattr(connection, LINK, None)
-    if link is None or link.active is not active:
-        link = DATABASE.new_link(connection)
-    query = args[1] if len(args) > 1 else kwargs.get("query")
-    parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("params")
-    if type(query) is str:
-        text, has_arguments = query, bool(parameters)
-    else:
-        text, has_arguments = text_of(query, link, connection), has_values(query, parameters)
-    plan = (link.queries_with_arguments if has_arguments else link.queries).get(text)
-    if plan is None:
-        plan = link.plans.plan(text, "", has_arguments)
-    return active.hot.open_query(link, plan, 0, None)
+def _of_cursors(active: Any) -> Any:
+    """Make the function that begins the query of `execute`, for this set-up."""
+    hot = compiled.hot("libraries.db.entering")
+    names = "_conn", LINK, "query", "params"
+    return hot.Cursors(active, DATABASE, *names, text_of).enter
 
 
 def around_execute(original: Any) -> Any:
     """Wrap `execute` of a cursor."""
     around = _around_async if is_async(original) else _around
-    return around(_enter, _looked, _rows, original)
+    return around(DATABASE.entrance("execute", _of_cursors), _looked, _rows, original)
 
 
 def around_executemany(original: Any) -> Any:
     """Wrap `executemany` of a cursor."""
     around = _around_async if is_async(original) else _around
-    return around(functools.partial(calls.begin, DATABASE, of_batch), _commented, _batch_rows, original)
+    return around(calls.ByOpener(DATABASE, of_batch), _commented, _batch_rows, original)
 
 
-def _around(enter: Any, look: Any, rows: Any, original: Any) -> Any:
+def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious:
@@ -101,10 +84,10 @@ def _around(enter: Any, look: Any, rows: Any, original: Any) -> Any:
     return method
 
 
-def _around_async(enter: Any, look: Any, rows: Any, original: Any) -> Any:
+def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return await original(*args, **kwargs)
         if DATABASE.is_curious:

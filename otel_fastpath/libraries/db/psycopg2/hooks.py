@@ -97,13 +97,12 @@ def _is_on_another(args: Any) -> bool:
 
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
-    enter = functools.partial(calls.begin, DATABASE, opener)
-    return cursors.around(DRIVER, enter, dbapi_procedures.unchanged, original)
+    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), dbapi_procedures.unchanged, original)
 
 
 def _around_declaration(original: Any) -> Any:
-    enter = functools.partial(calls.begin, DATABASE, _of_declaration)
-    return cursors.around(DRIVER, enter, functools.partial(cursors.looked, DRIVER), original)
+    entrance = calls.ByOpener(DATABASE, _of_declaration)
+    return cursors.around(DRIVER, entrance, functools.partial(cursors.looked, DRIVER), original)
 
 
 def _around_trip(rows: calls.Rows, original: Any) -> Any:
@@ -137,12 +136,12 @@ def _around_next(original: Any) -> Any:
     return following
 
 
-def _submitting(enter: Any, original: Any) -> Any:
+def _submitting(entrance: Any, original: Any) -> Any:
     """Wrap a method of a cursor of an asynchronous connection, which only sends the query: `poll` ends the call."""
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = enter(args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious:
@@ -223,9 +222,7 @@ NAMED_CURSORS: Final = Derived(
 )
 ASYNC_CURSORS: Final = Derived(
     {
-        "execute": functools.partial(_submitting, cursors.entering(DRIVER)),
-        "callproc": functools.partial(
-            _submitting, functools.partial(calls.begin, DATABASE, dbapi_procedures.opener(DRIVER))
-        ),
+        "execute": functools.partial(_submitting, cursors.entrance_of(DRIVER)),
+        "callproc": functools.partial(_submitting, calls.ByOpener(DATABASE, dbapi_procedures.opener(DRIVER))),
     }
 )

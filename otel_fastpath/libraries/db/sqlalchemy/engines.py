@@ -75,7 +75,10 @@ def link_of(connection: Any) -> Any:
     One that was made for a connect is made again: the official instrumentation reads of a connection what the URL does
     not tell.
     """
-    link = DATABASE.link(connection)
+    # As `DATABASE.link`, without its calls.
+    link = getattr(connection.engine, LINK, None)
+    if link is None or link.active is not DATABASE.active:
+        return DATABASE.new_link(connection)
     own = link.plans.own
     return link if own is None or own.is_whole else DATABASE.new_link(connection)
 

@@ -39,4 +39,4 @@ DATABASE: Final = Database(
 )
 DRIVER: Final = Driver(DATABASE, LINK, "sql", "parameters", "seq_of_parameters")
 # For methods of a connection that are like those of a cursor.
-OF_CONNECTION: Final = DRIVER._replace(connection_of=lambda connection: connection)
+OF_CONNECTION: Final = DRIVER._replace(connection="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.outcome import guarded
@@ -21,7 +22,7 @@ def _divert(config: Any) -> None:
     from otel_fastpath.libraries.http.aiohttp_client import hooks  # noqa: PLC0415  # only where it is patched
 
     start, end = config.on_request_start[-1], config.on_request_end[-1]
-    set_up = hooks.SetUp(start, end)
+    set_up = compiled.hot("libraries.http.aiohttp_client.calls").SetUp(start, end)
     _diversions.divert(start, functools.partial(hooks.make_start, set_up))
     _diversions.divert(end, functools.partial(hooks.make_end, set_up))
 

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 HOST = "host"
 USER_AGENT = "user-agent"
-_LENGTH_OF_CONTENT_LENGTH = 14
+_CONTENT_LENGTH = b"content-length"
+_LENGTH_OF_CONTENT_LENGTH = len(_CONTENT_LENGTH)
 _WANTED = {name.encode(): name for name in (HOST, USER_AGENT, "traceparent", "tracestate", "baggage")}
+# Is in most requests, and as long as one of them.
+_WANTED[b"connection"] = ""
 
 
 def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
@@ -28,8 +31,10 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
         if len(key) not in {4, 7, 10, 11}:
             continue
         # The specification of ASGI asks servers for lower-case names.
-        name = _WANTED.get(key) or _WANTED.get(key.lower())
-        if name is not None:
+        name = _WANTED.get(key)
+        if name is None:
+            name = _WANTED.get(key.lower())
+        if name:
             text = decoded(value)
             if name in found:
                 found[name].append(text)
@@ -53,7 +58,7 @@ def decoded(value: bytes) -> str:
 def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     """The number in the first `content-length` header, if there is one."""
     for key, value in headers:
-        if len(key) == _LENGTH_OF_CONTENT_LENGTH and key.lower() == b"content-length":
+        if len(key) == _LENGTH_OF_CONTENT_LENGTH and (key == _CONTENT_LENGTH or key.lower() == _CONTENT_LENGTH):
             found = number(value)
             return number(decoded(value)) if found is None else found
     return None

@@ -6,6 +6,7 @@ cdef object asgi
 cdef object HOST
 cdef object USER_AGENT
 cdef dict _WANTED
+cdef object _CONTENT_LENGTH
 cdef int _LENGTH_OF_CONTENT_LENGTH
 
 @cython.locals(found=dict)

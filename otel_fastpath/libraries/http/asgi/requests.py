@@ -15,51 +15,62 @@ from opentelemetry.instrumentation import propagators as _propagators
 from opentelemetry.trace import INVALID_SPAN, SpanKind
 from opentelemetry.util.http import normalise_request_header_name, normalise_response_header_name
 
+from otel_fastpath.compiled.helpers import rounded
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
 from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.responses import Answer, failed
 from otel_fastpath.libraries.http.scopes import closed, opened
-from otel_fastpath.libraries.starting import start_if_kept
+from otel_fastpath.libraries.starting import drops_below, emit, is_recording, start
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
-    from otel_fastpath.libraries.http.asgi.shapes import Shape
+    from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
 
     _Message = MutableMapping[str, Any]
 
 asgi: Any = _asgi
-propagators: Any = _propagators
+_propagators_globals = vars(_propagators)
 PLACE: Final = "a request of ASGI"
 _SERVER: Final = SpanKind.SERVER
 _INTERNAL: Final = SpanKind.INTERNAL
+# Other statuses are errors of a server; their text is an attribute.
+_LOWEST, _HIGHEST = 100, 499
 
 
 class Request(Answer):
     """One request (or websocket) in progress; `prepare` is called before anything else.
 
+    The settings of the middleware are read once: a stream has many messages.
+
     Attributes:
+        has_hooks: Whether a hook is called when the request begins, or with the messages that are sent.
         span: Its span; set by `start`.
     """
 
     __slots__ = (
-        "_attributes",
+        "_about",
         "_found",
         "_is_http",
+        "_is_silent",
         "_length",
         "_middleware",
-        "_name",
         "_parent",
         "_receive",
+        "_request_hook",
+        "_response_hook",
         "_scope",
         "_send",
         "_send_name",
+        "_sends",
         "_shape",
         "_started",
         "_token",
+        "_tracer",
         "_trailers",
+        "has_hooks",
         "span",
     )
 
@@ -68,8 +79,7 @@ class Request(Answer):
         middleware: Any,
         scope: _Message,
         found: dict[str, list[str]],
-        name: str,
-        attributes: dict[str, Any],
+        about: Description,
         shape: Shape,
     ) -> None:
         """Set what is known of the request.
@@ -78,17 +88,19 @@ class Request(Answer):
             middleware: Upstream's middleware that serves it.
             scope: The request.
             found: Its headers that telemetry needs.
-            name: The name of its span.
-            attributes: The attributes of its span.
+            about: The name and the attributes of its span.
             shape: Its kind.
         """
         self.has_old, self.has_new = shape.has_old, shape.has_new
         self.code = self.error = None
         self._started = default_timer()
         self._middleware, self._scope, self._found = middleware, scope, found
-        self._name, self._attributes, self._shape = name, attributes, shape
+        self._about, self._shape = about, shape
+        self._tracer, self._sends = middleware.tracer, not middleware.exclude_send_span
+        self._request_hook, self._response_hook = middleware.server_request_hook, middleware.client_response_hook
+        self.has_hooks = self._request_hook is not None or self._response_hook is not None
         self._send_name: str | None = None
-        self._is_http = scope["type"] == "http"
+        self._is_http, self._is_silent = scope["type"] == "http", False
         self._length: int | None = None
         self._trailers = False
 
@@ -104,13 +116,15 @@ class Request(Answer):
                 # An empty context hides what the current one holds.
                 if remote is not None or current():
                     self._parent = attach_context(Context() if remote is None else remote)
-            self.span = self._middleware.tracer.start_span(self._name, None, kind, self._attributes)
+            self.span = start(self._tracer, kind, self._about)
         except BaseException:
             taken_back(self._parent)
             raise
         self._count(1)
         try:
             self._token = activated(self.span)
+            # Then those below it, one for each message, are not made.
+            self._is_silent = not is_recording(self.span) and drops_below(self._tracer, self.span)
         except Exception as error:
             faults.report(PLACE, error)
 
@@ -131,9 +145,8 @@ class Request(Answer):
         captured = middleware.http_capture_headers_server_request
         if captured:
             self._capture(span, captured)
-        hook = middleware.server_request_hook
-        if callable(hook):
-            hook(span, self._scope)
+        if self._request_hook is not None and callable(self._request_hook):
+            self._request_hook(span, self._scope)
         self._receive = receive
         self._send = send
         return (receive if middleware.exclude_receive_span else self.receive), self.send
@@ -154,8 +167,17 @@ class Request(Answer):
         except Exception as error:
             faults.report(PLACE, error)
 
-    async def receive(self) -> _Message:
-        """Receive the next message inside a span."""
+    def receive(self) -> Awaitable[_Message]:
+        """Receive the next message, inside a span unless that would be dropped."""
+        has_span = True
+        try:
+            if self._is_silent and self._middleware.client_request_hook is None and span_in(None) is self.span:
+                has_span = False
+        except Exception as error:
+            faults.report(PLACE, error)
+        return self._receive_in_span() if has_span else self._receive()
+
+    async def _receive_in_span(self) -> _Message:
         middleware = self._middleware
         found = self._opened("receive")
         if found is None:
@@ -175,7 +197,8 @@ class Request(Answer):
 
     def _opened(self, what: str) -> Any:
         try:
-            name = f"{self._name} {self._scope['type']} {what}"
+            self._about.make()
+            name = f"{self._about.name} {self._scope['type']} {what}"
         except Exception as error:
             faults.report(PLACE, error)
             return None
@@ -219,7 +242,7 @@ class Request(Answer):
 
     def _end_span(self) -> None:
         try:
-            if self.span.is_recording():
+            if is_recording(self.span):
                 self.span.end()
         except Exception as error:
             faults.report(PLACE, error)
@@ -233,11 +256,13 @@ class Request(Answer):
             status = message["status"]
         elif kind == "websocket.send":
             status = 200
-        code, text = (code_of(status), str(status)) if status else (0, "")
-        if not middleware.exclude_send_span:
+        code = code_of(status) if status else None
+        text = "" if code is None or _LOWEST <= code <= _HIGHEST else str(status)
+        if self._sends:
             self._make_send_span(message, kind, code, text)
+        has_headers = "headers" in message
         if (
-            "headers" in message
+            has_headers
             and (captured := middleware.http_capture_headers_server_response)
             and span.is_recording()
             and span.kind == _SERVER
@@ -250,46 +275,46 @@ class Request(Answer):
             )
             if custom:
                 span.set_attributes(custom)
-        if text:
+        if code is not None:
             self.put(span, code, text)
-        propagator = propagators._RESPONSE_PROPAGATOR
+        propagator = _propagators_globals["_RESPONSE_PROPAGATOR"]
         if propagator:
             propagator.inject(
                 message,
                 context=trace.set_span_in_context(span, Context()),
                 setter=asgi.asgi_setter,
             )
-        if "headers" in message and (length := content_length(message["headers"])) is not None:
+        if has_headers and (length := content_length(message["headers"])) is not None:
             self._length = length
 
-    def _make_send_span(self, message: _Message, kind: str, code: int, text: str) -> None:
-        middleware = self._middleware
+    def _make_send_span(self, message: _Message, kind: str, code: int | None, text: str) -> None:
+        hook = self._response_hook
+        if hook is not None and not callable(hook):
+            hook = None
+        if hook is None and self._is_silent and span_in(None) is self.span:
+            return
         if self._send_name is None:
-            self._send_name = f"{self._name} {self._scope['type']} send"
-        if callable(middleware.client_response_hook):
-            with middleware.tracer.start_as_current_span(self._send_name) as span:
-                middleware.client_response_hook(span, self._scope, message)
+            self._about.make()
+            self._send_name = f"{self._about.name} {self._scope['type']} send"
+        if hook is not None:
+            with self._tracer.start_as_current_span(self._send_name) as span:
+                hook(span, self._scope, message)
                 self._describe_sending(span, message, kind, code, text)
             return
         attributes = {"asgi.event.type": kind}
-        status = self.describe(attributes, code, text) if text else None
+        status = None if code is None else self.describe(attributes, code, text)
         # Nothing runs inside of it that could see it as the current span.
-        span = start_if_kept(middleware.tracer, _INTERNAL, self._send_name, attributes, None)
-        if span is not None:
-            if kind == "http.response.start" and span.is_recording():
-                self._trailers = message.get("trailers", False)
-            if status is not None:
-                span.set_status(status)
-            span.end()
+        if emit(self._tracer, _INTERNAL, self._send_name, attributes, status) and kind == "http.response.start":
+            self._trailers = message.get("trailers", False)
 
-    def _describe_sending(self, span: Any, message: _Message, kind: str, code: int, text: str) -> None:
+    def _describe_sending(self, span: Any, message: _Message, kind: str, code: int | None, text: str) -> None:
         # Otherwise, the span would record a fault as an exception of the application's.
         try:
             if span.is_recording():
                 if kind == "http.response.start":
                     self._trailers = message.get("trailers", False)
                 span.set_attribute("asgi.event.type", kind)
-                if text:
+                if code is not None:
                     self.show(span, code, text)
         except Exception as error:
             faults.report(PLACE, error)
@@ -316,12 +341,16 @@ class Request(Answer):
         """Record the duration and the sizes."""
         try:
             scope = self._scope
-            path_format = getattr(scope.get("route"), "path_format", None)
-            target = f"{scope.get('root_path', '')}{path_format}" if path_format else None
-            outcome = self._shape.outcome(self.code, self.error, target, self._attributes.get("http.route"))
+            target = None
+            if (found := scope.get("route")) is not None and (path_format := getattr(found, "path_format", None)):
+                target = f"{scope.get('root_path', '')}{path_format}"
+            # Not made: it was not sampled, and a metric that has the route needs none.
+            attributes = self._about.attributes
+            route = None if attributes is None else attributes.get("http.route")
+            outcome = self._shape.outcome(self.code, self.error, target, route)
             seconds = default_timer() - self._started
             if outcome.duration_old is not None:
-                outcome.duration_old.record(round(seconds * 1000))
+                outcome.duration_old.record(rounded(seconds * 1000))
             if outcome.duration_new is not None:
                 outcome.duration_new.record(seconds)
             if self._length:

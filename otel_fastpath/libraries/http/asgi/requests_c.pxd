@@ -1,7 +1,7 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.libraries.http.asgi.shapes_c cimport Outcome, Shape
+from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Outcome, Shape
 from otel_fastpath.libraries.http.responses_c cimport Answer
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 
@@ -9,7 +9,7 @@ cdef object default_timer
 cdef object trace
 cdef object Context
 cdef object asgi
-cdef object propagators
+cdef dict _propagators_globals
 cdef object INVALID_SPAN
 cdef object SpanKind
 cdef object normalise_request_header_name
@@ -18,25 +18,32 @@ cdef object faults
 cdef object PLACE
 cdef object _SERVER
 cdef object _INTERNAL
+cdef int _LOWEST
+cdef int _HIGHEST
 
 cdef class Request(Answer):
-    cdef dict _attributes
+    cdef Description _about
     cdef dict _found
     cdef bint _is_http
+    cdef bint _is_silent
     cdef object _length
     cdef object _middleware
-    cdef object _name
     cdef object _parent
     cdef object _receive
+    cdef object _request_hook
+    cdef object _response_hook
     cdef dict _scope
     cdef object _send
     cdef object _send_name
+    cdef bint _sends
     cdef Shape _shape
     cdef double _started
     cdef object _token
+    cdef object _tracer
     cdef bint _trailers
+    cdef readonly bint has_hooks
     cdef readonly object span
-    cdef prepare(self, object middleware, dict scope, dict found, object name, dict attributes, Shape shape)
+    cdef prepare(self, object middleware, dict scope, dict found, Description about, Shape shape)
     cdef start(self)
     cdef _count(self, int number)
     cdef _capture(self, object span, object names)
@@ -49,7 +56,7 @@ cdef class Request(Answer):
     cdef _make_send_span(self, object message, object kind, object code, object text)
     cdef _describe_sending(self, object span, object message, object kind, object code, object text)
     cpdef finish(self, object error)
-    @cython.locals(outcome=Outcome, seconds=double, size=BoundHistogram)
+    @cython.locals(attributes=dict, outcome=Outcome, seconds=double, size=BoundHistogram)
     cdef _measure(self)
     cdef _leave(self, object error)
 

@@ -18,9 +18,9 @@ from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
-from otel_fastpath.libraries.http.asgi.shapes import Shape
+from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
 from otel_fastpath.libraries.http.bounded import keep
-from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
+from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.patching import faults
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 asgi: Any = _asgi
-propagators: Any = _propagators
+_asgi_globals = vars(_asgi)
+_propagators_globals = vars(_propagators)
 # The memory of one middleware is bounded: so many kinds of requests and user agents, with texts no longer than this.
 _MOST: Final = 128
 _LONGEST: Final = 256
@@ -42,6 +43,10 @@ _UPSTREAM: Final = object()
 _NOTHING: Final = object()
 _trace_globals = vars(trace)
 _metrics_globals = vars(_metrics_api)
+# What returns the span details and does nothing else; among its attributes is the route, which new metrics have.
+_ROUTES: Final = frozenset(
+    f"opentelemetry.instrumentation.{each}:_get_default_span_details" for each in ("fastapi", "starlette")
+)
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -55,7 +60,7 @@ class Served:
         is_stock: Whether its methods are upstream's.
     """
 
-    __slots__ = ("_middleware", "_series", "_shapes", "_synthetic", "is_stock")
+    __slots__ = ("_known_details", "_middleware", "_series", "_shapes", "_synthetic", "is_stock")
 
     def __init__(self, middleware: Any) -> None:
         self._middleware = middleware
@@ -67,6 +72,8 @@ class Served:
         )
         self._shapes: dict[Any, Shape] = {}
         self._synthetic: dict[str, str | None] = {}
+        details = middleware.default_span_details
+        self._known_details = details if _place(details) in _ROUTES else None
         kind = type(middleware)
         self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
 
@@ -96,6 +103,13 @@ class Served:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
 
+    def waits(self, shape: Shape) -> bool:
+        """Whether the name and attributes of a span may be made later, or not at all: no metric has any of them."""
+        details = self._middleware.default_span_details
+        if details is _asgi_globals["get_default_span_details"]:
+            return True
+        return details is self._known_details and details is not None and not shape.has_new
+
     def kept(self) -> int:
         """How many kinds of requests and user agents are kept."""
         return len(self._shapes) + len(self._synthetic)
@@ -108,6 +122,10 @@ class Served:
             if len(user_agent) <= _LONGEST:
                 keep(self._synthetic, user_agent, found, _MOST)
             return found
+
+
+def _place(function: Any) -> str:
+    return f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
 
 
 def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:
@@ -187,22 +205,24 @@ def _is_excluded(urls: Any, scope: dict[str, Any], found: dict[str, list[str]]) 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
     """The request, not started yet; `_UPSTREAM` if upstream's own code is to serve it."""
-    served = vars(middleware).get(_NAME)
-    if served is None:
-        served = vars(middleware)[_NAME] = Served(middleware)
+    known = getattr(middleware, _NAME, None)
+    if type(known) is not Served:
+        known = vars(middleware)[_NAME] = Served(middleware)
+    served = known
     agents = found.get(USER_AGENT)
     user_agent = agents[0] if agents else None
     shape = served.shape(scope, found, user_agent) if served.is_stock else None
     if shape is None:
         return _UPSTREAM
-    name, further = _details(middleware, scope)
-    attributes = shape.attributes(scope, user_agent)
-    if further:
-        if not _OF_METRICS.isdisjoint(further):
-            return _UPSTREAM
-        attributes.update(further)
+    about = Description.__new__(Description)
+    about.prepare(middleware, scope, shape, user_agent)
     request = Request.__new__(Request)
-    request.prepare(middleware, scope, found, name, attributes, shape)
+    request.prepare(middleware, scope, found, about, shape)
+    if request.has_hooks or not served.waits(shape):
+        # A hook may change the request.
+        about.make()
+        if about.further and not _OF_METRICS.isdisjoint(about.further):
+            return _UPSTREAM
     return request
 
 
@@ -218,7 +238,7 @@ def _is_idle(middleware: Any) -> bool:
         and middleware.server_request_hook is None
         and middleware.client_request_hook is None
         and middleware.client_response_hook is None
-        and not propagators.get_global_response_propagator()
+        and not _propagators_globals["_RESPONSE_PROPAGATOR"]
     )
 
 
@@ -231,18 +251,6 @@ def _without_sdk(scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
     if remote is None:
         return Context() if current() else _NOTHING
     return remote
-
-
-def _details(middleware: Any, scope: Any) -> tuple[str, dict[str, Any]]:
-    """The name and further attributes of the span."""
-    details = middleware.default_span_details
-    if details is asgi.get_default_span_details:
-        method = scope.get("method")
-        path = scope.get("path", "").strip()
-        if method in METHODS and path:
-            return f"{method} {path}", {}
-    found: tuple[str, dict[str, Any]] = details(scope)
-    return found
 
 
 def _url(scope: Any, found: dict[str, list[str]]) -> str:

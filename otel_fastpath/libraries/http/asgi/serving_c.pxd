@@ -2,13 +2,15 @@
 import cython
 
 from otel_fastpath.libraries.http.asgi.requests_c cimport Request
-from otel_fastpath.libraries.http.asgi.shapes_c cimport Shape
+from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Shape
 from otel_fastpath.libraries.http.series_c cimport Series
 
 cdef object functools
 cdef object trace
 cdef object Context
-cdef object propagators
+cdef dict _asgi_globals
+cdef dict _propagators_globals
+cdef object _ROUTES
 cdef object ProxyTracer
 cdef object INVALID_SPAN
 cdef dict _trace_globals
@@ -16,7 +18,6 @@ cdef dict _metrics_globals
 cdef object asgi
 cdef object detect_synthetic_user_agent
 cdef object ExcludeList
-cdef object METHODS
 cdef object faults
 cdef object keep
 cdef int _MOST
@@ -29,6 +30,7 @@ cdef tuple _OVERRIDABLE
 cdef dict _stock
 
 cdef class Served:
+    cdef object _known_details
     cdef object _middleware
     cdef Series _series
     cdef dict _shapes
@@ -36,7 +38,10 @@ cdef class Served:
     cdef readonly bint is_stock
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
+    cdef bint waits(self, Shape shape) except -1
     cdef _synthetic_type(self, object user_agent)
+
+cdef _place(object function)
 
 cdef _decodable(dict scope, dict found)
 
@@ -45,9 +50,8 @@ cdef _begin(object middleware, object scope)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
 cdef bint _is_excluded(object urls, dict scope, dict found) except -1
-@cython.locals(served=Served, shape=Shape, attributes=dict, request=Request)
+@cython.locals(served=Served, shape=Shape, about=Description, request=Request)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
 cdef _without_sdk(dict scope, dict found)
-cdef _details(object middleware, dict scope)
 cdef _url(dict scope, dict found)

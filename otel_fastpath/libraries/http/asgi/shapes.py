@@ -14,9 +14,10 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
 from otel_fastpath.libraries.http.bounded import keep
-from otel_fastpath.libraries.http.conventions import needs_redaction
+from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.trace.planning.plan import Late
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.http.series import Labels, Series
 
 asgi: Any = _asgi
+_asgi_globals = vars(_asgi)
 # The path, the user agent, and the client's address and port, in the old conventions and the new ones.
 _OLD: Final = ("http.target", "http.user_agent", "net.peer.ip", "net.peer.port")
 _NEW: Final = ("url.path", "user_agent.original", "client.address", "client.port")
@@ -133,6 +135,44 @@ class Shape:
             found = Outcome(self._middleware, self.labels, code, error, target, route)
             keep(self._outcomes, key, found, _MOST_OUTCOMES)
         return found
+
+
+class Description(Late):
+    """The name and the attributes of the span of a request.
+
+    Attributes:
+        further: The attributes among them that `default_span_details` of the middleware has returned.
+    """
+
+    __slots__ = ("_middleware", "_scope", "_shape", "_user_agent", "further")
+
+    def prepare(self, middleware: Any, scope: dict[str, Any], shape: Shape, user_agent: str | None) -> None:
+        """Set what it is made from."""
+        self.name = self.attributes = None
+        self.further: dict[str, Any] | None = None
+        self._middleware, self._scope, self._shape, self._user_agent = middleware, scope, shape, user_agent
+
+    def make(self) -> None:
+        """See `Late`."""
+        if self.name is not None:
+            return
+        name, further = details(self._middleware, self._scope)
+        attributes = self._shape.attributes(self._scope, self._user_agent)
+        if further:
+            attributes.update(further)
+        self.name, self.attributes, self.further = name, attributes, further
+
+
+def details(middleware: Any, scope: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """The name and further attributes of the span of a request."""
+    function = middleware.default_span_details
+    if function is _asgi_globals["get_default_span_details"]:
+        method = scope.get("method")
+        path = scope.get("path", "").strip()
+        if method in METHODS and path:
+            return f"{method} {path}", None
+    found: tuple[str, dict[str, Any]] = function(scope)
+    return found
 
 
 def fill(

@@ -3,10 +3,13 @@ import cython
 
 from otel_fastpath.libraries.http.series_c cimport Labels
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
+from otel_fastpath.trace.planning.plan_c cimport Late
 
 cdef object unquote
 cdef object _semconv
 cdef object asgi
+cdef dict _asgi_globals
+cdef object METHODS
 cdef object redact_query_parameters
 cdef object redact_url
 cdef object needs_redaction
@@ -35,6 +38,18 @@ cdef class Shape:
     @cython.locals(made=dict)
     cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
     cpdef Outcome outcome(self, object code, object error, object target, object route)
+
+cdef class Description(Late):
+    cdef object _middleware
+    cdef dict _scope
+    cdef Shape _shape
+    cdef object _user_agent
+    cdef readonly object further
+    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent)
+    @cython.locals(attributes=dict)
+    cdef make(self)
+
+cdef tuple details(object middleware, dict scope)
 
 cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
 cpdef redacted_query(object query)

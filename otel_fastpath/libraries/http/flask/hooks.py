@@ -6,7 +6,6 @@ from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Any
 
 import flask
-from opentelemetry import trace as trace_api
 from opentelemetry.instrumentation import flask as upstream
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation import wsgi as otel_wsgi
@@ -21,6 +20,7 @@ from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.context.current_context import current, with_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +145,7 @@ class Request(Answer):
     def record(self, seconds: float) -> None:
         """Record the duration."""
         try:
-            context = trace_api.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
+            context = with_span(current(), self.environ.get(_SPAN))
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
             faults.report(_PLACE, fault)

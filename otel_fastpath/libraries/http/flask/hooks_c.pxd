@@ -10,7 +10,6 @@ cdef object perf_counter
 cdef object time_ns
 cdef object flask
 cdef object upstream
-cdef object trace_api
 cdef object propagators
 cdef object otel_wsgi
 cdef object HTTP_ROUTE

@@ -99,7 +99,7 @@ class SetUp:
             if self._is_new and begun.span.is_recording():
                 begun.span.set_attribute(ERROR_TYPE, kind)
             metric = {**begun.shape.metric, ERROR_TYPE: kind}
-            kinds.new_answer(self._hot, kinds.Seen(), metric, self._old, self._new).record(seconds)
+            kinds.new_answer(self._hot.Answer, kinds.Seen(), metric, self._old, self._new).record(seconds)
         except Exception as fault:
             faults.report(_END, fault)
 
@@ -141,7 +141,7 @@ class SetUp:
             to_metrics(seen, metric, status, version, self._mode)
             to_span: Callable[..., None] = upstream._apply_response_client_attributes_to_span
             to_span(seen, status, version, self._mode, *self._tail)
-        return kinds.new_answer(self._hot, seen, metric, self._old, self._new)
+        return kinds.new_answer(self._hot.Answer, seen, metric, self._old, self._new)
 
     def _captured_request(self, headers: Any) -> dict[str, Any]:
         return self._captured(headers, "captured_request_headers", normalise_request_header_name)

@@ -1,11 +1,11 @@
-"""The function that runs for each call, in the place of upstream's."""
+"""The function that runs for each call, in the place of upstream's. Plain Python; compiled as `hooks_c`."""
 
 from __future__ import annotations
 
 import functools
 from inspect import getclosurevars
 from timeit import default_timer
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 from opentelemetry.instrumentation import _semconv as semconv
@@ -25,20 +25,33 @@ from opentelemetry.util.http import (
 from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
-from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
+from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
+from otel_fastpath.libraries.http.outgoing import (
+    Answer,
+    Shape,
+    Shapes,
+    connected,
+    connecting,
+    is_connecting,
+    propagate,
+    redacted,
+    resume,
+    suppress,
+)
+from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BEGINNING: Final = "the beginning of a call of requests"
-_END: Final = "the end of a call of requests"
-_CLIENT: Final = SpanKind.CLIENT
-_HTTP_1_1: Final = 11
+_BEGINNING = "the beginning of a call of requests"
+_END = "the end of a call of requests"
+_CLIENT = SpanKind.CLIENT
+_HTTP_1_1 = 11
 # A longer header is examined for each call.
-_LONGEST: Final = 512
+_LONGEST = 512
 
 
 class SetUp:
@@ -48,58 +61,118 @@ class SetUp:
         original: The function with its options, as `Session.send` is wrapped; its closure is read.
     """
 
+    __slots__ = (
+        *("_captured_request", "_captured_response", "_excluded", "_has_hooks", "_is_new", "_mode", "_new", "_old"),
+        *("_original", "_request_hook", "_response_hook", "_sensitive", "_shapes", "_tracer", "_wrapped"),
+    )
+
     def __init__(self, original: Callable[..., Any]) -> None:
         given = getclosurevars(original).nonlocals
-        self.original = original
-        self.tracer = given["tracer"]
+        self._original = original
+        self._tracer = given["tracer"]
         self._old, self._new = given["duration_histogram_old"], given["duration_histogram_new"]
-        hooks = given["request_hook"], given["response_hook"]
-        self.request_hook, self.response_hook = (hook if callable(hook) else None for hook in hooks)
-        self.has_hooks = any(callable(hook) for hook in hooks)
+        request_hook, response_hook = given["request_hook"], given["response_hook"]
+        self._request_hook = request_hook if callable(request_hook) else None
+        self._response_hook = response_hook if callable(response_hook) else None
+        self._has_hooks = self._request_hook is not None or self._response_hook is not None
         self._captured_request = given["captured_request_headers"]
         self._captured_response = given["captured_response_headers"]
         self._sensitive = given["sensitive_headers"]
         self._mode = given["sem_conv_opt_in_mode"]
         self._is_new = semconv._report_new(self._mode)
-        self.wrapped = given["wrapped_send"]
+        self._wrapped = given["wrapped_send"]
         self._excluded = search_of(given["excluded_urls"])
-        self.outgoing = compiled.hot("libraries.http.outgoing")
-        self.scopes = compiled.hot("libraries.http.scopes")
-        self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
-        self.shapes = self.outgoing.Shapes(self._new_shape, kinds.url_keys(self._mode))
+        self._shapes = Shapes(self._new_shape, kinds.url_keys(self._mode))
+
+    def send(self, session: Any, /, request: Any, **kwargs: Any) -> Any:
+        """Send a request, in the place of upstream's wrapper of `Session.send`."""
+        begun = self.begin(request)
+        if begun is NotImplemented:
+            return self._original(session, request, **kwargs)
+        if begun is None:
+            return self._wrapped(session, request, **kwargs)
+        shape, attributes = begun
+        made = opened(self._tracer, shape.name, _CLIENT, attributes)
+        if made is None:
+            return self._wrapped(session, request, **kwargs)
+        scope, span = made
+        try:
+            response = self._send(shape, span, (session, request), kwargs)
+        except BaseException as error:
+            closed(scope, error)
+            raise
+        closed(scope, None)
+        return response
+
+    def _send(self, shape: Shape, span: Any, args: tuple[Any, Any], kwargs: dict[str, Any]) -> Any:
+        """Send the request inside its span.
+
+        Args:
+            shape: The `Shape` of the call.
+            span: The span.
+            args: The session and the request.
+            kwargs: The other arguments of `Session.send`.
+        """
+        request = args[1]
+        manager = connecting(span) if self._has_hooks or is_connecting() else None
+        try:
+            if self._request_hook is not None:
+                self._request_hook(span, request)
+            propagate(request.headers)
+            token = suppress(None if manager is not None else span)
+            start = default_timer()
+            try:
+                try:
+                    response = self._wrapped(*args, **kwargs)
+                finally:
+                    seconds = default_timer() - start
+                    resume(token)
+            except Exception as error:
+                response = self.response_of(error)
+                answer = self.answered(shape, span, response)
+                if self._response_hook is not None and response is not None:
+                    self._response_hook(span, request, response)
+                self.failed(answer, span, error, seconds)
+                raise
+            answer = self.answered(shape, span, response)
+            if self._response_hook is not None and isinstance(response, Response):
+                self._response_hook(span, request, response)
+            if answer is not None:
+                answer.record(seconds)
+            return response
+        finally:
+            connected(manager)
 
     def begin(self, request: Any) -> Any:
         """Prepare a call.
 
         Returns:
-            The name of the span, its attributes at the start, and its shape; None if the call is suppressed or its URL
-            excluded; `NotImplemented` if upstream's own code has to run the call.
+            Its shape, and the attributes of the span at its start; None if the call is suppressed or its URL excluded;
+            `NotImplemented` if upstream's own code has to run the call.
         """
         try:
-            if (self._excluded is not None and self._excluded(request.url)) or self._is_suppressed():
+            if (self._excluded is not None and self._excluded(request.url)) or is_suppressed():
                 return None
             headers = request.headers
             if type(headers) is not CaseInsensitiveDict or type(request.url) is not str:
                 return NotImplemented
-            url = self.outgoing.redacted(request.url)
-            shape = self.shapes.find(request.method, url)
+            url = redacted(request.url)
+            shape = self._shapes.find(request.method, url)
             if shape is None:
                 return NotImplemented
             agent = headers.get("User-Agent")
             is_kept = type(agent) is str and len(agent) <= _LONGEST
             captured = _agent_kept(agent) if is_kept else _agent(agent)
-            if self._captured_request:
-                captured = {
-                    **captured,
-                    **self._captured(headers, self._captured_request, normalise_request_header_name),
-                }
-            return shape.name, self.shapes.attributes(shape, url, captured), shape
+            names = self._captured_request
+            if names:
+                captured = {**captured, **self._captured(headers, names, normalise_request_header_name)}
+            return shape, self._shapes.attributes(shape, url, captured)
         except Exception as error:
             faults.report(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return NotImplemented if faults.ours(error) else None
 
-    def answered(self, shape: Any, span: Any, response: Any) -> Any:
+    def answered(self, shape: Shape, span: Any, response: Any) -> Answer | None:
         """Set what the response says on the span; return its `Answer`."""
         try:
             if not isinstance(response, Response):
@@ -136,7 +209,7 @@ class SetUp:
             faults.report(_END, fault)
             return None
 
-    def failed(self, answer: Any, span: Any, error: Exception, seconds: float) -> None:
+    def failed(self, answer: Answer | None, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration."""
         try:
             metric = {} if answer is None else answer.metric
@@ -151,7 +224,7 @@ class SetUp:
         except Exception as fault:
             faults.report(_END, fault)
 
-    def _new_shape(self, method: str, url: str) -> Any:
+    def _new_shape(self, method: str, url: str) -> Shape:
         mode = self._mode
         attributes: dict[str, Any] = {}
         metric: dict[str, Any] = {}
@@ -176,9 +249,9 @@ class SetUp:
                     attributes[NETWORK_PEER_PORT] = parsed.port
         except ValueError:
             pass
-        return self.outgoing.Shape(method, attributes, before, metric)
+        return Shape(method, attributes, before, metric)
 
-    def _new_answer(self, shape: Any, response: Any) -> Any:
+    def _new_answer(self, shape: Shape, response: Any) -> Answer:
         seen, metric = kinds.Seen(), shape.metric.copy()
         if response is not None:
             set_status: Any = upstream._set_http_status_code_attribute
@@ -191,7 +264,8 @@ class SetUp:
                     attributes: dict[str, Any] = {}
                     semconv._set_http_network_protocol_version(attributes, text, self._mode)
                     seen.set_attributes(attributes)
-        return kinds.new_answer(self.outgoing, seen, metric, self._old, self._new)
+        made: Answer = kinds.new_answer(Answer, seen, metric, self._old, self._new)
+        return made
 
     def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
         return get_custom_header_attributes(headers, names, self._sensitive, normalise)
@@ -205,73 +279,9 @@ def _agent(value: Any) -> dict[str, Any]:
     return {**made, USER_AGENT_ORIGINAL: text} if text else made
 
 
-_agent_kept: Final = functools.lru_cache(maxsize=64)(_agent)
+_agent_kept = functools.lru_cache(maxsize=64)(_agent)
 
 
 def make_send(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for upstream's wrapper of `Session.send`."""
-    set_up = SetUp(original)
-    tracer, wrapped, scopes = set_up.tracer, set_up.wrapped, set_up.scopes
-
-    def instrumented_send(self: Any, request: Any, **kwargs: Any) -> Any:
-        begun = set_up.begin(request)
-        if begun is NotImplemented:
-            return original(self, request, **kwargs)
-        if begun is None:
-            return wrapped(self, request, **kwargs)
-        name, attributes, shape = begun
-        opened = scopes.opened(tracer, name, _CLIENT, attributes)
-        if opened is None:
-            return wrapped(self, request, **kwargs)
-        scope, span = opened
-        try:
-            response = _send(set_up, shape, span, (self, request), kwargs)
-        except BaseException as error:
-            scopes.closed(scope, error)
-            raise
-        scopes.closed(scope, None)
-        return response
-
-    return instrumented_send
-
-
-def _send(set_up: SetUp, shape: Any, span: Any, args: tuple[Any, Any], kwargs: Any) -> Any:
-    """Send the request inside its span.
-
-    Args:
-        set_up: The set-up.
-        shape: The `Shape` of the call.
-        span: The span.
-        args: The session and the request.
-        kwargs: The other arguments of `Session.send`.
-    """
-    outgoing, connecting, request = set_up.outgoing, None, args[1]
-    if set_up.has_hooks or outgoing.is_connecting():
-        connecting = outgoing.connecting(span)
-    try:
-        if set_up.request_hook is not None:
-            set_up.request_hook(span, request)
-        outgoing.propagate(request.headers)
-        token = outgoing.suppress(None if connecting is not None else span)
-        start = default_timer()
-        try:
-            try:
-                response = set_up.wrapped(*args, **kwargs)
-            finally:
-                seconds = default_timer() - start
-                outgoing.resume(token)
-        except Exception as error:
-            response = set_up.response_of(error)
-            answer = set_up.answered(shape, span, response)
-            if set_up.response_hook is not None and response is not None:
-                set_up.response_hook(span, request, response)
-            set_up.failed(answer, span, error, seconds)
-            raise
-        answer = set_up.answered(shape, span, response)
-        if set_up.response_hook is not None and isinstance(response, Response):
-            set_up.response_hook(span, request, response)
-        if answer is not None:
-            answer.record(seconds)
-        return response
-    finally:
-        outgoing.connected(connecting)
+    return SetUp(original).send

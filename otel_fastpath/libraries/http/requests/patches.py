@@ -6,6 +6,7 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.libraries.http.instrumenting import diverting
 from otel_fastpath.patching.diverting import Diversions
@@ -19,7 +20,7 @@ _diversions: Final = Diversions()
 
 
 def _make(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.libraries.http.requests import hooks  # noqa: PLC0415  # only where it is patched
+    hooks = compiled.hot("libraries.http.requests.hooks")
 
     def find() -> Any:
         return inspect.getattr_static(sys.modules[_MODULE].Session, "send", None)

@@ -1,11 +1,11 @@
-"""The function that runs for each call, in the place of upstream's."""
+"""The function that runs for each call, in the place of upstream's. Plain Python; compiled as `hooks_c`."""
 
 from __future__ import annotations
 
 from inspect import getclosurevars
 from timeit import default_timer
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.instrumentation import urllib3 as upstream
@@ -17,23 +17,33 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
-from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
-from otel_fastpath.libraries.http.bounded import keep
-from otel_fastpath.libraries.http.conventions import METHODS
+from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS, keep
+from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
+from otel_fastpath.libraries.http.outgoing import (
+    connected,
+    connecting,
+    is_connecting,
+    propagate,
+    redacted,
+    resume,
+    suppress,
+)
+from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BEGINNING: Final = "the beginning of a call of urllib3"
-_END: Final = "the end of a call of urllib3"
-_CLIENT: Final = SpanKind.CLIENT
-_HTTP_1_1: Final = 11
-# The place of the headers among the arguments of `urlopen`.
-_HEADERS: Final = 3
+_BEGINNING = "the beginning of a call of urllib3"
+_END = "the end of a call of urllib3"
+_CLIENT = SpanKind.CLIENT
+_HTTP_1_1 = 11
+# The first parameters of `urlopen`, and the place of the headers among them.
+_PARAMETERS = ("method", "url", "body", "headers")
+_HEADERS = 3
 
 
 class _Answer:
@@ -51,9 +61,9 @@ class _Answer:
         self.attributes = seen.attributes
         self.error = seen.error
         old, new = kinds.old_attributes(metric), kinds.new_attributes(metric)
-        bound = [(one and bind(one, old), other and bind(other, new)) for one, other in histograms]
-        (self.old, self.new), *sizes = bound
-        self.request_sizes, self.response_sizes = ([each for each in pair if each is not None] for pair in sizes)
+        (self.old, self.new), self.request_sizes, self.response_sizes = [
+            (one and bind(one, old), other and bind(other, new)) for one, other in histograms
+        ]
 
     def record(self, seconds: float, request_size: int | None, response_size: int | None) -> None:
         """Record a call; a size that is None is not known."""
@@ -61,39 +71,63 @@ class _Answer:
             self.old.record(max(round(seconds * 1000), 0))
         if self.new is not None:
             self.new.record(seconds)
-        if request_size is not None:
-            for histogram in self.request_sizes:
-                histogram.record(request_size)
-        if response_size is not None:
-            for histogram in self.response_sizes:
-                histogram.record(response_size)
+        for size, histograms in ((request_size, self.request_sizes), (response_size, self.response_sizes)):
+            for histogram in histograms:
+                if size is not None and histogram is not None:
+                    histogram.record(size)
 
 
-def _arguments(method: Any, url: Any, body: Any = None, headers: Any = None, *_more: Any, **_further: Any) -> Any:
-    """The first arguments of `urlopen`."""
-    return method, url, body, headers
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The first arguments of `urlopen`; None if one of them is wrong, which upstream's code finds first."""
+    given = args[: _HEADERS + 1]
+    given += tuple([kwargs.get(name) for name in _PARAMETERS[len(given) :]])
+    are_known = isinstance(given[0], str) and type(given[1]) is str
+    # Otherwise, one is given twice.
+    return given if are_known and kwargs.keys().isdisjoint(_PARAMETERS[: len(args)]) else None
 
 
-class _Begun(NamedTuple):
+class _Shape:
+    """What the calls with one method of the pools of one server have in common.
+
+    Attributes:
+        answers: The `_Answer` of each status and version.
+        attributes: The attributes of the span at its start, without the URL.
+        metric: The attributes of the metrics that are known before the answer.
+        method: The method.
+        server: The beginning of the URL, up to the path.
+    """
+
+    __slots__ = ("answers", "attributes", "method", "metric", "server")
+
+    def __init__(self, method: str, server: str, attributes: dict[str, Any], metric: dict[str, Any]) -> None:
+        self.method = method
+        self.server = server
+        self.attributes = attributes
+        self.metric = metric
+        self.answers: dict[Any, _Answer] = {}
+
+
+class _Begun:
     """A prepared call.
 
     Attributes:
-        method: The method.
+        args: The arguments, with the headers that are sent.
+        attributes: The attributes of the span at its start.
         body: The body.
         headers: The headers to send, in which the propagators write.
-        attributes: The attributes of the span at its start.
         info: What upstream's hook gets; None if there is none.
-        args: The arguments, with these headers.
-        kwargs: Likewise.
+        kwargs: As `args`.
+        shape: The `_Shape`.
     """
 
-    method: str
+    __slots__ = ("args", "attributes", "body", "headers", "info", "kwargs", "shape")
+    args: tuple[Any, ...]
+    attributes: dict[str, Any]
     body: Any
     headers: Any
-    attributes: dict[str, Any]
     info: Any
-    args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    shape: _Shape
 
 
 class SetUp:
@@ -103,26 +137,76 @@ class SetUp:
         original: The wrapper with its options, around `HTTPConnectionPool.urlopen`; its closure is read.
     """
 
+    __slots__ = (
+        *("_captured_request", "_captured_response", "_excluded", "_has_hooks", "_histograms", "_keys", "_mode"),
+        *("_original", "_request_hook", "_response_hook", "_sensitive", "_shapes", "_tracer", "_url_filter"),
+    )
+
     def __init__(self, original: Callable[..., Any]) -> None:
         given = SimpleNamespace(**getclosurevars(original).nonlocals)
-        self.given = given
+        self._original = original
+        self._tracer = given.tracer
         self._excluded = search_of(given.excluded_urls)
-        hooks = given.request_hook, given.response_hook
-        self.request_hook, self.response_hook = (hook if callable(hook) else None for hook in hooks)
-        self.has_hooks = any(callable(hook) for hook in hooks)
+        self._request_hook = given.request_hook if callable(given.request_hook) else None
+        self._response_hook = given.response_hook if callable(given.response_hook) else None
+        self._has_hooks = self._request_hook is not None or self._response_hook is not None
         self._histograms = (
             (given.duration_histogram_old, given.duration_histogram_new),
             (given.request_size_histogram_old, given.request_size_histogram_new),
             (given.response_size_histogram_old, given.response_size_histogram_new),
         )
         self._mode = given.sem_conv_opt_in_mode
-        self._answers: dict[Any, _Answer] = {}
-        # Only those in `METHODS`.
-        self._methods: dict[str, dict[str, Any]] = {}
+        self._url_filter = given.url_filter
+        self._captured_request = given.captured_request_headers
+        self._captured_response = given.captured_response_headers
+        self._sensitive = given.sensitive_headers
         self._keys = kinds.url_keys(self._mode)
-        self.outgoing = compiled.hot("libraries.http.outgoing")
-        self.scopes = compiled.hot("libraries.http.scopes")
-        self._is_suppressed = compiled.hot("libraries.http.conventions").is_suppressed
+        self._shapes: dict[Any, _Shape] = {}
+
+    def urlopen(self, wrapped: Callable[..., Any], pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call, in the place of upstream's wrapper."""
+        found = self.begin(pool, args, kwargs)
+        if found is NotImplemented:
+            return self._original(wrapped, pool, args, kwargs)
+        if found is None:
+            return wrapped(*args, **kwargs)
+        begun: _Begun = found
+        made = opened(self._tracer, begun.shape.method, _CLIENT, begun.attributes)
+        if made is None:
+            return wrapped(*args, **kwargs)
+        scope, span = made
+        try:
+            response = self._open(begun, span, wrapped, pool)
+        except BaseException as error:
+            closed(scope, error)
+            raise
+        closed(scope, None)
+        return response
+
+    def _open(self, begun: _Begun, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
+        """Run the call inside its span."""
+        manager = connecting(span) if self._has_hooks or is_connecting() else None
+        try:
+            if begun.info is not None:
+                self._request_hook(span, pool, begun.info)  # type: ignore[misc]  # without a hook, there is no info
+            propagate(begun.headers)
+            token = suppress(None if manager is not None else span)
+            start = default_timer()
+            try:
+                response = wrapped(*begun.args, **begun.kwargs)
+                seconds = default_timer() - start
+            except Exception as error:
+                self.failed(begun.shape, span, error, default_timer() - start)
+                raise
+            finally:
+                resume(token)
+            answer = self.answered(begun.shape, span, response)
+            if self._response_hook is not None:
+                self._response_hook(span, pool, response)
+            self.end(answer, begun, span, response, seconds)
+            return response
+        finally:
+            connected(manager)
 
     def begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Prepare a call.
@@ -132,66 +216,79 @@ class SetUp:
             to run the call.
         """
         try:
-            return None if self._is_suppressed() else self._begin(pool, args, kwargs)
+            return None if is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
             faults.report(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return NotImplemented if faults.ours(error) else None
 
     def _begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        try:
-            method, url, body, headers = _arguments(*args, **kwargs)
-        except TypeError:
+        given = _arguments(args, kwargs)
+        if given is None:
             return NotImplemented
-        method = method.upper()
-        if method not in METHODS or type(url) is not str:
+        method, url, body, headers = given
+        shape = self._shape(method.upper(), pool)
+        if shape is None:
             return NotImplemented
-        url = self._url(pool, url)
+        if url.startswith("/"):
+            url = shape.server + url
+        if self._url_filter:
+            url = self._url_filter(url)
         if self._excluded is not None and self._excluded(url):
             return None
-        headers = {} if headers is None else headers.copy()
-        attributes = self._of_method(method).copy()
-        shown = self.outgoing.redacted(url)
+        begun = _Begun.__new__(_Begun)
+        begun.shape = shape
+        begun.body = body
+        begun.headers = headers = {} if headers is None else headers.copy()
+        attributes = begun.attributes = shape.attributes.copy()
+        shown = redacted(url)
         for key in self._keys:
             attributes[key] = shown
-        names = self.given.captured_request_headers
-        if names:
-            attributes.update(self._captured(headers, names, normalise_request_header_name))
-        info = None
-        if self.request_hook is not None:
-            info = upstream.RequestInfo(method=method, url=url, headers=headers, body=body)
+        if self._captured_request:
+            attributes.update(self._captured(headers, self._captured_request, normalise_request_header_name))
+        begun.info = None
+        if self._request_hook is not None:
+            begun.info = upstream.RequestInfo(method=shape.method, url=url, headers=headers, body=body)
         if len(args) > _HEADERS:
-            return _Begun(
-                method, body, headers, attributes, info, (*args[:_HEADERS], headers, *args[_HEADERS + 1 :]), kwargs
-            )
-        return _Begun(method, body, headers, attributes, info, args, {**kwargs, "headers": headers})
+            begun.args, begun.kwargs = (*args[:_HEADERS], headers, *args[_HEADERS + 1 :]), kwargs
+        else:
+            begun.args, begun.kwargs = args, {**kwargs, "headers": headers}
+        return begun
 
-    def _of_method(self, method: str) -> dict[str, Any]:
-        """The attributes of spans with this method."""
-        made = self._methods.get(method)
-        if made is None:
-            made = {}
-            semconv._set_http_method(made, method, method, self._mode)
-            self._methods[method] = made
-        return made
+    def _shape(self, method: str, pool: Any) -> _Shape | None:
+        """The shape of a call; None if the environment says how its method is shown."""
+        key = (method, pool.scheme, pool.host, pool.port)
+        shape = self._shapes.get(key)
+        if shape is None and method in METHODS:
+            shape = self._new_shape(key)
+            if len(str(key[2])) <= LONGEST:
+                keep(self._shapes, key, shape)
+        return shape
 
-    def _url(self, pool: Any, url: str) -> str:
-        if url.startswith("/"):
-            port = pool.port
-            is_shown = upstream._should_append_port(pool.scheme, port)
-            url = f"{pool.scheme}://{pool.host}:{port}{url}" if is_shown else f"{pool.scheme}://{pool.host}{url}"
-        return self.given.url_filter(url) if self.given.url_filter else url
+    def _new_shape(self, key: tuple[Any, ...]) -> _Shape:
+        method, scheme, host, port = key
+        attributes: dict[str, Any] = {}
+        semconv._set_http_method(attributes, method, method, self._mode)
+        metric: dict[str, Any] = {}
+        semconv._set_http_host_client(metric, host, self._mode)
+        semconv._set_http_scheme(metric, scheme, self._mode)
+        semconv._set_http_method(metric, method, method, self._mode)
+        semconv._set_http_net_peer_name_client(metric, host, self._mode)
+        semconv._set_http_peer_port_client(metric, port, self._mode)
+        is_shown = upstream._should_append_port(scheme, port)
+        return _Shape(method, f"{scheme}://{host}:{port}" if is_shown else f"{scheme}://{host}", attributes, metric)
 
-    def answered(self, method: str, pool: Any, span: Any, response: Any) -> _Answer | None:
+    def answered(self, shape: _Shape, span: Any, response: Any) -> _Answer | None:
         """Set what the response says on the span; return its answer."""
         try:
-            key = (method, pool.scheme, pool.host, pool.port, response.status, response.version)
-            is_plain = type(key[4]) is int
-            answer = self._answers.get(key) if is_plain else None
+            status = response.status
+            key = (status, response.version)
+            is_plain = type(status) is int
+            answer = shape.answers.get(key) if is_plain else None
             if answer is None:
-                answer = self._new_answer(key)
+                answer = self._new_answer(shape, key)
                 if is_plain:
-                    keep(self._answers, key, answer)
+                    keep(shape.answers, key, answer, MOST_ANSWERS)
             if span.is_recording():
                 span.set_attributes(answer.attributes)
                 if answer.error is not None:
@@ -205,19 +302,19 @@ class SetUp:
         """Record the metrics, and set the captured headers of the response on the span."""
         try:
             if answer is not None:
-                size: Any = upstream._get_body_size
                 try:
                     length = response.headers["Content-Length"]
                 except KeyError:
                     length = 0
-                answer.record(seconds, size(begun.body), int(length))
-            names = self.given.captured_response_headers
-            if names and span.is_recording():
+                size: Any = upstream._get_body_size
+                answer.record(seconds, 0 if begun.body is None else size(begun.body), int(length))
+            if self._captured_response and span.is_recording():
+                names = self._captured_response
                 span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
         except Exception as error:
             faults.report(_END, error)
 
-    def failed(self, method: str, pool: Any, span: Any, error: Exception, seconds: float) -> None:
+    def failed(self, shape: _Shape, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration, as the conventions have it.
 
         Upstream does neither.
@@ -226,87 +323,27 @@ class SetUp:
             kind = type(error).__qualname__
             if semconv._report_new(self._mode) and span.is_recording():
                 span.set_attribute(ERROR_TYPE, kind)
-            metric = {**self._of_call(method, pool.scheme, pool.host, pool.port), ERROR_TYPE: kind}
-            _Answer(kinds.Seen(), metric, self._histograms).record(seconds, None, None)
+            _Answer(kinds.Seen(), {**shape.metric, ERROR_TYPE: kind}, self._histograms).record(seconds, None, None)
         except Exception as fault:
             faults.report(_END, fault)
 
-    def _new_answer(self, key: tuple[Any, ...]) -> _Answer:
-        method, scheme, host, port, status, version = key
+    def _new_answer(self, shape: _Shape, key: tuple[Any, ...]) -> _Answer:
+        status, version = key
         seen, mode = kinds.Seen(), self._mode
         metric: dict[str, Any] = {}
         set_status: Any = upstream._set_status_code_attribute
         set_status(seen, status, metric, mode)
         # In upstream's order.
-        metric.update(self._of_call(method, scheme, host, port))
+        metric.update(shape.metric)
         if version:
             text = "1.1" if version == _HTTP_1_1 else "1.0"
             semconv._set_http_network_protocol_version(metric, text, mode)
         return _Answer(seen, metric, self._histograms)
 
-    def _of_call(self, method: str, scheme: Any, host: Any, port: Any) -> dict[str, Any]:
-        """The attributes of a call's metrics that are known before the answer."""
-        made: dict[str, Any] = {}
-        semconv._set_http_host_client(made, host, self._mode)
-        semconv._set_http_scheme(made, scheme, self._mode)
-        semconv._set_http_method(made, method, method, self._mode)
-        semconv._set_http_net_peer_name_client(made, host, self._mode)
-        semconv._set_http_peer_port_client(made, port, self._mode)
-        return made
-
     def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
-        return get_custom_header_attributes(headers, names, self.given.sensitive_headers, normalise)
+        return get_custom_header_attributes(headers, names, self._sensitive, normalise)
 
 
 def make_urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for upstream's wrapper of `HTTPConnectionPool.urlopen`."""
-    set_up = SetUp(original)
-    tracer, scopes = set_up.given.tracer, set_up.scopes
-
-    def instrumented_urlopen(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begun = set_up.begin(instance, args, kwargs)
-        if begun is NotImplemented:
-            return original(wrapped, instance, args, kwargs)
-        if begun is None:
-            return wrapped(*args, **kwargs)
-        opened = scopes.opened(tracer, begun.method, _CLIENT, begun.attributes)
-        if opened is None:
-            return wrapped(*args, **kwargs)
-        scope, span = opened
-        try:
-            response = _open(set_up, begun, span, wrapped, instance)
-        except BaseException as error:
-            scopes.closed(scope, error)
-            raise
-        scopes.closed(scope, None)
-        return response
-
-    return instrumented_urlopen
-
-
-def _open(set_up: SetUp, begun: _Begun, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
-    """Run the call inside its span."""
-    outgoing, connecting = set_up.outgoing, None
-    if set_up.has_hooks or outgoing.is_connecting():
-        connecting = outgoing.connecting(span)
-    try:
-        if begun.info is not None:
-            set_up.request_hook(span, pool, begun.info)  # type: ignore[misc]  # without a hook, there is no info
-        outgoing.propagate(begun.headers)
-        token = outgoing.suppress(None if connecting is not None else span)
-        start = default_timer()
-        try:
-            response = wrapped(*begun.args, **begun.kwargs)
-            seconds = default_timer() - start
-        except Exception as error:
-            set_up.failed(begun.method, pool, span, error, default_timer() - start)
-            raise
-        finally:
-            outgoing.resume(token)
-        answer = set_up.answered(begun.method, pool, span, response)
-        if set_up.response_hook is not None:
-            set_up.response_hook(span, pool, response)
-        set_up.end(answer, begun, span, response, seconds)
-        return response
-    finally:
-        outgoing.connected(connecting)
+    return SetUp(original).urlopen

@@ -29,7 +29,7 @@ OWN = {
     "batch": (plans.Plans, "of_batch"),
     "statements": (statements, "of_batch"),
     "server": (plans, "address_of"),
-    "end": (futures, "_end"),
+    "end": (plans.Plans, "end"),
     "look": (hooks, "_look"),
     "callback": (callbacks, "carried"),
     "speculative": (futures, "_attempts"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from opentelemetry import context
 from opentelemetry.trace import SpanKind, StatusCode
@@ -183,6 +185,25 @@ def test_a_closed_cursor_is_the_drivers_to_refuse(look, driver):
             cursor.executemany("SELECT %s", [(1,), (2,)])
 
     look(main)
+
+
+def test_a_connection_that_is_killed_is_told(look, connect, driver):
+    """By the server, in the middle of a query; a new connection works."""
+
+    def main(connection):
+        killer = connect(autocommit=True).cursor()
+        timer = threading.Timer(0.3, killer.execute, (f"KILL {connection.thread_id()}",))
+        timer.start()
+        with pytest.raises(driver.Error):
+            connection.cursor().execute("SELECT SLEEP(30)")
+        timer.join()
+        connect().cursor().execute("SELECT 1")
+
+    (span,) = [span for span in look(main).spans() if span.status.status_code is StatusCode.ERROR]
+
+    assert (span.name, span.status.description) in {("SELECT", "OperationalError"), ("SELECT", "InterfaceError")}
+    # "Lost connection", "server has gone away", "query execution was interrupted", "connection was killed"
+    assert span.attributes["error.type"] in {"2013", "2006", "1317", "1927"}
 
 
 def test_suppressed_nothing_is_seen(look):

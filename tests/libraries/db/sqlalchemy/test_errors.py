@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 
 import pytest
 import sqlalchemy as sa
@@ -69,6 +70,33 @@ def test_a_cancelled_statement_is_an_error(wrap, url):
         "asyncio.exceptions.CancelledError",
     )
     assert seen.started == len(spans)
+
+
+def test_a_server_process_that_is_killed_is_told(wrap, url):
+    """In the middle of a query; nothing is told of the rollback that can no longer be sent, and the pool goes on."""
+    seen = wrap()
+    engine = sa.create_engine(url("psycopg"))
+    with engine.connect() as other, engine.connect() as connection:
+        pid = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        timer = threading.Timer(0.3, other.exec_driver_sql, (f"SELECT pg_terminate_backend({pid})",))
+        seen.spans()
+        before = seen.started
+        timer.start()
+        with pytest.raises(exc.OperationalError) as raised:
+            connection.exec_driver_sql("SELECT pg_sleep(30)")
+        timer.join()
+        assert raised.value.connection_invalidated
+        connection.rollback()
+    with engine.connect() as again:
+        assert again.exec_driver_sql("SELECT 1").scalar() == 1
+    engine.dispose()
+
+    spans = seen.spans()
+    failed = [span for span in spans if span.status.status_code.name == "ERROR"]
+    assert [(span.name, span.attributes["error.type"]) for span in failed] == [("SELECT", "57P01")]
+    # That of the other connection, and that of the last one.
+    assert [span.name for span in spans].count("ROLLBACK") == 2
+    assert seen.started - before == len(spans)
 
 
 def test_a_connect_that_fails_is_an_error(wrap):

@@ -18,33 +18,15 @@ from asgicheck import (
     requests,
     scope,
     send_nowhere,
+    serve,
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from opentelemetry import context, trace
+from opentelemetry import trace
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-
-
-def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None, sampler=None, app=None):
-    """Serve these requests with one middleware; return what was recorded and what the application's host saw."""
-    made = recorded(sampler)
-    middleware = OpenTelemetryMiddleware(app or application(messages, raised), **made.providers, **(keywords or {}))
-    seen = []
-
-    async def every():
-        for request in requests:
-            try:
-                await middleware(request, receive_empty, send_nowhere)
-                seen.append("served")
-            except BaseException as error:
-                seen.append(repr(error))
-            seen.append(dict(context.get_current()))
-
-    asyncio.run(every())
-    return made.spans(), made.metrics(), seen
 
 
 @pytest.mark.proves("asgi.request")

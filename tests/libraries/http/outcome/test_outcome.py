@@ -188,7 +188,7 @@ OWN = (
     "httpx.calls.Calls._propagate",
     "urllib3.hooks.SetUp._begin",
     "requests.hooks.SetUp._new_shape",
-    "aiohttp_client.hooks.SetUp._new_shape",
+    "aiohttp_client.calls.SetUp._new_shape",
 )
 
 

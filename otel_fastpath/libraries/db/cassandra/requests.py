@@ -1,0 +1,168 @@
+"""A request, from its submission to its result: the shortest path, taken by each of them. Compiled as `requests_c`.
+
+A call is kept on the driver's `ResponseFuture`. The result arrives in another thread or greenlet, maybe before the
+method that submitted the request has returned. Who takes the call from the future, which happens once, ends it: the one
+who brings the result, or the one who submitted it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
+from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.cassandra import statements
+from otel_fastpath.libraries.db.cassandra.plans import CALL, DATABASE, LINK, PLAN, RETRIES, SPECULATIVE
+from otel_fastpath.patching import faults
+
+# self and the statement
+_BEFORE_PARAMETERS = 2
+
+
+def enter(args: Any, kwargs: Any) -> Any:
+    """Begin the request of a session's method, given its arguments; None if it is not instrumented."""
+    try:
+        active = DATABASE.active
+        if active is None or is_suppressed():
+            return None
+        session = args[0]
+        found = getattr(session, LINK, None)
+        link = found if type(found) is Link else DATABASE.new_link(session)
+        if link.active is not active or link.plans.server.namespace != session.keyspace:
+            link = DATABASE.new_link(session)
+        statement = args[1] if len(args) > 1 else kwargs.get("query")
+        reader = statements.READERS.get(type(statement))
+        if reader is None:
+            if hasattr(statement, "_statements_and_parameters"):
+                return _enter_batch(link, statement, session)
+            reader = statements.of_any
+        text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
+        plan = (link.queries_with_arguments if has else link.queries).get(text)
+        if plan is None:
+            plan = link.plans.plan(text, "", has)
+        return _opened(link, plan)
+    except Exception as error:
+        faults.report(DATABASE.place, error)
+        return None
+
+
+def _opened(link: Any, plan: Any) -> Any:
+    call = open_query(link, plan, 0, None)
+    # A session is used by many threads and greenlets: a request inside of another is told in any case.
+    link.call = None
+    return call
+
+
+def _enter_batch(link: Any, statement: Any, session: Any) -> Any:
+    batch = statements.of_batch(statement, session.cluster._prepared_statements)
+    call = _opened(link, link.plans.of_batch(batch))
+    if call is not None and call.recording:
+        try:
+            calls.tell(call, link, None, batch.size)
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.report(DATABASE.place, error)
+    return call
+
+
+def enter_page(future: Any) -> Any:
+    """Begin the request for the next page of a future; None if it is not instrumented, or there is none."""
+    try:
+        active = DATABASE.active
+        if active is None or is_suppressed() or not future._paging_state:
+            return None
+        session, held = future.session, future.__dict__
+        found = getattr(session, LINK, None)
+        link = found if type(found) is Link else DATABASE.new_link(session)
+        plan = held.get(PLAN)
+        if link.active is not active:
+            link = DATABASE.new_link(session)
+            plan = None
+        if plan is None:
+            plan = link.plans.plan(*statements.of_any(future.query, None))
+        held[RETRIES] = future._query_retries
+        held.pop(SPECULATIVE, None)
+        return _opened(link, plan)
+    except Exception as error:
+        faults.report(DATABASE.place, error)
+        return None
+
+
+def submitted(call: Any, future: Any) -> None:
+    """Make a call no longer current, and keep it until the result is there."""
+    call.leave()
+    try:
+        held = future.__dict__
+        held[PLAN] = call.plan
+        held[CALL] = call
+        if future._event.is_set() and held.pop(CALL, None) is not None:
+            if future._final_exception is None:
+                _succeeded(call, future, future._final_result)
+            else:
+                failed(call, future, future._final_exception)
+    except Exception as error:
+        faults.report(DATABASE.place, error)
+        call.end()
+
+
+def received(future: Any, response: Any) -> None:
+    """End the call of a future, or of its next page, whose result is there."""
+    try:
+        call = future.__dict__.pop(CALL, None)
+        if call is not None:
+            _succeeded(call, future, response)
+    except Exception as error:
+        faults.report(DATABASE.place, error)
+
+
+def refused(future: Any, error: Any) -> None:
+    """End the call of a future whose exception is there."""
+    try:
+        call = future.__dict__.pop(CALL, None)
+        if call is not None:
+            failed(call, future, error)
+    except Exception as fault:
+        faults.report(DATABASE.place, fault)
+
+
+def _succeeded(call: Any, future: Any, response: Any) -> None:
+    _tell(call, future)
+    # A list, unless the row factory of the application makes something else.
+    if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
+        try:
+            call.told(len(response))
+        except Exception as error:
+            faults.report(DATABASE.place, error)
+    call.done(response)
+
+
+def failed(call: Any, future: Any, error: Any) -> None:
+    """End a call that was taken from its future, with an exception."""
+    _tell(call, future)
+    call.failed(error)
+
+
+def _tell(call: Any, future: Any) -> None:
+    """Tell what is known at the end of a request."""
+    if not call.recording or call.link.active.is_same:
+        return
+    try:
+        call.span.set_attributes(_end_of(call, future))
+    except Exception as error:
+        faults.report(DATABASE.place, error)
+
+
+def _end_of(call: Any, future: Any) -> Any:
+    host, message = future.coordinator_host, future.message
+    plans = call.link.plans
+    key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
+    found = plans.ends.get(key)
+    made = found[1] if found is not None and found[0] is host else plans.end(host, future._current_host, key)
+    held = future.__dict__
+    if SPECULATIVE in held:
+        made = {**made, "cassandra.speculative_execution.count": held[SPECULATIVE]}
+    if future._query_retries:
+        retries = future._query_retries - held.get(RETRIES, 0)
+        if retries:
+            made = {**made, "cassandra.retry.count": retries}
+    return made

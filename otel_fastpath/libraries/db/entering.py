@@ -1,0 +1,126 @@
+"""Begins the query of a method that executes one: the shortest path, taken by most calls. Compiled as `entering_c`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
+from otel_fastpath.patching import faults
+
+# The first of a method's arguments: the connection or cursor, and the text.
+_BEFORE_PARAMETERS = 2
+
+
+class Connections:
+    """Begins the queries of the methods of connections to which parameters are passed one by one.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        keeper: The attribute of a connection with the object that stores its `Link`; None: the connection stores it.
+        name: The attribute with the `Link`; without one, it is missing or has a value of another type.
+        kind: How the rows of the result are counted.
+    """
+
+    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name")
+
+    def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
+        self._active = active
+        self._database = database
+        self._keeper = keeper
+        self._name = name
+        self._kind = kind
+
+    def enter(self, args: Any, kwargs: Any) -> Any:
+        """Begin the query of a method of a connection.
+
+        Args:
+            args: The method's arguments: the connection, then the text.
+            kwargs: The method's keyword arguments; `query` may be the text.
+
+        Returns:
+            The `Query`; None if it is not instrumented.
+        """
+        try:
+            if is_suppressed():
+                return None
+            connection = args[0]
+            try:
+                found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
+            except AttributeError:
+                found = None
+            link = found if type(found) is Link else self._database.new_link(connection)
+            if link.active is not self._active:
+                link = self._database.new_link(connection)
+            text = args[1] if len(args) > 1 else kwargs.get("query")
+            # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
+            has_arguments = len(args) > _BEFORE_PARAMETERS
+            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            if found is None:
+                found = link.plans.plan(text, "", has_arguments)
+            return open_query(link, found, self._kind, None)
+        except Exception as fault:
+            faults.report(self._database.place, fault)
+            return None
+
+
+class Cursors:
+    """Begins the queries of the `execute` of cursors, whose parameters are one argument.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        connection: The attribute of a cursor with its connection; empty: the method is one of a connection.
+        name: The attribute of a connection with its `Link`; without one, it is missing or has a value of another type.
+        query: The name of the method's parameter that is the query.
+        parameters: The name of the one for the query's parameters.
+        text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
+    """
+
+    __slots__ = ("_active", "_connection", "_database", "_name", "_parameters", "_query", "_text_of")
+
+    def __init__(
+        self,
+        active: Any,
+        database: Any,
+        connection: Any,
+        name: Any,
+        query: Any,
+        parameters: Any,
+        text_of: Any,
+    ) -> None:
+        self._active = active
+        self._database = database
+        self._connection = connection
+        self._name = name
+        self._query = query
+        self._parameters = parameters
+        self._text_of = text_of
+
+    def enter(self, args: Any, kwargs: Any) -> Any:
+        """Begin the query of `execute`, given its arguments; returns the `Query`, None if it is not instrumented."""
+        try:
+            if is_suppressed():
+                return None
+            connection = getattr(args[0], self._connection) if self._connection else args[0]
+            if connection is None:
+                # The cursor is closed: the driver reports it.
+                return None
+            found = getattr(connection, self._name, None)
+            link = found if type(found) is Link else self._database.new_link(connection)
+            if link.active is not self._active:
+                link = self._database.new_link(connection)
+            text = args[1] if len(args) > 1 else kwargs.get(self._query)
+            parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self._parameters)
+            has_arguments = bool(parameters)
+            if type(text) is not str:
+                # The values of a template string are in it, and are not passed in the text.
+                has_arguments = has_arguments or bool(getattr(text, "interpolations", None))
+                text = self._text_of(text, link, connection)
+            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            if found is None:
+                found = link.plans.plan(text, "", has_arguments)
+            return open_query(link, found, 0, None)
+        except Exception as fault:
+            faults.report(self._database.place, fault)
+            return None

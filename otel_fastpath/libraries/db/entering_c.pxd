@@ -1,0 +1,27 @@
+# C types for the compiled twin of entering.py.
+import cython
+
+from otel_fastpath.libraries.call_span_c cimport Link
+
+cdef object faults
+cdef int _BEFORE_PARAMETERS
+
+cdef class Connections:
+    cdef object _active
+    cdef str _keeper
+    cdef int _kind
+    cdef str _name
+    cdef object _database
+    @cython.locals(link=Link, has_arguments=bint)
+    cpdef enter(self, tuple args, dict kwargs)
+
+cdef class Cursors:
+    cdef object _active
+    cdef str _connection
+    cdef str _name
+    cdef str _parameters
+    cdef object _database
+    cdef str _query
+    cdef object _text_of
+    @cython.locals(link=Link, has_arguments=bint)
+    cpdef enter(self, tuple args, dict kwargs)

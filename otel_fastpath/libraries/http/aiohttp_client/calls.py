@@ -1,0 +1,186 @@
+"""One call of aiohttp: before the request, and after the response. Plain Python; compiled as `calls_c`."""
+
+from __future__ import annotations
+
+from inspect import getclosurevars
+from timeit import default_timer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+from opentelemetry.instrumentation import _semconv as semconv
+from opentelemetry.instrumentation import aiohttp_client as upstream
+from opentelemetry.trace import SpanKind
+from opentelemetry.util.http import (
+    get_custom_header_attributes,
+    normalise_request_header_name,
+    normalise_response_header_name,
+)
+
+from otel_fastpath.libraries.http import kinds
+from otel_fastpath.libraries.http.conventions import is_suppressed
+from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes, propagate, redacted
+from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BEGINNING = "the beginning of a call of aiohttp"
+_END = "the end of a call of aiohttp"
+_CLIENT = SpanKind.CLIENT
+
+
+class SetUp:
+    """One call of upstream's `create_trace_config`.
+
+    Args:
+        start: Its `on_request_start`; the closure is read.
+        end: Its `on_request_end`; likewise.
+    """
+
+    __slots__ = (
+        *("_captured_request", "_captured_response", "_mode", "_request_hook", "_response_hook", "_sensitive"),
+        "_shapes",
+    )
+
+    def __init__(self, start: Callable[..., Any], end: Callable[..., Any]) -> None:
+        given = {**getclosurevars(start).nonlocals, **getclosurevars(end).nonlocals}
+        request_hook, response_hook = given["request_hook"], given["response_hook"]
+        self._request_hook = request_hook if callable(request_hook) else None
+        self._response_hook = response_hook if callable(response_hook) else None
+        self._captured_request = given["captured_request_headers"]
+        self._captured_response = given["captured_response_headers"]
+        self._sensitive = given["sensitive_headers"]
+        self._mode = given["sem_conv_opt_in_mode"]
+        self._shapes = Shapes(self._new_shape, kinds.url_keys(self._mode))
+
+    def start(self, context: Any, params: Any) -> bool:
+        """Start a request; False if upstream has to handle it.
+
+        Args:
+            context: The trace configuration's context of this request.
+            params: What aiohttp says of the request.
+        """
+        begun = self.begin(context, params)
+        if begun:
+            if self._request_hook is not None:
+                self._request_hook(context.span, params)
+            self.enter(context)
+            propagate(params.headers)
+        return begun is not None
+
+    def finish(self, context: Any, params: Any) -> bool:
+        """End a request that got a response; False if upstream has to handle it. See `start`."""
+        try:
+            shape = context._otel_fastpath_shape
+        except AttributeError:
+            return False
+        if self._response_hook is not None:
+            self._response_hook(context.span, params)
+        self.end(context, shape, params.response)
+        return True
+
+    def begin(self, context: Any, params: Any) -> bool | None:
+        """Start the span of a request; False if it is suppressed or excluded, None if upstream has to handle it."""
+        try:
+            excluded = context.excluded_urls
+            if is_suppressed() or (excluded._excluded_urls and excluded.url_disabled(str(params.url))):
+                return False
+            if callable(context.url_filter):
+                return None
+            url = redacted(str(params.url))
+            shape = self._shapes.find(params.method, url)
+            if shape is None:
+                return None
+            names, captured = self._captured_request, None
+            if names:
+                captured = self._captured(params.headers, names, normalise_request_header_name)
+            attributes = self._shapes.attributes(shape, url, captured)
+            context.start_time = default_timer()
+            # Upstream's own `on_request_end` reads it, if the request ends after ours is removed.
+            context.metric_attributes = shape.metric.copy()
+            context.span = context.tracer.start_span(shape.name, None, _CLIENT, attributes)
+        except Exception as error:
+            faults.report(_BEGINNING, error)
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            return None if faults.ours(error) else False
+        context._otel_fastpath_shape = shape
+        return True
+
+    def enter(self, context: Any) -> None:
+        """Make the span of a request the current one."""
+        try:
+            token = activated(context.span)
+            # Upstream's own functions take the token of the API.
+            context.token = token[0] if type(token) is tuple else token
+        except Exception as error:
+            faults.report(_BEGINNING, error)
+
+    def end(self, context: Any, shape: Shape, response: Any) -> None:
+        """End a request that got this response."""
+        answer = self.answered(context, shape, response)
+        seconds = default_timer() - context.start_time
+        taken_back(context.token)
+        try:
+            context.span.end()
+        except Exception as error:
+            faults.report(_END, error)
+        if answer is not None:
+            answer.record(seconds)
+
+    def answered(self, context: Any, shape: Shape, response: Any) -> Answer | None:
+        """Set what the response says on the span; return its `Answer`."""
+        try:
+            status = response.status
+            is_plain = type(status) is int
+            answer = shape.answers.get(status) if is_plain else None
+            if answer is None:
+                seen: Any = kinds.Seen()
+                metric = shape.metric.copy()
+                set_status: Any = upstream._set_http_status_code_attribute
+                set_status(seen, status, metric, self._mode)
+                old, new = context.duration_histogram_old, context.duration_histogram_new
+                answer = kinds.new_answer(Answer, seen, metric, old, new)
+                if is_plain:
+                    shape.keep(status, answer)
+            span = context.span
+            if span.is_recording():
+                attributes, names = answer.attributes, self._captured_response
+                if names:
+                    captured = self._captured(response.headers, names, normalise_response_header_name)
+                    attributes = {**attributes, **captured}
+                span.set_attributes(attributes)
+                if answer.error is not None:
+                    span.set_status(answer.error)
+        except Exception as error:
+            faults.report(_END, error)
+            return None
+        return answer
+
+    def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
+        """The attributes of captured headers."""
+        every = {key: headers.getall(key) for key in headers}
+        return get_custom_header_attributes(every, names, self._sensitive, normalise)
+
+    def _new_shape(self, method: str, url: str) -> Shape:
+        mode = self._mode
+        is_new = semconv._report_new(mode)
+        attributes: dict[str, Any] = {}
+        metric: dict[str, Any] = {}
+        semconv._set_http_method(attributes, method, method, mode)
+        semconv._set_http_method(metric, method, method, mode)
+        semconv._set_http_url(attributes, url, mode)
+        try:
+            parsed = urlparse(url)
+            if parsed.hostname:
+                semconv._set_http_host_client(metric, parsed.hostname, mode)
+                semconv._set_http_net_peer_name_client(metric, parsed.hostname, mode)
+                if is_new:
+                    semconv._set_http_host_client(attributes, parsed.hostname, mode)
+            if parsed.port:
+                semconv._set_http_peer_port_client(metric, parsed.port, mode)
+                if is_new:
+                    semconv._set_http_peer_port_client(attributes, parsed.port, mode)
+        except ValueError:
+            pass
+        return Shape(method, attributes, len(attributes), metric)

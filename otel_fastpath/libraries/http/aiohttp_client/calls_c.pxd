@@ -1,0 +1,37 @@
+# C types for the compiled twin of calls.py.
+import cython
+
+from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
+
+cdef object getclosurevars
+cdef object default_timer
+cdef object semconv
+cdef object upstream
+cdef object SpanKind
+cdef object get_custom_header_attributes
+cdef object normalise_request_header_name
+cdef object normalise_response_header_name
+cdef object kinds
+cdef object faults
+cdef object _BEGINNING
+cdef object _END
+cdef object _CLIENT
+
+cdef class SetUp:
+    cdef object _captured_request
+    cdef object _captured_response
+    cdef object _mode
+    cdef object _request_hook
+    cdef object _response_hook
+    cdef object _sensitive
+    cdef Shapes _shapes
+    cpdef bint start(self, object context, object params) except -1
+    cpdef bint finish(self, object context, object params) except -1
+    @cython.locals(shape=Shape, url=str, attributes=dict, captured=dict)
+    cdef begin(self, object context, object params)
+    cdef enter(self, object context)
+    @cython.locals(answer=Answer)
+    cdef end(self, object context, Shape shape, object response)
+    @cython.locals(answer=Answer, attributes=dict)
+    cdef Answer answered(self, object context, Shape shape, object response)
+    cdef dict _captured(self, object headers, object names, object normalise)
