@@ -265,8 +265,9 @@ class KeptSpans(Spans):
         span = start_span((tracer, name, None, kind, attributes, (), None, True, True), gives_up=True)
         if span is None or span is _GIVEN_UP:
             return NotImplemented if span is None else None
-        is_known = isinstance(span, SpanState) and _recording_facts.hold()
-        return True if is_known and is_ended_at_once(span) else span
+        if isinstance(span, SpanState) and _recording_facts.hold() and is_ended_at_once(span):
+            return True
+        return span
 
     def drops_below(self, tracer: Tracer, span: object) -> bool:
         """See `Spans`."""
