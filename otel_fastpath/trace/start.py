@@ -111,8 +111,13 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         parent, trace_id, flags, state, rule = found
     if not (tracer._is_enabled() if plan.switch is None else plan.switch["is_enabled"]):
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    late = attributes if isinstance(attributes, Late) else None
-    is_asked = plan.asks or rule <= ASK or (late is None and attributes is not None and type(attributes) is not dict)
+    late = None
+    is_asked = plan.asks or rule <= ASK
+    if attributes is not None and type(attributes) is not dict:
+        if isinstance(attributes, Late):
+            late = attributes
+        else:
+            is_asked = True
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
@@ -124,7 +129,7 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     context_made = metrics = None
     if is_asked:
         if late is not None:
-            given, attributes = _made(given, late), late.attributes
+            given, attributes, late = _made(given, late), late.attributes, None
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
@@ -136,7 +141,11 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
     identity.trace, identity.drawn, identity.made_context = trace_id, drawn, context_made
     identity.trace_flags, identity.trace_state = flags, state
-    return identity if rule == DROP else _started(identity, plan, given, attributes, parent, metrics)
+    if rule == DROP:
+        return identity
+    if late is not None:
+        given, attributes = _made(given, late), late.attributes
+    return _started(identity, plan, given, attributes, parent, metrics)
 
 
 def _made(given: _Given, late: plans.Late) -> _Given:
@@ -155,9 +164,6 @@ def _started(
     metrics: Callable[[], None] | None,
 ) -> SpanState:
     """Set the fields of the span, call the processors' `on_start`, and return the span."""
-    if isinstance(attributes, Late):
-        given = _made(given, attributes)
-        attributes = given[4]
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served

@@ -163,7 +163,7 @@ HTTP = "otel_fastpath.libraries.http."
 OWN = (
     "asgi.serving.read",
     "asgi.serving.Served.shape",
-    "asgi.serving._details",
+    "asgi.shapes.details",
     "asgi.requests.Request._before_sending",
     "asgi.routes.Table.path",
     "fastapi.requests.tracing_provider",
