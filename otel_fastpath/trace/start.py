@@ -77,15 +77,11 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     """Start a span as upstream's `Tracer.start_span` does; None if upstream's method must start it.
 
     Args:
-        given: The tracer and the arguments of its `start_span`, in order. If the attributes are a `Late`, the name is
-            in it, too.
+        given: The tracer and the arguments of its `start_span`, in order; a `Late` as attributes has the name, too.
         gives_up: Whether to return `_GIVEN_UP` instead of a span that would be dropped.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
-    try:
-        plan = tracer._otel_fastpath_plan  # type: ignore[attr-defined]  # put there by `planner`
-    except AttributeError:
-        plan = None
+    plan = getattr(tracer, "_otel_fastpath_plan", None)
     # An object that delegates to a tracer finds that tracer's plan.
     if plan is None or plan.tracer_class is not type(tracer):
         plan = _make_plan[0](tracer)
@@ -94,8 +90,7 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     outer = span_in(context)
     above = outer if isinstance(outer, Identity) and is_context_known() else None  # read without look-ups
     if outer is None:
-        parent = trace_id = None
-        flags, state, rule = plan.random_flag, DEFAULT_TRACE_STATE, plan.root
+        parent, trace_id, flags, state, rule = None, None, plan.random_flag, DEFAULT_TRACE_STATE, plan.root
     elif above is not None and above.trace_flags < INVALID:
         rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
         if gives_up and rule == DROP and not plan.asks:
@@ -111,13 +106,10 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         parent, trace_id, flags, state, rule = found
     if not (tracer._is_enabled() if plan.switch is None else plan.switch["is_enabled"]):
         return NonRecordingSpan(get_current_span(context).get_span_context())
-    late = None
-    is_asked = plan.asks or rule <= ASK
+    late, is_asked = None, plan.asks or rule <= ASK
     if attributes is not None and type(attributes) is not dict:
-        if isinstance(attributes, Late):
-            late = attributes
-        else:
-            is_asked = True
+        late = attributes if isinstance(attributes, Late) else None
+        is_asked = is_asked or late is None
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
@@ -136,16 +128,11 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
         if rule >= RATIO:
             rule = _by_ratio(plan, rule, drawn if trace_id is None else trace_id)  # type: ignore[arg-type]  # likewise
-        if rule == SAMPLE:
-            flags += 1
+        flags += int(rule == SAMPLE)
     identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
     identity.trace, identity.drawn, identity.made_context = trace_id, drawn, context_made
     identity.trace_flags, identity.trace_state = flags, state
-    if rule == DROP:
-        return identity
-    if late is not None:
-        given, attributes = _made(given, late), late.attributes
-    return _started(identity, plan, given, attributes, parent, metrics)
+    return identity if rule == DROP else _started(identity, plan, given, attributes, late, parent, metrics)
 
 
 def _made(given: _Given, late: plans.Late) -> _Given:
@@ -160,10 +147,13 @@ def _started(
     plan: plans.Plan,
     given: _Given,
     attributes: types.Attributes,
+    late: plans.Late | None,
     parent: SpanContext | None,
     metrics: Callable[[], None] | None,
 ) -> SpanState:
     """Set the fields of the span, call the processors' `on_start`, and return the span."""
+    if late is not None:
+        given, attributes = _made(given, late), late.attributes
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served

@@ -75,4 +75,4 @@ cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int fl
 )
 cpdef start_span(tuple given, bint gives_up=*)
 
-cdef _started(SpanState span, Plan plan, tuple given, object attributes, object parent, object metrics)
+cdef _started(SpanState span, Plan plan, tuple given, object attributes, Late late, object parent, object metrics)
