@@ -13,8 +13,6 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath.libraries.starting import is_recording
-
 _ERROR = Status(StatusCode.ERROR)
 # Lower and higher ones are errors of a server.
 _LOWEST, _HIGHEST = 100, 499
@@ -52,13 +50,13 @@ class Answer:
     def show(self, span: Any, code: int, text: str) -> bool:
         """Put the status on the span only; return whether it is an error."""
         if code < 0:
-            if is_recording(span):
+            if span.is_recording():
                 if self.has_new:
                     span.set_attribute(ERROR_TYPE, text)
                 span.set_status(_not_a_number(text))
             return True
         is_error = _is_error(code)
-        if not is_recording(span):
+        if not span.is_recording():
             return is_error
         if self.has_old:
             span.set_attribute(HTTP_STATUS_CODE, code)
@@ -106,6 +104,6 @@ def _not_a_number(text: str) -> Status:
 
 def failed(span: Any, error: Exception) -> None:
     """Record an exception that left the code in which the span is current, as `use_span` does."""
-    if is_recording(span):
+    if span.is_recording():
         span.record_exception(error)
         span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
