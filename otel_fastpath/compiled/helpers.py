@@ -34,7 +34,7 @@ rounded: Callable[[float], int] = round
 
 
 def add_to_sum(
-    is_locked: Callable[[], bool] | None,  # noqa: ARG001  # for the C form, as all others
+    is_locked: Callable[[], bool],  # noqa: ARG001  # for the C form, as all others
     state: dict[str, Any],  # noqa: ARG001
     amount: float,  # noqa: ARG001
 ) -> bool:
@@ -44,7 +44,7 @@ def add_to_sum(
     interpreter lock until the amount is added. Without the interpreter lock, it is not possible either.
 
     Args:
-        is_locked: The method `locked` of Python's own lock; None: it is another.
+        is_locked: The method `locked` of Python's own lock.
         state: Has the sum under `_value`.
         amount: An int or a float.
     """
@@ -52,7 +52,7 @@ def add_to_sum(
 
 
 def add_to_histogram(
-    is_locked: Callable[[], bool] | None,  # noqa: ARG001  # for the C form, as all others
+    is_locked: Callable[[], bool],  # noqa: ARG001  # for the C form, as all others
     state: dict[str, Any],  # noqa: ARG001
     amount: float,  # noqa: ARG001
     index: int,  # noqa: ARG001

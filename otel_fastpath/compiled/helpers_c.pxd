@@ -105,9 +105,9 @@ cdef extern from *:
     #define otel_fastpath_add_to_sum(is_locked, state, amount) 0
     #define otel_fastpath_add_to_histogram(is_locked, state, amount, index, keeps_extremes) 0
     #else
-    /* 1 if nobody holds the lock, which stays so until Python code runs; 0 if somebody does, or it is an unknown one. */
+    /* 1 if nobody holds the lock, which stays so until Python code runs; 0 if somebody does. */
     static int otel_fastpath_is_free(PyObject *is_locked) {
-        PyObject *found = is_locked == Py_None ? Py_NewRef(Py_True) : PyObject_CallNoArgs(is_locked);
+        PyObject *found = PyObject_CallNoArgs(is_locked);
         Py_XDECREF(found);
         return found == NULL ? -1 : found == Py_False;
     }

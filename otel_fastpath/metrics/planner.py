@@ -126,11 +126,14 @@ class Planner:
         guarded: Makes what the core holds, instead of one of upstream's locks, while it records.
     """
 
-    def __init__(self, hot: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, hot: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any], *, skips_locks: bool
+    ) -> None:
         self._hot = hot
         self._kinds = kinds
         self._exemplars = exemplars
         self._guarded = guarded
+        self._skips_locks = skips_locks
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
         self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -250,8 +253,6 @@ class Planner:
         cell.aggregation, cell.state = aggregation, vars(aggregation)
         cell.kind = self._hot.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
         cell.lock = self._guarded(aggregation._lock)
-        # Another lock is one of gevent's, for example.
-        cell.is_locked = aggregation._lock.locked if type(aggregation._lock) is LockType else None
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
         cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
@@ -259,6 +260,9 @@ class Planner:
         cell.match = match
         cell.home = home if getattr(match, "_reset_on_collect", False) else None
         cell.is_plain = cell.home is None and cell.kind != self._hot.KINDS["other"]
+        # Another lock is one of gevent's, for example.
+        may_skip = self._skips_locks and cell.is_plain and type(aggregation._lock) is LockType
+        cell.is_locked = aggregation._lock.locked if may_skip else None
         cell.reservoir = reservoir = aggregation._reservoir
         cell.reservoir_state = vars(reservoir)
         offers = self._offers_of(aggregation)

@@ -268,11 +268,11 @@ def _add(cell: kinds.Cell, amount: float) -> int:
     made = None
     if cell.kind == _HISTOGRAM:
         index = bisect_left(cell.boundaries, amount)
-        if cell.is_plain and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
+        if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
             return index
         if state["_value"] is None:
             made = [0] * (len(cell.boundaries) + 1)
-    elif cell.is_plain and cell.kind == _SUM and add_to_sum(cell.is_locked, state, amount):
+    elif cell.is_locked is not None and cell.kind == _SUM and add_to_sum(cell.is_locked, state, amount):
         return 0
     with cell.lock:
         value = state["_value"]

@@ -24,7 +24,7 @@ class Cell:
         aggregation: Upstream's aggregation; `state` is its `__dict__`.
         kind: One of `recording.KINDS`.
         lock: The aggregation's lock.
-        is_locked: The lock's method `locked`; None: it is not Python's own lock.
+        is_locked: The lock's method `locked`; None: the lock is always taken.
         boundaries: The bucket boundaries of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
         reservoir: Upstream's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.

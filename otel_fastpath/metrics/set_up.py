@@ -49,6 +49,8 @@ class Ready:
             compiled.hot("metrics.series", self._core),
             compiled.hot("metrics.exemplars", self._core),
             MarkedLock if is_interrupted else lambda lock: lock,
+            # Only code in C is alone as long as it calls nothing.
+            skips_locks=compiled.is_compiled(self._core),
         )
         recording.configure(planner.make_recorder)
         return planner

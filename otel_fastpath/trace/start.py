@@ -82,8 +82,7 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
     plan = getattr(tracer, "_otel_fastpath_plan", None)
-    # An object that delegates to a tracer finds that tracer's plan.
-    if plan is None or plan.tracer_class is not type(tracer):
+    if plan is None or plan.tracer_class is not type(tracer):  # an object that delegates to a tracer finds its plan
         plan = _make_plan[0](tracer)
         if plan is None:
             return None
@@ -109,7 +108,10 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
     late, is_asked = None, plan.asks or rule <= ASK
     if attributes is not None and type(attributes) is not dict:
         late = attributes if isinstance(attributes, Late) else None
-        is_asked = is_asked or late is None
+        if late is None:
+            is_asked = True
+        elif is_asked:
+            given, attributes, late = _made(given, late), late.attributes, None
     if rule == DROP and not plan.asks:
         if gives_up:
             return _GIVEN_UP
@@ -120,8 +122,6 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
             return None
     context_made = metrics = None
     if is_asked:
-        if late is not None:
-            given, attributes, late = _made(given, late), late.attributes, None
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
@@ -152,8 +152,6 @@ def _started(
     metrics: Callable[[], None] | None,
 ) -> SpanState:
     """Set the fields of the span, call the processors' `on_start`, and return the span."""
-    if late is not None:
-        given, attributes = _made(given, late), late.attributes
     _, span._name, context, kind, _, links, start, span._record_exception, span._set_status_on_exception = given
     if plan.served is not None and (kind is _SERVER or kind is _CONSUMER):
         plan = plan.served
@@ -161,7 +159,13 @@ def _started(
     span._resource, span._instrumentation_scope, span._status = plan.resource, plan.scope, _UNSET
     span.bounded_attributes = span.bounded_events = span.bounded_links = None
     span._end_time = span.event_store = span.lock = None
-    kept = {} if attributes is None else clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)
+    if attributes is None:
+        kept = {}
+    else:
+        if late is not None:
+            late.make()
+            span._name, attributes = late.name, late.attributes  # type: ignore[assignment]  # `make` has set the name
+        kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)  # type: ignore[arg-type]  # likewise
     if kept is LEAVE or len(kept) > plan.max_attributes:
         span.attribute_store = {}
         span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))  # type: ignore[arg-type, attr-defined]  # as upstream has them, of the class that `span_classes` makes
