@@ -115,9 +115,19 @@ def _put_aside(
 
 @never_raises(_PLACE)
 def _record_later(aside: list[tuple[Any, ...]]) -> None:
-    """Record the queued measurements. Errors are not raised: the caller here did not make these measurements."""
-    for measurement in aside:
-        guarded(_PLACE, record, *measurement)
+    """Record the queued measurements. Errors are not raised: the caller here did not make these measurements.
+
+    What is measured on this thread meanwhile joins the queue. A queue of its own for each would nest as deep as signals
+    are frequent.
+    """
+    thread = get_ident()
+    while aside:
+        original, *arguments = aside.pop(0)
+        inside[thread] = aside
+        try:
+            guarded(_PLACE, original, *arguments)
+        finally:
+            del inside[thread]
 
 
 def _forked() -> None:

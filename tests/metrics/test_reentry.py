@@ -69,3 +69,19 @@ def test_a_signal_handler_that_raises_leaves_no_mark():
         pass
 
     assert not reentry.inside
+
+
+def test_measurements_that_each_are_interrupted_by_the_next_do_not_nest():
+    """Of a signal handler, where signals are as frequent as measurements: all are recorded, in their order."""
+    recorded = []
+
+    def upstream(_instrument, amount, _attributes, _context):
+        # As a signal handler does that runs in the middle of it.
+        if amount < 5000:
+            reentry.record(upstream, None, amount + 1, {}, None)
+        recorded.append(amount)
+
+    reentry.record(upstream, None, 1, {}, None)
+
+    assert recorded == list(range(1, 5001))
+    assert not reentry.inside
