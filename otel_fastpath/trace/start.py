@@ -96,8 +96,6 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
             return _GIVEN_UP
         parent = Identity.span_context(above)
         trace_id, flags, state = item(parent, 0), above.trace_flags & ~1, above.trace_state
-    elif gives_up and not plan.asks and _is_dropped_below(plan, outer):
-        return _GIVEN_UP
     else:
         found = _foreign_parent(plan, outer)
         if found is None:
@@ -289,12 +287,6 @@ class KeptSpans(Spans):
             ours = span
             return ours._end_time is None
         return not isinstance(span, Dropped) and span.is_recording()
-
-
-def _is_dropped_below(plan: plans.Plan, outer: object) -> bool:
-    """Whether it is certain that children of this span, which this core did not make, are dropped."""
-    found = outer._context if type(outer) is NonRecordingSpan else None
-    return type(found) is SpanContext and found[5] and _rule_below(plan, found[2], found[3]) == DROP
 
 
 def _rule_below(plan: plans.Plan, is_remote: bool, flags: int) -> int:

@@ -45,9 +45,6 @@ cdef class KeptSpans(Spans):
 
 cdef tuple _made(tuple given, Late late)
 
-@cython.locals(above=Identity, found=object, rule=cython.int)
-cdef bint _is_dropped_below(Plan plan, object outer) except -1
-
 cdef int _rule_below(Plan plan, bint is_remote, int flags) except? -1
 
 cdef tuple _foreign_parent(Plan plan, object outer)

@@ -120,15 +120,6 @@ def test_each_method_is_one_span(look, method):
     assert durations[span.name] == 1
 
 
-@pytest.mark.parametrize("text", ["", "  ", ";", "/* a comment */", "-- a comment"])
-def test_a_text_without_a_statement_is_no_error(look, text):
-    """The span is named after the database; with the official instrumentation, after `--`, `/*` or `;`."""
-    span = look(lambda connection: connection.fetch(text)).one()
-
-    assert span.status.status_code is StatusCode.UNSET
-    assert span.name == span.attributes["db.namespace"]
-
-
 DURATION = "db.client.operation.duration"
 ROWS = "db.client.response.returned_rows"
 
