@@ -48,6 +48,7 @@ TWINS = (
     "libraries.http.environs_c",
     "libraries.http.outgoing_c",
     "libraries.http.parents_c",
+    "libraries.http.propagators_c",
     "libraries.http.responses_c",
     "libraries.http.scopes_c",
     "libraries.http.series_c",

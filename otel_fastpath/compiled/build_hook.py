@@ -73,6 +73,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.flask.hooks_c": "otel_fastpath/libraries/http/flask/hooks.py",
     "otel_fastpath.libraries.http.environs_c": "otel_fastpath/libraries/http/environs.py",
     "otel_fastpath.libraries.http.parents_c": "otel_fastpath/libraries/http/parents.py",
+    "otel_fastpath.libraries.http.propagators_c": "otel_fastpath/libraries/http/propagators.py",
     "otel_fastpath.libraries.http.requests.hooks_c": "otel_fastpath/libraries/http/requests/hooks.py",
     "otel_fastpath.libraries.http.responses_c": "otel_fastpath/libraries/http/responses.py",
     "otel_fastpath.libraries.http.scopes_c": "otel_fastpath/libraries/http/scopes.py",

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import context as context_api
 from opentelemetry import trace as _trace_api
 from opentelemetry.baggage import _BAGGAGE_KEY
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY
 from opentelemetry.context.context import Context
 from opentelemetry.metrics import _internal as _metrics_api
-from opentelemetry.propagate import get_global_textmap, inject
-from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.propagate import inject
 from opentelemetry.trace import NonRecordingSpan, ProxyTracer
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
 from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.http.bounded import MOST_ANSWERS, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
+from otel_fastpath.libraries.http.propagators import w3c_writer
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
+from otel_fastpath.trace.context.propagation import traceparent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +35,6 @@ _PLACE = "a call of an HTTP client"
 LONGEST = 255
 _trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
-# What `OTEL_PROPAGATORS` selects by default.
-_DEFAULT = (TraceContextTextMapPropagator, W3CBaggagePropagator)
 _SCHEMES = ("http://", "https://")
 # No scheme is longer, so this is the first place where the path can begin.
 _AFTER_SCHEME = len("https://")
@@ -172,18 +169,18 @@ def redacted(url: str) -> str:
 
 def propagated() -> dict[str, str] | None:
     """The headers that the propagators write; None if others than the default ones are configured, or have work."""
-    propagator = get_global_textmap()
-    if type(propagator) is not CompositePropagator:
-        return None
-    parts = propagator._propagators
-    if len(parts) != len(_DEFAULT) or type(parts[0]) is not _DEFAULT[0] or type(parts[1]) is not _DEFAULT[1]:
+    propagator = w3c_writer()
+    if propagator is None:
         return None
     context = current()
     if context.get(_BAGGAGE_KEY):
         return None
+    header = traceparent(span_in(context))
+    if header is not None:
+        return {"traceparent": header}
     made: dict[str, str] = {}
     if context:
-        parts[0].inject(made)
+        propagator.inject(made)
     return made
 
 

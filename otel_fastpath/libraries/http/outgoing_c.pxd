@@ -11,17 +11,14 @@ cdef object guarded
 cdef object set_ip_on_next_http_connection
 cdef object _PLACE
 cdef object redact_url
-cdef object get_global_textmap
 cdef object inject
 cdef object keep
-cdef object CompositePropagator
 cdef object Context
 cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
 cdef object _STATE_KEY
 cdef object NonRecordingSpan
 cdef object ProxyTracer
 cdef object _BAGGAGE_KEY
-cdef tuple _DEFAULT
 cdef tuple _SCHEMES
 
 cdef class Answer:

@@ -5,21 +5,15 @@ Plain Python; compiled as `parents_c`.
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as context_api
 from opentelemetry import propagate, trace
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context.context import Context
-from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace import INVALID_SPAN, SpanKind
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.context.current_context import (
     attach,
     attach_context,
@@ -28,108 +22,17 @@ from otel_fastpath.trace.context.current_context import (
     detach,
     span_in,
 )
-from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
     from otel_fastpath.trace.context.current_context import _Token
 
 _SERVER = SpanKind.SERVER
 _INTERNAL = SpanKind.INTERNAL
-# With baggage first, the context is the current one instead of an empty one.
-_USUAL = (
-    [TraceContextTextMapPropagator],
-    [TraceContextTextMapPropagator, W3CBaggagePropagator],
-)
-
-
-class Found:
-    """What the global propagator is, and what that rests on.
-
-    Attributes:
-        trace_context: The propagator of the headers `traceparent` and `tracestate`, or None if the global propagator is
-            not one of the usual ones: trace context, then perhaps baggage.
-        facts: The facts that this follows from.
-    """
-
-    __slots__ = ("facts", "trace_context")
-
-    def __init__(self, facts: Facts, trace_context: TraceContextTextMapPropagator | None) -> None:
-        self.facts = facts
-        self.trace_context = trace_context
-
-
-class W3C:
-    """Whether the global propagator reads nothing but W3C's headers: a request without them has no remote parent."""
-
-    __slots__ = ("_found",)
-
-    def __init__(self) -> None:
-        self._found: Found | None = None
-
-    def propagator(self) -> TraceContextTextMapPropagator | None:
-        """The current `Found.trace_context`."""
-        found = _kept(self)
-        if found is None or not found.facts.hold():
-            found = self._look_again()
-        return found.trace_context
-
-    def _look_again(self) -> Found:
-        used = propagate._HTTP_TEXT_FORMAT
-        items: list[tuple[object, str, object]] = [
-            (propagate, "_HTTP_TEXT_FORMAT", used),
-            (propagate, "get_global_textmap", propagate.get_global_textmap),
-            (CompositePropagator, "extract", CompositePropagator.extract),
-            (TraceContextTextMapPropagator, "extract", TraceContextTextMapPropagator.extract),
-            (W3CBaggagePropagator, "extract", W3CBaggagePropagator.extract),
-        ]
-        parts = getattr(used, "_propagators", None)
-        trace_context = None
-        if type(used) is CompositePropagator and _are_usual(parts):
-            trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
-            items.append((used, "_propagators", parts))
-        found = Found(Facts(items), trace_context)
-        _keep(self, found)
-        return found
-
-
-@critical_section
-def _kept(w3c: W3C) -> Found | None:
-    return w3c._found
-
-
-@critical_section
-def _keep(w3c: W3C, found: Found) -> None:
-    w3c._found = found
-
-
-def _are_usual(parts: Any) -> bool:
-    return (
-        isinstance(parts, (list, tuple))
-        and [type(part) for part in parts] in _USUAL
-        and not any(vars(part) for part in parts)
-        and propagate.get_global_textmap is as_defined(propagate, "get_global_textmap")
-        and CompositePropagator.extract is as_defined(CompositePropagator, "extract")
-        and all(_is_upstreams(kind) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
-    )
-
-
-def _is_upstreams(kind: Any) -> bool:
-    """Whether a propagator's `extract` is upstream's, or this package's in its place."""
-    function = seen_through(vars(kind).get("extract"))
-    return type(function) is FunctionType and function.__module__ == kind.__module__
-
-
-_w3c = W3C()
-
-
-def w3c_propagator() -> TraceContextTextMapPropagator | None:
-    """The propagator of trace context, if nothing but it and perhaps baggage's is used."""
-    return _w3c.propagator()
 
 
 def remote(environ: dict[str, Any]) -> Context:
     """The context that the propagator extracts from the headers of this request."""
-    propagator = _w3c.propagator()
+    propagator = w3c_reader()
     if propagator is not None and "HTTP_BAGGAGE" not in environ:
         parent = environ.get("HTTP_TRACEPARENT")
         if parent is None:

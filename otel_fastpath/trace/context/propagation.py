@@ -107,12 +107,7 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
         self: object, carrier: object, context: Context | None = None, setter: Setter[Any] = default_setter
     ) -> None:
         try:
-            header = None
-            if type(self) is _Propagator:
-                span = span_in(context)
-                own = _span_context(span) if type(span) in _span_types or _is_span(span) else None  # type: ignore[arg-type]  # a span
-                if own is not None and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
-                    header = write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # likewise
+            header = traceparent(span_in(context)) if type(self) is _Propagator else None
             if header is not None:
                 if setter is default_setter and type(carrier) is dict:
                     carrier["traceparent"] = header
@@ -124,6 +119,14 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
         original(self, carrier, context, setter)
 
     return inject
+
+
+def traceparent(span: object) -> str | None:
+    """The header `traceparent` of a span; None if it is for upstream's propagator to write it, or not."""
+    own = _span_context(span) if type(span) in _span_types or _is_span(span) else None  # type: ignore[arg-type]  # a span
+    if own is not None and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
+        return write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # as SpanContext has them
+    return None
 
 
 def _span_context(span: Span) -> SpanContext | None:

@@ -19,7 +19,8 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
-from otel_fastpath.libraries.http.parents import activated, taken_back, w3c_propagator
+from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
@@ -222,6 +223,6 @@ def _route(request: Any) -> Any:
 
 def _parent(request: Any) -> Context:
     headers = request.headers
-    if w3c_propagator() is not None and "traceparent" not in headers and "baggage" not in headers:
+    if w3c_reader() is not None and "traceparent" not in headers and "baggage" not in headers:
         return Context()
     return propagate.extract(request, getter=upstream.getter)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import propagate
 from opentelemetry.instrumentation import asgi
 
-from otel_fastpath.libraries.http.parents import w3c_propagator
+from otel_fastpath.libraries.http.propagators import w3c_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +74,7 @@ def number(value: str | bytes) -> int | None:
 
 def remote_context(scope: Any, found: dict[str, list[str]]) -> Context | None:
     """The context that the global propagator extracts from a request with these headers; None: an empty one."""
-    if w3c_propagator() is not None:
+    if w3c_reader() is not None:
         if "traceparent" in found or "tracestate" in found or "baggage" in found:
             return propagate.extract(found)
         return None

@@ -19,7 +19,8 @@ from starlette.datastructures import Headers
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.libraries.http.parents import attached, taken_back, w3c_propagator
+from otel_fastpath.libraries.http.parents import attached, taken_back
+from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
@@ -318,7 +319,7 @@ def _kept(own: Any) -> Kept:
 def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
     """The first Host header, and the context with the remote parent."""
     authority = None
-    is_child = w3c_propagator() is None
+    is_child = w3c_reader() is None
     for name, value in scope["headers"]:
         if name == b"host":
             if authority is None:

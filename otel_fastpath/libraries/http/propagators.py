@@ -1,0 +1,119 @@
+"""Whether the global propagator uses nothing but W3C's headers. Plain Python; compiled as `propagators_c`."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from opentelemetry import propagate
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.trace.upstream import as_defined
+
+# With baggage first, the context that is read is the current one instead of an empty one.
+_USUAL = (
+    [TraceContextTextMapPropagator],
+    [TraceContextTextMapPropagator, W3CBaggagePropagator],
+)
+
+
+class Found:
+    """What the global propagator is, and what that rests on.
+
+    Attributes:
+        trace_context: The propagator of the headers `traceparent` and `tracestate`, or None if the global propagator is
+            not one of the usual ones: trace context, then perhaps baggage.
+        facts: The facts that this follows from.
+    """
+
+    __slots__ = ("facts", "trace_context")
+
+    def __init__(self, facts: Facts, trace_context: TraceContextTextMapPropagator | None) -> None:
+        self.facts = facts
+        self.trace_context = trace_context
+
+
+class W3C:
+    """Whether a method of the global propagator uses nothing but W3C's headers.
+
+    Args:
+        method: `extract`, which reads the headers of a request, or `inject`, which writes them.
+    """
+
+    __slots__ = ("_found", "_method")
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+        self._found: Found | None = None
+
+    def propagator(self) -> TraceContextTextMapPropagator | None:
+        """The current `Found.trace_context`."""
+        found = _kept(self)
+        if found is None or not found.facts.hold():
+            found = self._look_again()
+        return found.trace_context
+
+    def _look_again(self) -> Found:
+        used = propagate._HTTP_TEXT_FORMAT
+        method = self._method
+        items: list[tuple[object, str, object]] = [
+            (propagate, "_HTTP_TEXT_FORMAT", used),
+            (propagate, "get_global_textmap", propagate.get_global_textmap),
+            (CompositePropagator, method, getattr(CompositePropagator, method)),
+            (TraceContextTextMapPropagator, method, getattr(TraceContextTextMapPropagator, method)),
+            (W3CBaggagePropagator, method, getattr(W3CBaggagePropagator, method)),
+        ]
+        parts = getattr(used, "_propagators", None)
+        trace_context = None
+        if type(used) is CompositePropagator and _are_usual(parts, method):
+            trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
+            items.append((used, "_propagators", parts))
+        found = Found(Facts(items), trace_context)
+        _keep(self, found)
+        return found
+
+
+@critical_section
+def _kept(w3c: W3C) -> Found | None:
+    return w3c._found
+
+
+@critical_section
+def _keep(w3c: W3C, found: Found) -> None:
+    w3c._found = found
+
+
+def _are_usual(parts: Any, method: str) -> bool:
+    return (
+        isinstance(parts, (list, tuple))
+        and [type(part) for part in parts] in _USUAL
+        and not any(vars(part) for part in parts)
+        and propagate.get_global_textmap is as_defined(propagate, "get_global_textmap")
+        and getattr(CompositePropagator, method) is as_defined(CompositePropagator, method)
+        and all(_is_upstreams(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
+    )
+
+
+def _is_upstreams(kind: Any, method: str) -> bool:
+    """Whether a propagator's method is upstream's, or this package's in its place."""
+    function = seen_through(vars(kind).get(method))
+    return type(function) is FunctionType and function.__module__ == kind.__module__
+
+
+_reading = W3C("extract")
+_writing = W3C("inject")
+
+
+def w3c_reader() -> TraceContextTextMapPropagator | None:
+    """The propagator of trace context, if nothing but it and perhaps baggage's reads headers."""
+    return _reading.propagator()
+
+
+def w3c_writer() -> TraceContextTextMapPropagator | None:
+    """The propagator of trace context, if nothing but it and perhaps baggage's writes headers."""
+    return _writing.propagator()

@@ -1,0 +1,32 @@
+# C types for the compiled twin of propagators.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef object propagate
+cdef object CompositePropagator
+cdef object W3CBaggagePropagator
+cdef object TraceContextTextMapPropagator
+cdef object seen_through
+cdef object as_defined
+cdef object FunctionType
+cdef tuple _USUAL
+cdef W3C _reading
+cdef W3C _writing
+
+cdef class Found:
+    cdef Facts facts
+    cdef object trace_context
+
+cdef class W3C:
+    cdef Found _found
+    cdef str _method
+    @cython.locals(found=Found)
+    cpdef propagator(self)
+    cdef Found _look_again(self)
+
+cdef Found _kept(W3C w3c)
+cdef _keep(W3C w3c, Found found)
+
+cpdef w3c_reader()
+cpdef w3c_writer()
