@@ -105,7 +105,7 @@ def test_a_service_gets_cheaper_with_no_line_changed(run, core):
     assert stderr == ""
 
 
-@pytest.mark.parametrize("value", ["fastpath", "asyncpg, fastpath", "*"])
+@pytest.mark.parametrize("value", ["fastpath", pytest.param("asyncpg, fastpath", marks=pytest.mark.slow), "*"])
 def test_disabled_by_name_nothing_of_it_is_loaded(run, value):
     """Stock OpenTelemetry, and none of our modules."""
     seen, exported, stderr = run(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=value)

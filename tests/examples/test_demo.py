@@ -274,6 +274,7 @@ def test_an_interrupted_demo_leaves_nothing(start_demo, tmp_path, number, log):
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_start_fails_the_demo(start_demo):
     """Where the database is not to be had the demo says which process failed and why, and ends with 1."""
     process = start_demo("--only", "shop", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")

@@ -96,6 +96,7 @@ def test_the_verdict(result, code, said):
     assert said in console.export_text()
 
 
+@pytest.mark.slow
 def test_a_short_run(start, tmp_path):
     """From nothing to figures that fit the requests, with the same spans received of both instrumented services."""
     process = start("--least", "0.1", "--seconds", "0.1", "--requests", "30")

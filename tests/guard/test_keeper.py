@@ -269,7 +269,7 @@ def test_queries_are_timed_without_the_database(instrumentor, core, traced):
     def connected(connection, _record):
         def slow(number):
             runs.append(number)
-            time.sleep(0.001)
+            time.sleep(0.005)
             return number
 
         connection.create_function("slow", 1, slow)
@@ -288,7 +288,8 @@ def test_queries_are_timed_without_the_database(instrumentor, core, traced):
     )
     calls, price = guard.prices()["sqlalchemy.execute"]
     assert calls == 450
-    assert 1_000 < price < 900_000
+    # The database takes 3.3 ms on average.
+    assert 1_000 < price < 3_000_000
 
 
 def test_asyncpgs_queries_are_timed(instrumentor, core, traced, database_url):
@@ -301,7 +302,7 @@ def test_asyncpgs_queries_are_timed(instrumentor, core, traced, database_url):
 
     async def main():
         connection = await asyncpg.connect(database_url)
-        found = [await connection.fetchval("SELECT $1::int, pg_sleep(0.001)", number) for number in range(200)]
+        found = [await connection.fetchval("SELECT $1::int, pg_sleep(0.005)", number) for number in range(200)]
         with pytest.raises(asyncpg.PostgresSyntaxError):
             await connection.fetchval("SELECT (")
         await connection.close()
@@ -310,5 +311,5 @@ def test_asyncpgs_queries_are_timed(instrumentor, core, traced, database_url):
     assert asyncio.run(main()) == list(range(200))
     calls, price = guard.prices()["asyncpg.fetchval"]
     assert calls == 201
-    assert 1_000 < price < 900_000
+    assert 1_000 < price < 4_000_000
     assert len([span for span in given.spans() if span.name.startswith("SELECT")]) >= 200

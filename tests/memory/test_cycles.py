@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import otel_fastpath
 
-CYCLES = 200 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 40
+CYCLES = 200 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 20
 
 
 def ours():

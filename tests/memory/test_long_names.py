@@ -24,7 +24,7 @@ PATHS = (
     "exception_sites",
 )
 # How long, and how many: in the default profile, and with OTEL_FASTPATH_TESTS=heavy.
-SIZES = ((10_000, 3_000), (100_000, 400))
+SIZES = ((10_000, 2_000), (100_000, 400))
 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy":
     SIZES = ((10_000, 10_000), (100_000, 10_000))
 PROGRAM = Path(__file__).with_name("growth.py")

@@ -155,6 +155,7 @@ def interpreters():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "python", [pytest.param(file, id=".".join(map(str, number))) for number, file in interpreters().items()]
 )

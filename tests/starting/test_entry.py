@@ -29,7 +29,7 @@ def test_they_are_declared(group, function):
     assert found.load() is function
 
 
-@pytest.mark.parametrize("value", ["fastpath", "asyncpg, fastpath", "*"])
+@pytest.mark.parametrize("value", ["fastpath", pytest.param("asyncpg, fastpath", marks=pytest.mark.slow), "*"])
 @pytest.mark.parametrize("way", ["lazy", "run"])
 def test_disabled_by_name_no_module_stays(start, tmp_path, way, value):
     """But the command's own, where the program is run by it."""

@@ -109,8 +109,16 @@ def program(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "stock"])
-@pytest.mark.parametrize("when", PROGRAMS)
+@pytest.mark.parametrize(
+    ("when", "way"),
+    [
+        # That way loads everything at the start, so that the moment of an import matters less.
+        pytest.param(when, way, marks=[pytest.mark.slow] if way == "eager" and when != "at the top" else [])
+        for when in PROGRAMS
+        for way in WAYS
+        if way != "stock"
+    ],
+)
 def test_the_telemetry_is_the_same(start, program, when, way):
     """Spans with their names, attributes and parents are those of OpenTelemetry alone, and stderr is as empty."""
     path = program(PROGRAMS[when])

@@ -64,10 +64,10 @@ def program(tmp_path):
     "words",
     [
         (sys.executable, "program.py", "a", "b"),
-        (sys.executable, "folder/program.py"),
+        pytest.param((sys.executable, "folder/program.py"), marks=pytest.mark.slow),
         (sys.executable, "link.py"),
         (sys.executable, "-c", SEES, "a", "-b"),
-        (sys.executable, "-m", "package.program", "a", "-b"),
+        pytest.param((sys.executable, "-m", "package.program", "a", "-b"), marks=pytest.mark.slow),
         (sys.executable, "-m", "package"),
         # Not in this interpreter.
         (sys.executable, "-u", "program.py", "a"),
@@ -116,9 +116,13 @@ def test_a_script_of_this_environment_is_run_in_this_interpreter(start, program)
     [
         ("import sys; sys.exit(3)", 3),
         ("import sys; sys.exit('no')", 1),
-        ("raise SystemExit", 0),
+        pytest.param("raise SystemExit", 0, marks=pytest.mark.slow),
         ("def f():\n    raise ValueError('no')\nf()", 1),
-        ("try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise ValueError('no') from error", 1),
+        pytest.param(
+            "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise ValueError('no') from error",
+            1,
+            marks=pytest.mark.slow,
+        ),
         ("syntax error", 1),
         ("import os; os._exit(4)", 4),
         ("import sys\nsys.excepthook = lambda *found: print(found[0].__name__)\nraise ValueError", 1),
@@ -229,8 +233,15 @@ def read(item):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn is not for Windows")
-@pytest.mark.parametrize("preload", [True, False])
-@pytest.mark.parametrize("way", ["lazy", "run"])
+@pytest.mark.parametrize(
+    ("way", "preload"),
+    [
+        ("lazy", True),
+        ("run", False),
+        pytest.param("lazy", False, marks=pytest.mark.slow),
+        pytest.param("run", True, marks=pytest.mark.slow),
+    ],
+)
 def test_gunicorn_has_the_same_telemetry(environment, program, tmp_path, way, preload):
     """Whether the application is imported by the master, before it forks, or by each worker."""
     pytest.importorskip("flask")

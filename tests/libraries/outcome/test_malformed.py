@@ -169,7 +169,7 @@ def run(kind):
     return run_with(kind, lambda client: outcomes(client, bodies), **settings)
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("kind", ["sync", pytest.param("async", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_malformed_answers_are_no_fault_of_ours(instrumentor, core, environ, kind, no_faults, caplog):
     """Wrong types, missing fields, huge numbers, in answers and streams: results equal, no fault, no failed content."""
