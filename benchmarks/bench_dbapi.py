@@ -1,6 +1,6 @@
 """Our hooks around sqlite3, with a database in memory, and around PyMySQL with a stub for the driver, for the budgets.
 
-otel-fastpath budget check --file benchmarks/budgets.toml --only 'sqlite3,*' --only 'pymysql,*'
+otel-fastpath budget check --file benchmarks/budgets.toml --only 'sqlite3,*' --only 'pymysql,*' --only 'dbapi,*'
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Given:
         connection: A connection that is instrumented.
         cursor: A cursor of it.
         in_thread: The hook around the stub of aiosqlite's function for its thread.
+        other: A cursor of sqlite3 that only the official instrumentation of the DB-API knows.
         mysql: A cursor of the stub of PyMySQL, with the hooks; and the hooks around its connection's methods.
     """
 
@@ -77,11 +78,17 @@ class Given:
 
         self.bare = sqlite3.connect(":memory:")
         self.bare_cursor = self.bare.cursor()
+        # One of its own: the statement of a cursor that has rows left is not used for another cursor.
+        other = sqlite3.connect(":memory:")
+        given = databases.providers(mode)
         databases.instrument("sqlite3", mode, core)
         from otel_fastpath.libraries.library import Setup  # noqa: PLC0415  # likewise
 
         options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
-        DATABASE.configure(Setup(databases.providers(mode), options))
+        DATABASE.configure(Setup(given, options))
+        from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # likewise
+
+        self.other = dbapi.instrument_connection("bench", other, "sqlite", **given).cursor()
         self.connection = sqlite3.connect(":memory:")
         self.cursor = self.connection.cursor()
         self.in_thread = threads.make_execute(_in_thread)
@@ -117,6 +124,20 @@ def execute_bare(given: Given) -> None:
 def execute(given: Given) -> None:
     """The hook around it."""
     given.cursor.execute(QUERY, PARAMETERS)
+
+
+def other(given: Given) -> None:
+    """The official proxy around it."""
+    given.other.execute(QUERY, PARAMETERS)
+
+
+def other_stock(mode: str = "ours") -> SimpleNamespace:
+    """The official proxy without otel-fastpath."""
+    from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # likewise
+
+    bare, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+    proxy = dbapi.instrument_connection("bench", other, "sqlite", **databases.providers(mode))
+    return SimpleNamespace(bare_cursor=bare.cursor(), other=proxy.cursor())
 
 
 def of_connection_bare(given: Given) -> None:

@@ -89,6 +89,7 @@ RUN_BY = {
     "pymysql.connect": "pymysql, connect",
     "mysqlclient.*": "pymysql, execute",
     "dbapi.execution": "pymysql, execute",
+    "dbapi.query": "dbapi, execute of another driver",
     "sqlalchemy.execute": "sqlalchemy, select",
     "sqlalchemy.default": "sqlalchemy, select",
     "sqlalchemy.insertmany": "sqlalchemy, insertmanyvalues",

@@ -1,36 +1,63 @@
-"""The patch of `opentelemetry.instrumentation.dbapi`, for proxies whose cursors have wrappers of ours."""
+"""The patches of `opentelemetry.instrumentation.dbapi`: for cursors that have wrappers of ours, and for all others."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cursors import DATABASE_OF
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
-# self, the cursor and its method
-_BEFORE_ARGUMENTS: Final = 3
+_TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
 
 
-def _make_execution(original: Any, _settings: Config) -> Any:
+def _make_query(original: Any, _settings: Config) -> Any:
+    execution = compiled.hot("libraries.db.dbapi_execution")
+    find, run = execution.find, execution.run
+
     @functools.wraps(original)
-    def traced_execution(*args: Any, **kwargs: Any) -> Any:
-        method = args[_BEFORE_ARGUMENTS - 1] if len(args) >= _BEFORE_ARGUMENTS else None
-        database = getattr(method, DATABASE_OF, None)
-        if method is None or database is None or database.active is None:
-            return original(*args, **kwargs)
-        return method(*args[_BEFORE_ARGUMENTS:], **kwargs)
+    def traced_execution(self: Any, cursor: Any, query_method: Any, *args: Any, **kwargs: Any) -> Any:
+        found = find(self, cursor, args)
+        if found is None:
+            return original(self, cursor, query_method, *args, **kwargs)
+        return run(self, found, cursor, query_method, args, kwargs)
 
     return traced_execution
 
 
+def _make_execution(original: Any, _settings: Config) -> Any:
+    @functools.wraps(original)
+    def traced_execution(self: Any, cursor: Any, query_method: Any, *args: Any, **kwargs: Any) -> Any:
+        database = getattr(query_method, DATABASE_OF, None)
+        if database is None or database.active is None:
+            return original(self, cursor, query_method, *args, **kwargs)
+        return query_method(*args, **kwargs)
+
+    return traced_execution
+
+
+# In this order: the second one's replacement calls the first one's.
 PATCHES: Final = (
     Patch(
+        name="dbapi.query",
+        target=f"{_TRACER}.traced_execution",
+        why="The attributes of a query of any other driver are made anew; here they are made once for each text.",
+        make=_make_query,
+        # Older releases do not support the stable conventions.
+        requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
+        sources={
+            f"{_TRACER}.traced_execution": frozenset({"2de9c1c7d3c8"}),
+            f"{_TRACER}.get_operation_name": frozenset({"ce7c5426ae05"}),
+        },
+        budgets=("dbapi, execute of another driver",),
+    ),
+    Patch(
         name="dbapi.execution",
-        target="opentelemetry.instrumentation.dbapi:CursorTracer.traced_execution",
+        target=f"{_TRACER}.traced_execution",
         why="A proxy that an official instrumentation made before ours replaced it: one span for each query.",
         make=_make_execution,
         requires=("opentelemetry-instrumentation-dbapi>=0.45b0",),

@@ -103,7 +103,7 @@ class Official:
         return words[0] if words else ""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
-        found = _Attributes()
+        found = CollectedAttributes()
         self._traced(server)._populate_span(found, None, query.raw)
         return found.collected
 
@@ -136,7 +136,7 @@ class Official:
         return _Durations(self._integration._duration_histogram, attributes), rows
 
 
-class _Attributes:
+class CollectedAttributes:
     """A span that only collects attributes."""
 
     def __init__(self) -> None:

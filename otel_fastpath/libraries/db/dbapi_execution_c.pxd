@@ -1,0 +1,42 @@
+# C types for the compiled twin of dbapi_execution.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef object upstream
+cdef object SpanKind
+cdef object CollectedAttributes
+cdef object bind
+cdef object faults
+cdef object Cache
+cdef object as_defined
+cdef object _PLACE
+cdef object _KEPT
+cdef object _MOST_BYTES
+cdef object _TEXT_BYTES
+cdef object _CLIENT
+cdef object _Tracer
+cdef tuple _ASKED_ONCE
+cdef Facts _facts
+
+cdef class Text:
+    cdef public dict attributes
+    cdef public object duration
+    cdef public object name
+    cdef public object operation
+    cdef public object rows
+
+cdef class Texts:
+    cdef public object cache
+    cdef public tuple state
+
+cdef tuple _state(object integration)
+
+@cython.locals(texts=Texts, state=tuple)
+cpdef find(object tracer, object cursor, tuple args)
+
+cpdef run(object tracer, Text found, object cursor, object method, tuple args, dict kwargs)
+
+cdef _describe(object span, object tracer, Text found, tuple args)
+
+cdef _record(object tracer, object cursor, Text found, double start, object error)
