@@ -6,6 +6,7 @@ import functools
 import logging
 
 import pytest
+from newer_releases import log_correlation
 from opentelemetry import trace
 from opentelemetry.instrumentation.logging import LoggingInstrumentor
 from opentelemetry.sdk.resources import Resource
@@ -53,6 +54,7 @@ def every_context():
     return found
 
 
+@log_correlation
 @pytest.mark.proves("logs.correlation")
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_the_fields_are_upstreams(first, instrument, instrumentor, core):

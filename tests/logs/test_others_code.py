@@ -9,11 +9,13 @@ import sys
 
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
+from newer_releases import log_records
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
 
 from otel_fastpath.logs import refused
 
+pytestmark = log_records
 OURS = "otel_fastpath.logs.record_class"
 # Each of them is imported first by some program.
 FIRST = [
@@ -87,7 +89,7 @@ WRAPPED = [
     (handler_module.LoggingHandler, "emit"),
     (handler_module.LoggingHandler, "_translate"),
     (_logs.Logger, "emit"),
-    (_logs.SynchronousMultiLogRecordProcessor, "on_emit"),
+    (getattr(_logs, "SynchronousMultiLogRecordProcessor", None), "on_emit"),
     (BatchLogRecordProcessor, "on_emit"),
 ]
 

@@ -12,6 +12,7 @@ import threading
 import opentelemetry.exporter.otlp.proto.http._log_exporter as http_exporter
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
+from newer_releases import log_records
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import (
@@ -22,6 +23,8 @@ from opentelemetry.sdk._logs.export import (
 )
 
 from otel_fastpath.otlp import logs_requests
+
+pytestmark = log_records
 
 OURS = "otel_fastpath.logs.record_class"
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOWEST = Path(__file__).with_name("lowest.txt")
 PACKAGE = "otel_fastpath"
 # What the tests import; those that lint need none of it.
-GROUPS = ("test", "example", "exporters", "exceptions")
+GROUPS = ("test", "example", "exporters", "exceptions", "http", "logs")
 _EVERYTHING = ("pyproject.toml", "--all-extras", *(f"--group={name}" for name in GROUPS))
 
 

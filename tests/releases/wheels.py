@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "otel_fastpath"
 SWITCH = "OTEL_FASTPATH_EXTENSION"
 # What the tests import; those that check the source, the wheels and the workflows need more.
-GROUPS = ("test", "example", "exporters", "exceptions")
+GROUPS = ("test", "example", "exporters", "exceptions", "http", "logs")
 # As `make test` has it.
 WORKERS = ("-n", "logical", "--maxprocesses", "4", "--dist", "worksteal")
 # What the tests read beside the package.

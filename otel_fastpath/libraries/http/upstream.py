@@ -32,6 +32,6 @@ def sources(*places: str) -> dict[str, frozenset[str]]:
     return {place: frozenset(_known()[place]) for place in places}
 
 
-def requires(name: str) -> tuple[str, ...]:
+def requires(name: str, oldest: str = "0.61b0") -> tuple[str, ...]:
     """The supported releases of `opentelemetry-instrumentation-<name>`."""
-    return (f"opentelemetry-instrumentation-{name}>=0.61b0",)
+    return (f"opentelemetry-instrumentation-{name}>={oldest}",)

@@ -84,7 +84,8 @@ PATCHES: Final = (
         why="A request takes 470,000 instructions beside this package's SDK, most of them for texts that are the same"
         " in every request; here these are made once.",
         make=_make_call,
-        requires=requires("asgi"),
+        # 0.61b0 does not ask whether HTTP instrumentation is suppressed.
+        requires=requires("asgi", "0.62b0"),
         sources=sources(*_REQUEST),
         budgets=("ASGI request",),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from newer_releases import ASGI, older
 from opentelemetry.instrumentation import _semconv, asgi  # noqa: F401  # imported so that it is patched
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -101,7 +102,8 @@ def both_ways(instrumentor, core):
         stock = function(*args)
         instrumentor.instrument(core=core)
         states = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
-        assert states["asgi.request"][0] == "applied", states["asgi.request"]
+        expected = "skipped" if older(*ASGI) else "applied"
+        assert states["asgi.request"][0] == expected, states["asgi.request"]
         return stock, function(*args)
 
     return run

@@ -22,11 +22,14 @@ from asgicheck import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from newer_releases import asgi_requests
 from opentelemetry import trace
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+
+pytestmark = asgi_requests
 
 
 @pytest.mark.proves("asgi.request")
