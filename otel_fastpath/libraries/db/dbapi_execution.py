@@ -109,7 +109,7 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
     except Exception as fault:
         faults.report(_PLACE, fault)
         return None
-    return found  # type: ignore[no-any-return]  # a `Text`
+    return found
 
 
 def run(tracer: Any, found: Text, cursor: Any, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
