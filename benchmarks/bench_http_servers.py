@@ -8,6 +8,7 @@ without an instrumentation.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
@@ -147,6 +148,8 @@ def _aiohttp() -> tuple[Any, Any]:
         app.freeze()
         return app
 
+    # A mocked request takes the current loop, which Python 3.14 does not make by itself.
+    asyncio.set_event_loop(asyncio.new_event_loop())
     bare = made()
     AioHttpServerInstrumentor().instrument()
     return bare, made()
