@@ -205,7 +205,7 @@ def _own(place):
     return pytest.param(place, marks=needs(*release, "the first that is replaced") if release else ())
 
 
-@pytest.mark.parametrize("place", map(_own, OWN))
+@pytest.mark.parametrize("place", [_own(place) for place in OWN])
 def test_a_fault_of_ours_is_counted_only(instrumentor, url, bare, no_faults, monkeypatch, place):
     """In whichever function of the pure core: those of the compiled one fail in `make faults`."""
     instrumentor.instrument(core="py", disabled="exceptions")
