@@ -20,6 +20,8 @@ from otel_fastpath.patching.outcome import guarded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.libraries.db.database import Entrance
+
     # The engine's link, the plan, the parameters, the number of parameter sets of a batch, and SQLAlchemy's execution
     # context, in which the text can still be changed; without a link: the call is not instrumented.
     Opening = tuple[Any, Any, Any, int | None, Any]
@@ -31,12 +33,13 @@ _PARAMETERS: Final = 3
 _NOTHING: Final = (None, None, None, None, None)
 
 
-def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
+def around(opener: Callable[[Any, Any], Opening], original: Any, entrance: Entrance | None = None) -> Any:
     """Wrap a method of a connection or of a dialect.
 
     Args:
         opener: Returns what the call is begun with, given the arguments of the method; it begins nothing.
         original: The method.
+        entrance: Its `enter` begins the usual calls, and returns `NotImplemented` for the others; it must not raise.
     """
     open_outer = compiled.hot("libraries.db.outer").open_outer
     is_suppressed = compiled.hot("libraries.call_span").is_suppressed
@@ -53,7 +56,9 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = guarded(DATABASE.place, begin, args, kwargs)
+        call = NotImplemented if entrance is None else entrance.enter(args, kwargs)
+        if call is NotImplemented:
+            call = guarded(DATABASE.place, begin, args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         try:
@@ -112,6 +117,15 @@ def _count(call: Any, result: Any) -> None:
     number = context.cursor.rowcount if pages is None else len(pages)
     if isinstance(number, int) and number >= 0:
         call.told(number)
+
+
+def around_execute(original: Any) -> Any:
+    """Wrap the method that executes a statement with its parameters, once or with many sets of them."""
+
+    def make(active: Any) -> Any:
+        return compiled.hot("libraries.db.outer").Statements(active, DATABASE, LINK).enter
+
+    return around(single, original, DATABASE.entrance("execute", make))
 
 
 def single(args: Any, kwargs: Any) -> Opening:

@@ -36,7 +36,7 @@ PATCHES: Final = tuple(
             "execute",
             "engine.base.Connection._exec_single_context",
             "A statement of Core or the ORM is a span.",
-            functools.partial(hooks.around, hooks.single),
+            hooks.around_execute,
             "select",
         ),
         (
