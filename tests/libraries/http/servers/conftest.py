@@ -6,7 +6,10 @@ import json
 import sys
 from pathlib import Path
 
+import django
 import pytest
+from django.conf import settings
+from django.test import override_settings
 from opentelemetry import context
 from opentelemetry.instrumentation._semconv import (
     _OpenTelemetrySemanticConventionStability,
@@ -74,6 +77,17 @@ class Telemetry:
 def own_context():
     """Each test begins in an empty context: upstream leaves spans of requests that failed in a hook in it."""
     context.attach(context.Context())
+
+
+@pytest.fixture
+def configured(request):
+    """Django with the routes of the test's file."""
+    if not settings.configured:
+        settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
+        django.setup()
+    # Other tests of this process have routes of their own.
+    with override_settings(ROOT_URLCONF=request.module.__name__):
+        yield
 
 
 @pytest.fixture(params=MODES, ids=lambda mode: mode.value)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-import django
 import flask
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from django.conf import settings
 from django.http import HttpResponse
-from django.test import Client, override_settings
+from django.test import Client
 from django.urls import path
 from http_strategies import PARENT, UNSAMPLED
 from newer_releases import needs
@@ -146,17 +144,6 @@ def _boom(_request):
 
 
 urlpatterns = [path("items/<int:number>", _item), path("boom", _boom), path("healthz", lambda _: HttpResponse("ok"))]
-
-
-@pytest.fixture
-def configured():
-    """Django with the routes of this file."""
-    if not settings.configured:
-        settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
-        django.setup()
-    # Other tests of this process have routes of their own.
-    with override_settings(ROOT_URLCONF=__name__):
-        yield
 
 
 @pytest.mark.proves("django.*")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-import django
 import flask
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from django.conf import settings as django_settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, StreamingHttpResponse
-from django.test import Client, override_settings
+from django.test import Client
 from django.urls import include, path
 from http_strategies import PARENTS
 from hypothesis import HealthCheck, given, settings
@@ -174,16 +172,6 @@ urlpatterns = [
     path("healthz", lambda _: HttpResponse("ok")),
     path("inner/", include([path("things/<thing>", lambda _, thing: HttpResponse(thing)), path("boom", _boom)])),
 ]
-
-
-@pytest.fixture
-def configured():
-    """Django with the routes of this file."""
-    if not django_settings.configured:
-        django_settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
-        django.setup()
-    with override_settings(ROOT_URLCONF=__name__):
-        yield
 
 
 @pytest.mark.proves("django.*")
