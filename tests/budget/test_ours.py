@@ -55,13 +55,14 @@ def exceeded(results):
     ]
 
 
-# What says most about a core is counted of each of its scenarios. Instructions are counted by valgrind, which takes
-# minutes for a few scenarios: here, one of each room. `make budget` counts everything of all.
+# What says most about a core is counted: of the compiled one of each scenario, of the pure one of one of each room, as
+# all of its bytecodes take minutes. So do the instructions of a few. `make budget` counts everything of all.
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("metrics", "only"),
     [
-        pytest.param("bytecodes", [PURE], id="bytecodes, pure"),
+        pytest.param("bytecodes", [f"{each}[[]py]" for each in ONE_OF_EACH], id="bytecodes, pure"),
+        pytest.param("bytecodes", [PURE], marks=SLOW, id="bytecodes, all of the pure core"),
         pytest.param("allocations", [OTHERS], id="allocations, compiled"),
         pytest.param("instructions", [f"{each}[[]py]" for each in ONE_OF_EACH], marks=SLOW, id="instructions, pure"),
         pytest.param("instructions", [f"{each}[[]c]" for each in ONE_OF_EACH], marks=SLOW, id="instructions, compiled"),
