@@ -279,6 +279,44 @@ def test_uninstrumenting_between_records(instrumentor, core, make):
     assert kinds[:2] == [True, False]
 
 
+def test_another_vendors_patch_after_ours_is_called(instrumented, make, monkeypatch):  # noqa: ARG001  # the fast path is in place
+    """Of a method that the short way skips."""
+    setup = make()
+    setup.logger.info("before")
+    original = _logs.Logger.emit
+    seen = []
+
+    def emit(self, record=None, **parts):
+        seen.append(record.body if record is not None else parts["body"])
+        return original(self, record, **parts)
+
+    monkeypatch.setattr(_logs.Logger, "emit", emit)
+    setup.logger.info("wrapped")
+    monkeypatch.undo()
+    setup.logger.info("after")
+
+    assert seen == ["wrapped"]
+    assert setup.bodies() == ["before", "wrapped", "after"]
+
+
+def test_another_vendors_patch_before_ours_is_called(instrumentor, core, make, monkeypatch):
+    """Ours is then left off."""
+    original = handler_module.LoggingHandler._translate
+    seen = []
+
+    def translate(self, record):
+        seen.append(record.msg)
+        return original(self, record)
+
+    monkeypatch.setattr(handler_module.LoggingHandler, "_translate", translate)
+    instrumentor.instrument(core=core)
+    setup = make()
+    setup.logger.info("x")
+
+    assert seen == ["x"]
+    assert setup.bodies() == ["x"]
+
+
 @pytest.mark.parametrize("first", FIRST)
 def test_the_patches_are_applied_whatever_is_imported_first(first):
     """While `opentelemetry.sdk._logs` is imported, its parts import one another."""

@@ -212,44 +212,6 @@ def test_an_exporter_may_change_what_it_gets(setup):
     assert [each.key for each in sent.attributes] == ["a", "b"]
 
 
-def test_another_vendors_patch_after_ours_is_called(setup, monkeypatch):
-    """Of a method that the short way skips."""
-    setup.logger.info("before")
-    original = _logs.Logger.emit
-    seen = []
-
-    def emit(self, record=None, **parts):
-        seen.append(record.body if record is not None else parts["body"])
-        return original(self, record, **parts)
-
-    monkeypatch.setattr(_logs.Logger, "emit", emit)
-    setup.logger.info("wrapped")
-    monkeypatch.undo()
-    setup.logger.info("after")
-
-    assert seen == ["wrapped"]
-    assert setup.bodies() == ["before", "wrapped", "after"]
-
-
-def test_another_vendors_patch_before_ours_is_called(instrumentor, core, monkeypatch):
-    """Ours is then left off."""
-    original = handler_module.LoggingHandler._translate
-    seen = []
-
-    def translate(self, record):
-        seen.append(record.msg)
-        return original(self, record)
-
-    monkeypatch.setattr(handler_module.LoggingHandler, "_translate", translate)
-    instrumentor.instrument(core=core)
-    setup = Setup()
-    setup.logger.info("x")
-
-    assert seen == ["x"]
-    assert setup.bodies() == ["x"]
-    setup.provider.shutdown()
-
-
 def test_a_subclass_that_calls_super_is_as_fast(setup):
     """Its own `emit` runs first."""
 
