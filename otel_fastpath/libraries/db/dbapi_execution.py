@@ -23,13 +23,21 @@ from otel_fastpath.trace.upstream import as_defined
 _PLACE = "a query of a driver of the DB-API"
 # Where an official integration has its `Texts`.
 _KEPT = "_otel_fastpath_texts"
-# How many bytes the texts of one integration take, and what one takes beside its text.
-_MOST_BYTES = 4 << 20
+# How many bytes the texts of one integration take, the longest of them, and what one takes beside its text. Upstream's
+# `instrument_connection` makes an integration for each connection.
+_MOST_BYTES = 1 << 18
+_LONGEST_BYTES = 1 << 14
 _TEXT_BYTES = 2048
 _CLIENT = SpanKind.CLIENT
 _Tracer = upstream.CursorTracer
 # What is not called for each query: other code may replace it.
-_ASKED_ONCE = (*("get_operation_name", "get_statement", "_populate_span", "_get_metric_attributes", "_record_metrics"),)
+_ASKED_ONCE = (
+    "get_operation_name",
+    "get_statement",
+    "_populate_span",
+    "_get_metric_attributes",
+    "_record_metrics",
+)
 _facts = Facts([(_Tracer, name, as_defined(_Tracer, name)) for name in _ASKED_ONCE])
 
 
@@ -73,7 +81,7 @@ class Texts:
 
     def __init__(self, state: tuple[Any, ...]) -> None:
         self.state = state
-        self.cache = Cache(_MOST_BYTES)
+        self.cache = Cache(_MOST_BYTES, _LONGEST_BYTES)
 
 
 def _state(integration: Any) -> tuple[Any, ...]:
@@ -105,7 +113,10 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
         found = texts.cache.items.get(text)
         if found is None:
             found = Text(tracer, cursor, text)
-            texts.cache.keep(text, found, getsizeof(text) + _TEXT_BYTES)
+            # Another thread may have connected to another server meanwhile: this call may tell that one, as upstream's
+            # does, but no later call.
+            if _state(integration) == state:
+                texts.cache.keep(text, found, getsizeof(text) + _TEXT_BYTES)
     except Exception as fault:
         faults.report(_PLACE, fault)
         return None

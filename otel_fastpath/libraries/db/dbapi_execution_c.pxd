@@ -13,6 +13,7 @@ cdef object as_defined
 cdef object _PLACE
 cdef object _KEPT
 cdef object _MOST_BYTES
+cdef object _LONGEST_BYTES
 cdef object _TEXT_BYTES
 cdef object _CLIENT
 cdef object _Tracer

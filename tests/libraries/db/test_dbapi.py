@@ -134,6 +134,28 @@ def test_the_server_of_the_latest_connection_is_told(wrap, seen, connect):
     assert told == ["orders", "users", "orders"]
 
 
+def test_a_connection_to_another_server_meanwhile_is_not_kept(wrap, seen, connect, monkeypatch):
+    """Another thread connects while the attributes of a text are found."""
+    integration = dbapi.DatabaseApiIntegration(
+        "theirs", "sqlite", connection_attributes=ATTRIBUTES, tracer_provider=seen.tracer_provider
+    )
+    wrap(telemetry="same", sqlite3="off")
+    cursor = integration.wrapped_connection(connect, (), {}).cursor()
+    set_system = dbapi._set_db_system
+
+    def connected_elsewhere(*given):
+        integration.database = "users"
+        set_system(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dbapi, "_set_db_system", connected_elsewhere)
+        cursor.execute("SELECT 1")
+    integration.database = "orders"
+    cursor.execute("SELECT 1")
+
+    assert [span.attributes["db.name"] for span in seen.spans()] == ["users", "orders"]
+
+
 @pytest.mark.parametrize("text", ["", "   ", "/* nothing */"])
 def test_a_text_without_a_statement_is_no_exception(wrap, proxied, seen, text):
     """Upstream raises an IndexError in the application; ours names the span after the database."""
