@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import django
 import pytest
 from django.conf import settings
 from django.test import override_settings
-from opentelemetry import context
+from opentelemetry import context, metrics
+from opentelemetry.instrumentation import aiohttp_server
 from opentelemetry.instrumentation._semconv import (
     _OpenTelemetrySemanticConventionStability,
     _OpenTelemetryStabilitySignalType,
@@ -88,6 +90,24 @@ def configured(request):
     # Other tests of this process have routes of their own.
     with override_settings(ROOT_URLCONF=request.module.__name__):
         yield
+
+
+@pytest.fixture
+def with_aiohttp(monkeypatch):
+    """Runs a coroutine while aiohttp.web is instrumented: `with_aiohttp(telemetry, coroutine)` returns its result."""
+
+    def run(telemetry, coroutine):
+        monkeypatch.setattr(metrics, "get_meter", lambda *args, **_: telemetry.meter_provider.get_meter(*args[:2]))
+        for name in ("duration_histogram_old", "duration_histogram_new", "meter_old", "meter_new"):
+            setattr(aiohttp_server, name, None)
+        instrumentor = aiohttp_server.AioHttpServerInstrumentor()
+        instrumentor.instrument(tracer_provider=telemetry.tracer_provider)
+        try:
+            return asyncio.run(coroutine)
+        finally:
+            instrumentor.uninstrument()
+
+    return run
 
 
 @pytest.fixture(params=MODES, ids=lambda mode: mode.value)

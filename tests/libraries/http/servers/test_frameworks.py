@@ -13,9 +13,7 @@ from django.test import Client
 from django.urls import path
 from http_strategies import PARENT, UNSAMPLED
 from newer_releases import needs
-from opentelemetry import baggage, context, metrics, trace
-from opentelemetry.instrumentation import aiohttp_server
-from opentelemetry.instrumentation.aiohttp_server import AioHttpServerInstrumentor
+from opentelemetry import baggage, context, trace
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 
@@ -211,19 +209,9 @@ async def aiohttp_requests():
 
 
 @pytest.mark.proves("aiohttp_server.request")
-def test_aiohttp(both, mode, captures, monkeypatch):
+def test_aiohttp(both, mode, captures, monkeypatch, with_aiohttp):
     """Spans, metrics and answers of an application of aiohttp.web are those of the official instrumentation alone."""
     del mode, captures
     monkeypatch.setenv("OTEL_PYTHON_AIOHTTP_SERVER_EXCLUDED_URLS", "never")
 
-    def run(telemetry):
-        monkeypatch.setattr(metrics, "get_meter", lambda *args, **_: telemetry.meter_provider.get_meter(*args[:2]))
-        for name in ("duration_histogram_old", "duration_histogram_new", "meter_old", "meter_new"):
-            setattr(aiohttp_server, name, None)
-        AioHttpServerInstrumentor().instrument(tracer_provider=telemetry.tracer_provider)
-        try:
-            return asyncio.run(aiohttp_requests())
-        finally:
-            AioHttpServerInstrumentor().uninstrument()
-
-    both(run)
+    both(lambda telemetry: with_aiohttp(telemetry, aiohttp_requests()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import flask
@@ -16,9 +15,7 @@ from django.urls import include, path
 from http_strategies import PARENTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from opentelemetry import metrics, trace
-from opentelemetry.instrumentation import aiohttp_server
-from opentelemetry.instrumentation.aiohttp_server import AioHttpServerInstrumentor
+from opentelemetry import trace
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 
@@ -259,7 +256,7 @@ async def aiohttp_answers(requests):
 
 @pytest.mark.proves("aiohttp_server.request")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:aiohttp")
-def test_aiohttp(both, mode, monkeypatch):
+def test_aiohttp(both, mode, monkeypatch, with_aiohttp):
     """Also streams that break off, and a sub-application."""
     del mode
     monkeypatch.setenv("OTEL_PYTHON_AIOHTTP_SERVER_EXCLUDED_URLS", "healthz")
@@ -267,16 +264,6 @@ def test_aiohttp(both, mode, monkeypatch):
     @FEW
     @given(requests=REQUESTS)
     def holds(requests):
-        def run(telemetry):
-            monkeypatch.setattr(metrics, "get_meter", lambda *args, **_: telemetry.meter_provider.get_meter(*args[:2]))
-            for name in ("duration_histogram_old", "duration_histogram_new", "meter_old", "meter_new"):
-                setattr(aiohttp_server, name, None)
-            AioHttpServerInstrumentor().instrument(tracer_provider=telemetry.tracer_provider)
-            try:
-                return asyncio.run(aiohttp_answers(requests))
-            finally:
-                AioHttpServerInstrumentor().uninstrument()
-
-        both(run)
+        both(lambda telemetry: with_aiohttp(telemetry, aiohttp_answers(requests)))
 
     holds()
