@@ -4,7 +4,6 @@
 
 Prints the name and the attributes of each span.
 """
-# a program that prints
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def traceparent(span: object) -> str | None:
-    """The header `traceparent` of a span; None if it is for upstream's propagator to write it, or not."""
+    """The header `traceparent` of a span; None if upstream's propagator has to decide what it writes."""
     own = _span_context(span) if type(span) in _span_types or _is_span(span) else None  # type: ignore[arg-type]  # a span
     if own is not None and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
         return write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # as SpanContext has them
