@@ -94,6 +94,12 @@ stress: setup ## Use everything from eight threads on a free-threaded Python (20
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_STRESS_SECONDS=$(SECONDS) $$python -m pytest tests/free_threaded/test_stress.py $(ARGS)
 
+# The tests of shared objects with CPython and the compiled core built with ThreadSanitizer: no race may be in our code. The
+# first time, CPython is built, too (ten minutes of CPU). make tsan ARGS="--seconds 600"
+.PHONY: tsan
+tsan: setup ## Look for races in compiled code with ThreadSanitizer
+	$(PY) tests/free_threaded/tsan.py $(ARGS)
+
 # What spans and measurements cost on the free-threaded build, beside the build with the lock, and in two threads.
 .PHONY: free-threaded-costs
 free-threaded-costs: setup ## Measure spans and measurements on a free-threaded Python
