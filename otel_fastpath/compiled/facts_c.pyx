@@ -125,9 +125,11 @@ cdef class Facts:
                 if getattr(owner, name, ABSENT) is not value:
                     return False
             elif isinstance(owner, ModuleType):
-                with cython.critical_section(_watching):
-                    is_watched = watch_dict(owner.__dict__) and is_watched
-                if _in_module(owner.__dict__, owner, name) is not value:
+                namespace = owner.__dict__
+                # CPython 3.13 marks the dict as watched without its lock: a change at the same time could undo that.
+                with cython.critical_section(_watching, namespace):
+                    is_watched = watch_dict(namespace) and is_watched
+                if _in_module(namespace, owner, name) is not value:
                     return False
         if is_watched:
             self.seen = before

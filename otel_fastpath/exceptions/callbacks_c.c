@@ -28,11 +28,10 @@ first_of(PyObject *code, PyObject *offset, PyObject *exception, PyTracebackObjec
         /* raised by __next__ and seen once more where the loop ends */
         return;
     }
-    Tail *tail = tail_of(exception);
-    if (entry.flags & MARKABLE && is_free(tail)) {
-        tail->caught = 0;
-        tail->row = entry.row;
-        WRITE(tail->mark, READ(current_mark));
+    if (entry.flags & MARKABLE && is_free(tail_of(exception))) {
+        if (!set_mark(exception, entry.row)) {
+            return;
+        }
     }
     else if (!is_first_by_traceback(traceback, code, exception)) {
         return;
@@ -77,9 +76,8 @@ static inline void
 in_flight(PyObject *exception)
 {
     Tail *tail = tail_of(exception);
-    if (tail->caught) {
-        tail->caught = 0;
-        add_handled(tail->row, -1);
+    if (READ(tail->caught) && set_caught(tail, 0)) {
+        add_handled(READ(tail->row), -1);
     }
 }
 
@@ -115,10 +113,9 @@ on_handled(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywor
 {
     if (IS_EVENT(args, flags) && is_marked(args[2])) {
         Tail *tail = tail_of(args[2]);
-        if (!tail->caught) {
-            add_handled(tail->row, 1);
+        if (!set_caught(tail, 1)) {
+            add_handled(READ(tail->row), 1);
         }
-        tail->caught = 1;
     }
     Py_RETURN_NONE;
 }

@@ -32,8 +32,8 @@ free_tables(void)
 #define TABLES_UNLOCK()
 #endif
 #if defined(Py_GIL_DISABLED) && !defined(_MSC_VER)
-#define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+#define READ(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+#define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELEASE)
 #define ADD_ONE(field) __atomic_add_fetch(&(field), 1, __ATOMIC_RELAXED)
 #elif defined(Py_GIL_DISABLED)
 #include <intrin.h>
@@ -81,7 +81,38 @@ static inline int
 is_free(const Tail *tail)
 {
     uint32_t mark = READ(tail->mark);
-    return (mark & 0xFFFF0000u) == MAGIC || (mark == 0 && tail->row == 0 && tail->caught == 0);
+    return (mark & 0xFFFF0000u) == MAGIC || (mark == 0 && READ(tail->row) == 0 && READ(tail->caught) == 0);
+}
+
+/* Says whether the exception is now in an except block; returns what was said before. Threads may share it. */
+static inline uint8_t
+set_caught(Tail *tail, uint8_t caught)
+{
+#if defined(Py_GIL_DISABLED) && !defined(_MSC_VER)
+    return __atomic_exchange_n(&tail->caught, caught, __ATOMIC_ACQ_REL);
+#elif defined(Py_GIL_DISABLED)
+    return (uint8_t)_InterlockedExchange8((volatile char *)&tail->caught, (char)caught);
+#else
+    uint8_t before = tail->caught;
+    tail->caught = caught;
+    return before;
+#endif
+}
+
+/* Marks an exception that is_free. False: another thread was first. */
+static inline int
+set_mark(PyObject *exception, uint16_t row)
+{
+    Tail *tail = tail_of(exception);
+    TABLES_LOCK();
+    int is_first = !is_marked(exception);
+    if (is_first) {
+        WRITE(tail->caught, 0);
+        WRITE(tail->row, row);
+        WRITE(tail->mark, READ(current_mark));
+    }
+    TABLES_UNLOCK();
+    return is_first;
 }
 
 /* ------------------------------------------------------------------ rows and types */

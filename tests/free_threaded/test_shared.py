@@ -342,5 +342,21 @@ def test_an_exception_that_threads_share_is_counted_once():
     together(4, work)
 
     count = counted()
-    assert count.raised == 2
-    assert 0 <= count.handled <= 2
+    assert (count.raised, count.handled) == (2, 2)
+
+
+@NEEDS_MONITORING
+@pytest.mark.usefixtures("counting")
+def test_an_exception_that_threads_raise_for_the_first_time_is_counted_once():
+    """Four threads raise the same new objects at the same time."""
+    errors = [SharedError() for _ in range(2000)]
+
+    def work(_):
+        for error in errors:
+            with contextlib.suppress(SharedError):
+                raise error
+
+    together(4, work)
+
+    count = counted()
+    assert (count.raised, count.handled) == (2000, 2000)

@@ -28,6 +28,8 @@ FOLDER = Path(__file__).resolve().parent
 TESTS = (FOLDER, provide.ROOT / "tests" / "exceptions" / "test_monitor.py")
 # What CPython's source has for its own tests.
 UPSTREAM = "Tools/tsan/suppressions_free_threading.txt"
+# The default shows a module without its folder, which does not tell ours from another's.
+FRAMES = "stack_trace_format='    #%n %f %S (%m+%o)'"
 _FRAME = re.compile(r"^ +#\d+ (?P<function>\S+) .*\((?P<module>[^()]+)\+0x[0-9a-f]+\)", re.MULTILINE)
 # In Python code, an access is that of the interpreter, whoever called the code.
 _INTERPRETER = "_PyEval_EvalFrameDefault"
@@ -93,11 +95,11 @@ def run(options):
     (folder / "suppressions.txt").write_text("\n".join(known))
     environ = {
         **os.environ,
-        "TSAN_OPTIONS": f"log_path={logs}/log:suppressions={folder}/suppressions.txt:exitcode=0:history_size=4",
+        "TSAN_OPTIONS": f"log_path={logs}/log:suppressions={folder}/suppressions.txt:exitcode=0:history_size=4:{FRAMES}",
         "OTEL_FASTPATH_STRESS_SECONDS": str(options.seconds),
         "OTEL_FASTPATH_EXTENSION": "require",
     }
-    command = [python, __file__, "--inside", *options.tests]
+    command = [python, __file__, "--inside", *(Path(each).resolve() for each in options.tests)]
     # In this folder, so that the package there is imported.
     return subprocess.run(command, cwd=folder, env=environ, check=False).returncode, reports(logs), f"{folder}/"
 
@@ -117,14 +119,15 @@ def inside(tests):
         "-p",
         "no:xdist",
     )
-    chosen = tests or [*TESTS, "-m", "not slow"]
-    return pytest.main([str(each) for each in (*settings, "-q", *chosen)], plugins=[CompiledCore()])
+    # A million measurements take longer than a time limit here.
+    chosen = ("-q", "-m", "not slow", *(tests or TESTS))
+    return pytest.main([str(each) for each in (*settings, *chosen)], plugins=[CompiledCore()])
 
 
 def main():
     """Run the tests and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", help="arguments of pytest; without them, the tests of this folder")
+    parser.add_argument("tests", nargs="*", help="files or node ids; without them, the tests of this folder")
     parser.add_argument("--seconds", type=float, default=60, help="how long everything is used at the same time")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
