@@ -5,6 +5,7 @@ Functions that write return LEAVE for what only upstream's encoder may decide; w
 """
 # cython: language_level=3, boundscheck=False, wraparound=False
 
+cimport cython
 from cpython.dict cimport PyDict_Size
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow
@@ -183,21 +184,23 @@ cdef int _put_fast_span(Spans out, Recorded span) except -1:
     """A span of the fast path, from its state."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0, dropped_events = 0
-    cdef object events
+    cdef object attributes, events, links
     if isinstance(span, ReadOnlyState):
         share_containers(span)
-    events = span.event_store
+    # Another thread may give the span its containers now.
+    with cython.critical_section(span):
+        attributes = span.bounded_attributes
+        events = span.event_store if span.bounded_events is None else span.bounded_events
+        links = span.bounded_links
     context = Recorded.span_context(span)
     if _put_head(out, context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
         return LEAVE
-    if span.bounded_attributes is None:
+    if attributes is None:
         if _put_key_values(out, 0x4A, span.attribute_store, 0) == LEAVE:
             return LEAVE
-    elif _put_attributes(out, 0x4A, span.bounded_attributes, &dropped) == LEAVE:
+    elif _put_attributes(out, 0x4A, attributes, &dropped) == LEAVE:
         return LEAVE
-    if span.bounded_events is not None:
-        events = span.bounded_events
-    return _put_rest(out, begin, dropped, events, span.bounded_links, span._status, span._parent)
+    return _put_rest(out, begin, dropped, events, links, span._status, span._parent)
 
 
 cdef int _put_readable_span(Spans out, object span) except -1:

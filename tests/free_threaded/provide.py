@@ -164,7 +164,8 @@ def environment(python: str, *, tsan: bool) -> Path:
     pins = run(UV, "export", "--quiet", "--frozen", "--all-groups", "--no-hashes", "--no-emit-project", cwd=ROOT)
     kept = [line for line in pins.splitlines() if not line.startswith(UNLOCKED)]
     (place / "constraints.txt").write_text("\n".join(kept))
-    environ = {**os.environ, "VIRTUAL_ENV": str(place), "OTEL_FASTPATH_EXTENSION": "require"}
+    # make says which Python it works with: uv would look for that one.
+    environ = {**os.environ, "UV_PYTHON": str(own), "OTEL_FASTPATH_EXTENSION": "require"}
     if tsan:
         # Its compiled modules have the names of the other build's, and are elsewhere: see `sanitized`.
         environ.update(OTEL_FASTPATH_EXTENSION="off", TSAN_OPTIONS="report_bugs=0")
