@@ -23,6 +23,9 @@ new_instance = object.__new__
 process_id = os.getpid
 # An item of a tuple by index. The C form is also fast for subclasses of `tuple`, for which Cython has no fast path.
 item = operator.getitem
+# The value of a key, or None: what reads a dict that threads share. Without the interpreter lock, another thread may
+# replace the value before Cython's form of `dict.get` has a reference to it.
+get_item = dict.get
 # Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.
 bisect_left = bisect.bisect_left
 # Get, set and reset a context variable that has a default value.

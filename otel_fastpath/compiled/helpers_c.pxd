@@ -172,6 +172,10 @@ cdef extern from *:
         Py_XDECREF(none);
         return made;
     }
+    static inline PyObject *otel_fastpath_get_item(PyObject *mapping, PyObject *key) {
+        PyObject *value;
+        return otel_fastpath_get(mapping, key, &value) ? value : Py_NewRef(Py_None);
+    }
     static PyObject *otel_fastpath_get_value(PyObject *variable) {
         PyObject *value = NULL;
         if (!PyContextVar_Get(variable, NULL, &value) && value == NULL) PyErr_SetObject(PyExc_LookupError, variable);
@@ -278,6 +282,7 @@ cdef extern from *:
         return made;
     }
     """
+    object get_item "otel_fastpath_get_item"(dict mapping, object key)
     object get_value "otel_fastpath_get_value"(object variable)
     object set_value "PyContextVar_Set"(object variable, object value)
     int reset_value "PyContextVar_Reset"(object variable, object token) except -1

@@ -17,7 +17,7 @@ from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk._logs import ReadWriteLogRecord
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
 
-from otel_fastpath.compiled.helpers import is_clean, item, new_instance, read_clock
+from otel_fastpath.compiled.helpers import get_item, is_clean, item, new_instance, read_clock
 from otel_fastpath.logs.bodies import copied
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
@@ -114,10 +114,10 @@ def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> Non
 def plan_of(logger: Any) -> LogPlan:
     """The plan of a logger."""
     fields = logger.__dict__
-    plan = fields.get(PLAN)
+    plan = get_item(fields, PLAN)
     if not isinstance(plan, LogPlan):
         plan = fields[PLAN] = _make_plan(logger)  # type: ignore[misc]  # set before this is called
-    return plan  # type: ignore[no-any-return]  # from a logger's fields
+    return plan
 
 
 def is_open(plan: LogPlan) -> bool:

@@ -11,7 +11,15 @@ import logging
 from sys import maxsize, version_info
 from typing import TYPE_CHECKING
 
-from otel_fastpath.compiled.helpers import get_value, is_clean, other_items, read_clock, reset_value, set_value
+from otel_fastpath.compiled.helpers import (
+    get_item,
+    get_value,
+    is_clean,
+    other_items,
+    read_clock,
+    reset_value,
+    set_value,
+)
 from otel_fastpath.logs.emitting import LogPlan, ShortWay, cleaned, is_open, plan_of, send, span_context_in
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -166,7 +174,7 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
     if type(record) is not _LogRecord:
         return False
     fields = handler.__dict__
-    plan = fields.get(HANDLER)
+    plan = get_item(fields, HANDLER)
     if not isinstance(plan, HandlerPlan):
         plan = fields[HANDLER] = _make_plan(handler)  # type: ignore[misc]  # set before this is called
     if plan.closed > 0:
@@ -174,19 +182,19 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
         if plan.closed <= 0:
             fields.pop(HANDLER, None)
         return False
-    if not plan.facts.hold() or fields.get("_logger_provider") is not plan.provider:
+    if not plan.facts.hold() or get_item(fields, "_logger_provider") is not plan.provider:
         plan.close()
         return False
-    if in_handle and (fields.get("filters") or not plan.handling.hold()):
+    if in_handle and (get_item(fields, "filters") or not plan.handling.hold()):
         return False
     guard = plan.guard
-    if fields.get("formatter") is not None or (guard is not None and get_value(guard)):
+    if get_item(fields, "formatter") is not None or (guard is not None and get_value(guard)):
         return False
     values = record.__dict__
     name = values.get("name")
     if type(name) is not str:
         return False
-    log_plan = plan.plans.get(name)
+    log_plan = get_item(plan.plans, name)
     if log_plan is None:
         log_plan = _log_plan(plan, name)
     if not is_open(log_plan):
@@ -194,7 +202,7 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
         plan.plans.pop(name, None)
         return False
     sent = _sent(plan, log_plan, values, guard is None)
-    if sent == _GUARD_FIRST:
+    if sent == _GUARD_FIRST and guard is not None:
         token = set_value(guard, True)  # noqa: FBT003  # a value
         try:
             sent = _sent(plan, log_plan, values, True)  # noqa: FBT003  # positional for C
@@ -274,7 +282,7 @@ def _sent(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded:
                 _describe(kept, exc_info)  # type: ignore[arg-type]  # made above
         except Exception:
             return _LEFT
-    number = plan.severities.get(level)
+    number = get_item(plan.severities, level)
     if number is None:
         number = plan.severity(level)
     name = values.get("levelname")

@@ -17,6 +17,7 @@ from otel_fastpath.compiled.helpers import (
     add_to_sum,
     attribute_key,
     bisect_left,
+    get_item,
     item,
     new_instance,
 )
@@ -75,7 +76,7 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
     if attributes is not None and type(attributes) is not dict:
         return False
     try:
-        return recorder.series.get(attribute_key(attributes) if attributes else ())
+        return get_item(recorder.series, attribute_key(attributes) if attributes else ())
     except Exception:
         # A list among the values, for example.
         return False

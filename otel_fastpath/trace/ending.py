@@ -12,7 +12,7 @@ from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import read_clock
+from otel_fastpath.compiled.helpers import get_item, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -151,8 +151,8 @@ def _is_queued(processor: BatchSpanProcessor, span: Recorded) -> bool:
 def batch_of(processor: BatchSpanProcessor) -> plans.Batch | None:
     """What queueing in a batch processor needs, made once and stored on it; None if only the processor can do it."""
     fields = processor.__dict__
-    inner = fields.get("_batch_processor")
-    batch = fields.get(BATCH)
+    inner = get_item(fields, "_batch_processor")
+    batch = get_item(fields, BATCH)
     if not isinstance(batch, Batch) or batch.processor is not inner:
         if type(inner) is not BatchProcessor or "emit" in inner.__dict__:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
 from otel_fastpath.patching import faults
 
@@ -55,7 +56,7 @@ class Connections:
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_PARAMETERS
-            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
             return open_query(link, found, self._kind, None)
@@ -117,7 +118,7 @@ class Cursors:
                 # The values of a template string are in it, and are not passed in the text.
                 has_arguments = has_arguments or bool(getattr(text, "interpolations", None))
                 text = self._text_of(text, link, connection)
-            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
             return open_query(link, found, 0, None)

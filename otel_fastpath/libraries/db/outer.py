@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, Query, _begin, _metered, is_suppressed, outer_call, watch
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
@@ -87,7 +88,7 @@ class Statements:
                 link = self._database.new_link(connection)
             text = context.statement
             has_arguments = bool(context.parameters[0])
-            found = (link.queries_with_arguments if has_arguments else link.queries).get(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
             return open_outer(link, found, None)

@@ -20,6 +20,7 @@ from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, C
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.util.http import _parse_url_query, redact_url
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 
@@ -100,7 +101,7 @@ class Shapes:
             not environ.get("REMOTE_ADDR"),
             not environ.get("REMOTE_PORT"),
         )
-        return self._kept.get(key) or self._new_shape(key, environ)
+        return get_item(self._kept, key) or self._new_shape(key, environ)
 
     def labels(self, environ: dict[str, Any]) -> Any:
         """The labels of this request's metrics."""

@@ -18,7 +18,7 @@ from opentelemetry.trace import NonRecordingSpan, ProxyTracer
 from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
-from otel_fastpath.compiled.helpers import with_value
+from otel_fastpath.compiled.helpers import get_item, with_value
 from otel_fastpath.libraries.http.bounded import MOST_ANSWERS, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.propagators import w3c_writer
@@ -127,7 +127,7 @@ class Shapes:
             # What is before the path determines the server; a query or a fragment that is in it is harmless.
             end = url.find("/", _AFTER_SCHEME)
             server = url if end < 0 else url[:end]
-        shape = self._shapes.get((method, server))
+        shape = get_item(self._shapes, (method, server))
         return self._new((method, server), url) if shape is None else shape
 
     def _new(self, key: tuple[str, str], url: str) -> Shape | None:

@@ -20,6 +20,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.metrics.bind import bind
 
@@ -90,7 +91,7 @@ class Series:
         timed = {name: value for name, value in attributes.items() if name in _ALL}
         # A value that is equal to one of another type is another attribute.
         key = frozenset([(name, value, type(value)) for name, value in {**counted, **timed}.items()])
-        found = self._labels.get(key)
+        found = get_item(self._labels, key)
         if found is None:
             length = sum([len(str(value)) for value in timed.values()])
             found = Labels(bind(self._active, counted), timed, length)
@@ -113,7 +114,7 @@ class Series:
             route: The value of `http.route` in new conventions, or None.
         """
         key = (labels, code, error, target, route)
-        found = self._durations.get(key)
+        found = get_item(self._durations, key)
         if found is None:
             found = self._bound(key)
         if found.old is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.cassandra import statements
@@ -37,7 +38,7 @@ def enter(args: Any, kwargs: Any) -> Any:
                 return _enter_batch(link, statement, session)
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
-        plan = (link.queries_with_arguments if has else link.queries).get(text)
+        plan = get_item(link.queries_with_arguments if has else link.queries, text)
         if plan is None:
             plan = link.plans.plan(text, "", has)
         return _opened(link, plan)

@@ -15,6 +15,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import is_suppressed
 from otel_fastpath.libraries.failure import named
 from otel_fastpath.libraries.genai.openai.reading_models import is_count, read, read_body
@@ -319,7 +320,7 @@ def _target(
         model = None
     url = client._base_url
     key = (options.method, options.url, id(url), type(client), model)
-    found = calls.targets.get(key)
+    found = get_item(calls.targets, key)
     return calls.telemetry.target(key, url) if found is None else found
 
 

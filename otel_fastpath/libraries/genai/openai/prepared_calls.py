@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.genai.rule_kinds import TOKEN_TYPE
 from otel_fastpath.metrics.bound import BoundHistogram
 from otel_fastpath.patching.cache import Cache
@@ -103,7 +104,7 @@ class Target:
             value = attributes.get(name)
             values.append(value if isinstance(value, str) else None)
         key = tuple(values)
-        found = self._by_values.get(key)
+        found = get_item(self._by_values, key)
         if found is None:
             own = dict(self.start)
             for at, name in enumerate(which):

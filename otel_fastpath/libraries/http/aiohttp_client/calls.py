@@ -16,6 +16,7 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes, propagate, redacted
@@ -133,7 +134,7 @@ class SetUp:
         try:
             status = response.status
             is_plain = type(status) is int
-            answer = shape.answers.get(status) if is_plain else None
+            answer = get_item(shape.answers, status) if is_plain else None
             if answer is None:
                 seen: Any = kinds.Seen()
                 metric = shape.metric.copy()

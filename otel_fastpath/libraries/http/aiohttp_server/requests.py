@@ -17,6 +17,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.parents import activated, taken_back
@@ -78,7 +79,7 @@ class Requests:
         shape = None
         # Any other target is not simply put behind the host.
         if target[:1] == "/" and target[:2] != "//" and "/." not in target and not needs_look(target):
-            shape = self._kept.get(key) or self._new_shape(key, request, target)
+            shape = get_item(self._kept, key) or self._new_shape(key, request, target)
         route = _route(request)
         labels: Labels
         if shape is None:

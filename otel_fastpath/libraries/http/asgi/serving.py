@@ -16,6 +16,7 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import INVALID_SPAN, ProxyTracer
 from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
 from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
@@ -96,7 +97,7 @@ class Served:
             not port,
             self._synthetic_type(user_agent) if user_agent else False,
         )
-        shape = self._shapes.get(key)
+        shape = get_item(self._shapes, key)
         if shape is None:
             shape = Shape(self._middleware, self._series, _decodable(scope, found), user_agent)
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:

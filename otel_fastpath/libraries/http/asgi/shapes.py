@@ -13,6 +13,7 @@ from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
@@ -130,7 +131,7 @@ class Shape:
             route: The attribute `http.route`, or None.
         """
         key = (code, error, target, route)
-        found = self._outcomes.get(key)
+        found = get_item(self._outcomes, key)
         if found is None:
             found = Outcome(self._middleware, self.labels, code, error, target, route)
             keep(self._outcomes, key, found, _MOST_OUTCOMES)

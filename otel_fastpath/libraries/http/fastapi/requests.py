@@ -17,6 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 from starlette.datastructures import Headers
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
@@ -66,7 +67,7 @@ class Kept:
 
     def _bound(self, known: dict[Any, Any], instrument: Any, attributes: dict[str, Any]) -> Any:
         key = tuple(attributes.items())
-        found = known.get(key)
+        found = get_item(known, key)
         if found is None:
             found = bind(instrument, attributes)
             if sum([len(str(value)) for value in attributes.values()]) <= LONGEST:
@@ -81,7 +82,7 @@ def _server_attributes(scope: dict[str, Any], authority: bytes | None) -> dict[s
     """The address and port of the server, from the Host header or the socket."""
     server = scope.get("server")
     key = (authority, scope.get("scheme"), tuple(server) if server and authority is None else None)
-    found = _addresses.get(key)
+    found = get_item(_addresses, key)
     if found is None:
         found = asgi._server_attributes(scope)
         if authority is None or len(authority) <= LONGEST:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.propagate import inject
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
 from otel_fastpath.libraries.http.scopes import closed, opened
@@ -175,7 +176,7 @@ class Calls:
             else:
                 # A server can send any version, but it is short. What a transport sets may not be hashable.
                 key = (response.status_code, response.extensions.get("http_version"))
-                answer = shape.answers.get(key) if type(key[0]) is int else None  # type: ignore[assignment]  # made below
+                answer = get_item(shape.answers, key) if type(key[0]) is int else None  # type: ignore[assignment]  # made below
                 if answer is None:
                     answer = self._new_answer(shape, response)
                     if type(key[0]) is int:

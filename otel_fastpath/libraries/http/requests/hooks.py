@@ -25,6 +25,7 @@ from opentelemetry.util.http import (
 from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
@@ -181,7 +182,7 @@ class SetUp:
             version = None if raw is None else getattr(raw, "version", None)
             status = response.status_code
             is_plain = type(status) is int and (version is None or type(version) is int)
-            answer = shape.answers.get((status, version)) if is_plain else None
+            answer = get_item(shape.answers, (status, version)) if is_plain else None
             if answer is None:
                 answer = self._new_answer(shape, response)
                 if is_plain:

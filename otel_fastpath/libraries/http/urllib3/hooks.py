@@ -17,6 +17,7 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS, keep
 from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
@@ -258,7 +259,7 @@ class SetUp:
     def _shape(self, method: str, pool: Any) -> _Shape | None:
         """The shape of a call; None if the environment says how its method is shown."""
         key = (method, pool.scheme, pool.host, pool.port)
-        shape = self._shapes.get(key)
+        shape = get_item(self._shapes, key)
         if shape is None and method in METHODS:
             shape = self._new_shape(key)
             if len(str(key[2])) <= LONGEST:
@@ -284,7 +285,7 @@ class SetUp:
             status = response.status
             key = (status, response.version)
             is_plain = type(status) is int
-            answer = shape.answers.get(key) if is_plain else None
+            answer = get_item(shape.answers, key) if is_plain else None
             if answer is None:
                 answer = self._new_answer(shape, key)
                 if is_plain:
