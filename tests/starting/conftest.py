@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from at_exit import without_upstreams
 from start_ways import USED, WAYS, command
 
 
@@ -46,7 +47,7 @@ def start(environment, tmp_path):
     """Runs a command in a way of starting, in the folder of the test; returns the finished process."""
 
     def run(way, *words, check=True, **variables):
-        return subprocess.run(
+        result = subprocess.run(
             command(way, *words),
             env=environment(way, **variables),
             cwd=tmp_path,
@@ -55,5 +56,7 @@ def start(environment, tmp_path):
             check=check,
             timeout=120,
         )
+        result.stderr = without_upstreams(result.stderr)
+        return result
 
     return run
