@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
 from opentelemetry.sdk.metrics import MeterProvider
@@ -14,6 +17,8 @@ from otel_fastpath import own_metrics
 from otel_fastpath.compiled import hot
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.guard import Distributions, UnmetError
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import many_tasks
 import pytest
 from opentelemetry import context
 from opentelemetry.trace import SpanKind, StatusCode
@@ -260,3 +261,19 @@ def test_connections_from_before_are_seen_and_nothing_is_left(wrap, connect, dri
     assert seen.spans() == ()
     assert after.keys() == before.keys()
     assert [place for place in before if after[place] is not before[place]] == []
+
+
+@pytest.mark.usefixtures("table")
+def test_two_hundred_tasks_of_threads(wrap, connect):
+    """Each query has its own task's span as its parent, and its own number of rows."""
+    seen = wrap("rows, no-transactions")
+    connections = [connect() for _ in range(4)]
+
+    def fetch(connection, number):
+        cursor = connection.cursor()
+        cursor.execute("SELECT id FROM t WHERE id <= %s", [number])
+        return cursor.fetchall()
+
+    many_tasks.in_threads(seen, connections, fetch)
+
+    many_tasks.check_parents(seen.spans())

@@ -8,6 +8,7 @@ import os
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
+import many_tasks
 import psycopg_pool
 import pytest
 
@@ -184,7 +185,7 @@ def test_two_hundred_tasks(wrap, database_url):
 
     asyncio.run(main())
 
-    _check_parents(seen.spans())
+    many_tasks.check_parents(seen.spans())
 
 
 def test_two_hundred_calls_of_threads(wrap, make_pool):
@@ -200,15 +201,7 @@ def test_two_hundred_calls_of_threads(wrap, make_pool):
 
         list(threads.map(one, range(200)))
 
-    _check_parents(seen.spans())
-
-
-def _check_parents(spans):
-    tasks = {span.context.span_id: span.name for span in spans if span.name.startswith("task ")}
-    queries = [span for span in spans if span.name == "SELECT"]
-    assert len(tasks) == len(queries) == 200
-    for query in queries:
-        assert tasks[query.parent.span_id] == f"task {query.attributes['db.response.returned_rows']}"
+    many_tasks.check_parents(seen.spans())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from urllib.parse import urlsplit
 
+import many_tasks
 import psycopg2
 import psycopg2.extensions
 import psycopg2.extras
@@ -135,3 +136,20 @@ def test_a_connection_of_any_factory_is_seen(wrap, run, kind):
     run(main, connection_factory=factory, autocommit=False)
 
     assert seen.names() == ["CONNECT", "SELECT", "COMMIT"]
+
+
+def test_two_hundred_tasks_of_threads(wrap, database_url):
+    """Each query has its own task's span as its parent, and its own number of rows."""
+    seen = wrap("rows, no-transactions")
+    connections = [psycopg2.connect(database_url) for _ in range(4)]
+
+    def fetch(connection, number):
+        cursor = connection.cursor()
+        cursor.execute("SELECT generate_series(1, %s)", [number])
+        return cursor.fetchall()
+
+    many_tasks.in_threads(seen, connections, fetch)
+
+    many_tasks.check_parents(seen.spans())
+    for connection in connections:
+        connection.close()
