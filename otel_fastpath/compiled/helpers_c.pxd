@@ -49,17 +49,18 @@ cdef extern from *:
         *number = (double)integer;
         return !overflow && integer >= -(1LL << 53) && integer <= (1LL << 53);
     }
+    static int otel_fastpath_is_less(PyObject *value, PyObject *other) {
+        double number, limit;
+        if (otel_fastpath_as_double(value, &number) && otel_fastpath_as_double(other, &limit)) return number < limit;
+        return PyObject_RichCompareBool(value, other, Py_LT);
+    }
     static Py_ssize_t otel_fastpath_bisect_left(PyObject *sorted, PyObject *value) {
         Py_ssize_t low = 0, high = PySequence_Size(sorted);
-        double number;
-        int is_known = otel_fastpath_as_double(value, &number);
         if (high < 0) return -1;
         while (low < high) {
             Py_ssize_t middle = low + (high - low) / 2;
             PyObject *item = PySequence_GetItem(sorted, middle);
-            int is_less;
-            if (item != NULL && is_known && PyFloat_CheckExact(item)) is_less = PyFloat_AS_DOUBLE(item) < number;
-            else is_less = item == NULL ? -1 : PyObject_RichCompareBool(item, value, Py_LT);
+            int is_less = item == NULL ? -1 : otel_fastpath_is_less(item, value);
             Py_XDECREF(item);
             if (is_less < 0) return -1;
             if (is_less) low = middle + 1; else high = middle;
@@ -151,8 +152,8 @@ cdef extern from *:
             least = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 2));
             most = least == NULL ? NULL : PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 3));
             if (!otel_fastpath_is_number(least) || !otel_fastpath_is_number(most)) return PyErr_Occurred() ? -1 : 0;
-            is_less = PyObject_RichCompareBool(amount, least, Py_LT);
-            is_more = PyObject_RichCompareBool(amount, most, Py_GT);
+            is_less = otel_fastpath_is_less(amount, least);
+            is_more = otel_fastpath_is_less(most, amount);
         }
         /* Everything is made before anything is stored. */
         sum = PyNumber_Add(sum, amount);
