@@ -1,6 +1,6 @@
 """Guards what threads share; `sharing_c.pxd` has the types of fields that are read and written without a guard.
 
-With the interpreter lock, the guards of both builds do nothing.
+With the interpreter lock, the guards of both builds do nothing, but those of plain Python on CPython 3.10.
 """
 
 from __future__ import annotations
@@ -53,5 +53,7 @@ def _as_it_is(function: _F) -> _F:
 # replaces it with Cython's decorator of this name, a critical section of CPython: it is left while the thread waits for
 # a lock, so a function checks and writes without a call in between that may wait.
 # With the interpreter lock, such functions need no guard: between a check and the store that depends on it they have
-# nothing at which CPython switches threads.
-critical_section = _exclusive if "free-threading build" in sys.version else _as_it_is
+# nothing at which CPython switches threads. CPython 3.10 does so at conditional jumps, too, and runs signal handlers
+# there.
+IS_INTERRUPTED_AT_JUMPS: Final = sys.version_info < (3, 11)
+critical_section = _exclusive if IS_INTERRUPTED_AT_JUMPS or "free-threading build" in sys.version else _as_it_is

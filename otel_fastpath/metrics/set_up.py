@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS
 
 if TYPE_CHECKING:
     from otel_fastpath.metrics.collecting import Collector
@@ -42,8 +43,11 @@ class Ready:
         from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
         from otel_fastpath.metrics.reentry import MarkedLock  # noqa: PLC0415  # likewise
 
-        # In the compiled core, as in plain Python before 3.14, nothing runs between a lock's `__enter__` and the block.
-        is_interrupted = not compiled.is_compiled(self._core) and sys.version_info >= (3, 14)
+        # Otherwise a signal handler or a finalizer runs neither between a lock's `__enter__` and the block, as since
+        # 3.14, nor in the block, as in 3.10.
+        is_interrupted = not compiled.is_compiled(self._core) and (
+            IS_INTERRUPTED_AT_JUMPS or sys.version_info >= (3, 14)
+        )
         planner = Planner(
             recording,
             compiled.hot("metrics.series", self._core),

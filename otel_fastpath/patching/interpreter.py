@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 CPYTHON: Final = sys.implementation.name == "cpython"
 # The check that Python's documentation recommends; `sys.abiflags` is missing on Windows.
 FREE_THREADED: Final = CPYTHON and "free-threading build" in sys.version
-# With the interpreter lock, the core relies on threads being switched only at calls and backward jumps. Without it,
-# `compiled.sharing` guards what threads share.
+# With the interpreter lock, the core relies on threads being switched only at calls and backward jumps. Without it, and
+# on CPython 3.10, `compiled.sharing` guards what threads share.
 WHY_NO_CORE: Final = (
     "" if CPYTHON else f"the fast path relies on how CPython switches threads; this is {sys.implementation.name}"
 )

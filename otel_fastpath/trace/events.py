@@ -6,7 +6,7 @@ As in `span`, all but the common cases are left to upstream's own method, and no
 from __future__ import annotations
 
 import traceback
-from sys import maxsize, version_info
+from sys import maxsize
 from typing import TYPE_CHECKING
 
 from opentelemetry.sdk import trace as _sdk_trace
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.stack_traces import Frame
 
 
-_LEN_IS_A_CALL = version_info < (3, 11)
 _sdk_globals = vars(_sdk_trace)
 _keeping = Facts([(_StockSpan, "_add_event", as_defined(_StockSpan, "_add_event"))])
 # The replacements that are made below, to see whether other code has replaced them since.
@@ -97,12 +96,6 @@ def _append(span: SpanState, event: EventState) -> bool:
     if len(events) >= span.plan.max_events:
         return False
     events.append(event)
-    if _LEN_IS_A_CALL:
-        try:
-            if len(events) > span.plan.max_events:
-                span.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
-        except Exception as error:
-            faults.report("Span.add_event", error)
     return True
 
 

@@ -12,7 +12,6 @@ cdef Facts _keeping
 cdef Facts _adding
 cdef Facts _recording
 cdef object faults
-cdef bint _LEN_IS_A_CALL
 cdef object snapshot
 cdef object as_defined
 cdef Py_ssize_t maxsize

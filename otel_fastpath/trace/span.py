@@ -11,13 +11,12 @@ that point has a `try` of its own.
 
 A check and the store that depends on it stand in a function with a `critical_section`, without a call in between. With
 the interpreter lock that is enough, and the section does nothing: CPython switches threads only at calls and backward
-jumps, and from 3.11 on `len` is not a call once the code is warm. 3.10 also switches at `len` and at any jump that is
-taken; there, the code checks afterwards whether two threads took the last place.
+jumps, and `len` is not a call once the code is warm. On 3.10, which also switches at `len` and at any jump that is taken,
+the section of the pure core is a lock.
 """
 
 from __future__ import annotations
 
-from sys import version_info
 from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.trace import Span as _StockSpan
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
 
-_LEN_IS_A_CALL = version_info < (3, 11)
 _OK = StatusCode.OK
 _UNSET_CODE = StatusCode.UNSET
 
@@ -90,8 +88,6 @@ def _put(span: SpanState, key: str, kept: object) -> bool:
         return True
     if size < span.plan.max_attributes:
         store[key] = kept
-        if _LEN_IS_A_CALL and len(store) > span.plan.max_attributes:
-            span.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
         return True
     return False
 

@@ -11,7 +11,6 @@ cdef object Lazy
 cdef object _OK
 cdef object _UNSET_CODE
 cdef object faults
-cdef bint _LEN_IS_A_CALL
 cdef object _StockSpan
 cdef Facts _context_facts
 
