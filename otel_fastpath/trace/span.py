@@ -11,8 +11,8 @@ that point has a `try` of its own.
 
 A check and the store that depends on it stand in a function with a `critical_section`, without a call in between. With
 the interpreter lock that is enough, and the section does nothing: CPython switches threads only at calls and backward
-jumps, and `len` is not a call once the code is warm. On 3.10, which also switches at `len` and at any jump that is taken,
-the section of the pure core is a lock.
+jumps, and `len` is not a call once the code is warm. On 3.10, which also switches at `len` and at any jump that is
+taken, the section of the pure core is a lock.
 """
 
 from __future__ import annotations
