@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from struct import Struct
 from struct import error as _StructError  # noqa: N812  # a class
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +19,7 @@ from opentelemetry.sdk.metrics.export import (
 
 from otel_fastpath.otlp.encoder import _EACH, _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.cache import Cache
+from otel_fastpath.patching.cache import Cache, remembering
 
 if TYPE_CHECKING:
     from otel_fastpath.otlp.encoder import Spans
@@ -130,7 +129,7 @@ def _packed_bounds(bounds: tuple[Any, ...]) -> bytes:
     return packed
 
 
-@functools.lru_cache(maxsize=64)
+@remembering(64)
 def _packer(number: int) -> Any:
     """The function that packs so many counts."""
     return Struct(f"<{number}Q").pack

@@ -1,10 +1,46 @@
-"""A cache bounded by the memory of its entries, not by their number."""
+"""A cache bounded by the memory of its entries, and one bounded by their number."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.compiled.sharing import critical_section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _R = TypeVar("_R")
+
+
+def remembering(most: int) -> Callable[[Callable[..., _R]], Callable[..., _R]]:
+    """Decorate a function that is called once for each of its arguments, which must be hashable.
+
+    `functools.lru_cache` has a lock on free-threaded builds, which is held while the function runs: a process that
+    forks meanwhile leaves its child with a lock that nobody releases.
+
+    Args:
+        most: How many results are kept. With one more, all are forgotten.
+    """
+
+    def decorate(function: Callable[..., _R]) -> Callable[..., _R]:
+        known: dict[tuple[Any, ...], _R] = {}
+
+        @functools.wraps(function)
+        def remembered(*arguments: Any) -> _R:
+            try:
+                return known[arguments]
+            except KeyError:
+                made = function(*arguments)
+            if len(known) >= most:
+                known.clear()
+            known[arguments] = made
+            return made
+
+        return remembered
+
+    return decorate
 
 
 class Cache:

@@ -6,13 +6,13 @@ on facts (see `compiled.facts`): if other code replaces such a method, the route
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, SynchronousMultiSpanProcessor, _Span
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.upstream import as_defined, sources
@@ -53,7 +53,7 @@ def _is_as_written(kind: type, name: str) -> bool:
     return _is_known(kind, name, getattr(kind, name))
 
 
-@functools.lru_cache(maxsize=64)
+@remembering(64)
 def _is_known(kind: type, name: str, _method: Any) -> bool:
     definer = _definer(kind, name)
     try:
