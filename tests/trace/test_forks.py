@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import free_threading
 import pytest
 
 # For each of three set-ups: 400 with either core; a soak does all of them with each.
@@ -85,6 +86,7 @@ def setup():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@free_threading.forks_among_threads
 @pytest.mark.parametrize("setup", SETUPS.values(), ids=list(SETUPS))
 def test_no_child_hangs(in_a_process, amount, setup):
     """Each of the children, forked while three threads make spans, makes and exports its own, and ends."""

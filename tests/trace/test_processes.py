@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
+import free_threading
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +128,7 @@ def test_fork_inside_a_span(core):
 
 
 @needs_fork
+@free_threading.forks_among_threads
 def test_fork_while_threads_start_spans(core):
     """A process forked while threads are busy exports its own spans, from its own thread."""
     spans = run(

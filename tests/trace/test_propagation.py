@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+import free_threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,6 +218,7 @@ def test_a_propagator_with_other_headers_keeps_them(core):
     assert seen(fast.extract({"traceparent": HEADER})) == seen(Context())
 
 
+@free_threading.frees_classes_and_functions
 def test_a_class_for_every_span_does_not_fill_the_memory(fast):
     """A few types are known to be spans, and kept; more are asked each time, and are right."""
     kinds = weakref.WeakSet()

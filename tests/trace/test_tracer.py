@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 
+import free_threading
+
 from otel_fastpath.trace import patches_tracer, set_up
 
 
+@free_threading.frees_classes_and_functions
 def test_replacements_do_not_pile_up(instrumentor, core):
     """What was taken off for good is let go of."""
     import opentelemetry.sdk.trace  # noqa: F401  # what is patched is there
