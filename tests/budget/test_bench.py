@@ -52,6 +52,7 @@ def instrumented(project):
     return project
 
 
+@pytest.mark.slow
 def test_the_spans_of_this_environment_are_measured(project):
     """Stock and fastpath, as what they add to nothing; the figures are in the JSON, the table on the terminal."""
     run = project.run("bench", *QUICK, "--only", "span*", "--json", "b.json", "--html", "b.html")

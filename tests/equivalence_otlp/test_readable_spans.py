@@ -27,10 +27,24 @@ def encoder(core):
 
 @pytest.mark.proves("otlp.http_spans", "otlp.grpc_spans")
 @pytest.mark.parametrize("core", ["c", "py"])
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS, max_size=6))
 def test_any_spans(core, spans):
     """Ours and upstream's encoder cannot be told apart by what they return, raise or log."""
+    check(core, spans)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", ["c", "py"])
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(spans=st.lists(SPANS, max_size=6))
+def test_many_spans(core, spans):
+    """The same with more of them."""
+    check(core, spans)
+
+
+def check(core, spans):
+    """Encode them with both."""
     before = faults.counts()
     seen = look(encoder(core).encode, spans)
     assert seen == look(stock, spans)
@@ -38,14 +52,11 @@ def test_any_spans(core, spans):
 
 
 @pytest.mark.parametrize("core", ["c", "py"])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS | WILD_SPANS, min_size=1, max_size=2))
 def test_spans_that_upstream_may_refuse(core, spans):
     """A span that cannot be sent takes its batch with it, with upstream's own exception."""
-    before = faults.counts()
-    seen = look(encoder(core).encode, spans)
-    assert seen == look(stock, spans)
-    assert faults.counts() == before
+    check(core, spans)
 
 
 @pytest.mark.parametrize("core", ["c", "py"])

@@ -93,13 +93,14 @@ def run(program, limits):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_recorded_spans(instrumented, core, monkeypatch):
+@pytest.mark.parametrize("examples", [80, pytest.param(600, marks=pytest.mark.slow)])
+def test_recorded_spans(instrumented, core, monkeypatch, examples):
     """Encoded first from the state and then from the properties, the same spans give the same bytes and log."""
     # A lazy value is cleaned, with the warnings of that, when it is made: for whoever encodes first.
     monkeypatch.setattr(logging.getLogger("opentelemetry.attributes"), "disabled", True)
     encode = patches_spans._encoder(core).encode
 
-    @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(PROGRAMS, LIMITS)
     def check(program, limits):
         spans = run(program, limits)

@@ -284,6 +284,7 @@ def test_a_service_that_does_not_start_fails_the_demo(start_demo):
     assert "ConnectionRefusedError" in output
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("a_database")
 def test_a_service_that_crashes_fails_the_demo(start_demo, tmp_path):
     """A service that dies under load is named with the signal that ended it."""

@@ -32,20 +32,35 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 pytestmark = asgi_requests
 
 
-@pytest.mark.proves("asgi.request")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+RANDOM = given(
     sent=st.lists(requests, min_size=1, max_size=3),
     messages=answers,
     raised=st.sampled_from([None, ValueError("no"), KeyboardInterrupt()]),
     excluded=st.sampled_from([None, "items", "localhost/.*"]),
     kinds=st.sampled_from([None, ["send"], ["receive"], ["send", "receive"]]),
 )
+
+
+@pytest.mark.proves("asgi.request")
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@RANDOM
 def test_random_requests(both_ways, recorded, conventions, sent, messages, raised, excluded, kinds):
     """Methods, targets, headers, messages, exceptions, in each of the conventions."""
+    check(both_ways, recorded, conventions, sent, messages, raised, {"excluded_urls": excluded, "exclude_spans": kinds})
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@RANDOM
+def test_many_random_requests(both_ways, recorded, conventions, sent, messages, raised, excluded, kinds):
+    """The same with more of them."""
+    check(both_ways, recorded, conventions, sent, messages, raised, {"excluded_urls": excluded, "exclude_spans": kinds})
+
+
+def check(both_ways, recorded, conventions, sent, messages, raised, keywords):
+    """Serve the requests both ways."""
     # Without a length in each answer, upstream records that of an earlier one.
     messages = [message if message["type"] != "http.response.start" else {**START, **message} for message in messages]
-    keywords = {"excluded_urls": excluded, "exclude_spans": kinds}
 
     stock, ours = both_ways(serve, recorded, [dict(each) for each in sent], messages, raised, keywords)
 
