@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from otel_fastpath.libraries.db.parameters import attributes_of, text_of
@@ -104,6 +104,8 @@ VALUES = st.recursive(
 )
 
 
+# A busy machine is slow to generate them.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_any_value_is_a_short_text(value):
     """Python's own text of it, as long as it is short and not too deep."""
