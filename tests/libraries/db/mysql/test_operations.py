@@ -269,11 +269,6 @@ def test_two_hundred_tasks_of_threads(wrap, connect):
     seen = wrap("rows, no-transactions")
     connections = [connect() for _ in range(4)]
 
-    def fetch(connection, number):
-        cursor = connection.cursor()
-        cursor.execute("SELECT id FROM t WHERE id <= %s", [number])
-        return cursor.fetchall()
+    many_tasks.in_threads(seen, connections, "SELECT id FROM t WHERE id <= %s")
 
-    many_tasks.in_threads(seen, connections, fetch)
-
-    many_tasks.check_parents(seen.spans())
+    many_tasks.check_parents(seen.spans(), "SELECT t")

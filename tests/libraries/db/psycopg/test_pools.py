@@ -185,7 +185,7 @@ def test_two_hundred_tasks(wrap, database_url):
 
     asyncio.run(main())
 
-    many_tasks.check_parents(seen.spans())
+    many_tasks.check_parents(seen.spans(), "SELECT")
 
 
 def test_two_hundred_calls_of_threads(wrap, make_pool):
@@ -201,7 +201,7 @@ def test_two_hundred_calls_of_threads(wrap, make_pool):
 
         list(threads.map(one, range(200)))
 
-    many_tasks.check_parents(seen.spans())
+    many_tasks.check_parents(seen.spans(), "SELECT")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

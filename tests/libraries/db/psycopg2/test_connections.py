@@ -143,13 +143,8 @@ def test_two_hundred_tasks_of_threads(wrap, database_url):
     seen = wrap("rows, no-transactions")
     connections = [psycopg2.connect(database_url) for _ in range(4)]
 
-    def fetch(connection, number):
-        cursor = connection.cursor()
-        cursor.execute("SELECT generate_series(1, %s)", [number])
-        return cursor.fetchall()
+    many_tasks.in_threads(seen, connections, "SELECT generate_series(1, %s)")
 
-    many_tasks.in_threads(seen, connections, fetch)
-
-    many_tasks.check_parents(seen.spans())
+    many_tasks.check_parents(seen.spans(), "SELECT")
     for connection in connections:
         connection.close()
