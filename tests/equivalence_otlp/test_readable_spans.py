@@ -52,7 +52,7 @@ def check(core, spans):
 
 
 @pytest.mark.parametrize("core", ["c", "py"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS | WILD_SPANS, min_size=1, max_size=2))
 def test_spans_that_upstream_may_refuse(core, spans):
     """A span that cannot be sent takes its batch with it, with upstream's own exception."""

@@ -251,7 +251,7 @@ def test_servers_are_timed_and_serve_as_before(instrumentor, core, traced, *, of
     assert sum("seen" in (span.attributes or {}) for span in spans) == 300
     calls, price = keeper.keeper().prices()["asgi.request" if official else "fastapi_own.request"]
     assert calls == 300
-    assert 1_000 < price < 30_000_000  # nanoseconds: of a busy machine, too
+    assert 1_000 < price < 3_000_000
 
 
 def test_queries_are_timed_without_the_database(instrumentor, core, traced):
