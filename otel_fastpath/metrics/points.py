@@ -80,6 +80,8 @@ def _histogram_point(
     state = aggregation.__dict__
     if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
         return aggregation.collect(temporality, start)
+    if not (_is_number(state["_sum"]) and _is_number(state["_previous_sum"])):
+        return aggregation.collect(temporality, start)
     with state["_lock"]:
         counts = state["_value"]
         total = state["_sum"]
@@ -131,6 +133,12 @@ def _histogram_point(
     return point
 
 
+def _is_number(value: object) -> bool:
+    """Whether it is None, or can be added to any other number. A Decimal and a float cannot: upstream must raise."""
+    kind = type(value)
+    return kind is int or kind is float or value is None
+
+
 def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequence[float]) -> list[int]:
     """The counts plus those of earlier collections; a new list if neither is None."""
     if before is None:
@@ -149,7 +157,7 @@ def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequ
 
 def _sum_point(aggregation: _SumAggregation, temporality: AggregationTemporality, start: int) -> _Point | None:
     state = aggregation.__dict__
-    if "collect" in state:
+    if "collect" in state or not (_is_number(state["_value"]) and _is_number(state["_previous_value"])):
         return aggregation.collect(temporality, start)
     with state["_lock"]:
         value = state["_value"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
 
 import pytest
-from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.metrics import Observation
+from opentelemetry.sdk.metrics import MeterProvider, ObservableCounter
 from opentelemetry.sdk.metrics._internal import aggregation as aggregations
 from opentelemetry.sdk.metrics._internal.exemplar import AlignedHistogramBucketExemplarReservoir
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
@@ -143,6 +145,29 @@ def test_what_a_reservoir_raises_is_for_the_caller(provided, when_collected):
     when_collected(lambda _attributes: None)
 
     assert values(reader) == {"watched": [1]}
+
+
+def test_amounts_that_cannot_be_added_are_refused_as_upstream_does(provided):
+    """A Decimal and a float: upstream's error reaches the caller, and is no fault of ours."""
+    amounts = iter([Decimal("1.5"), 2.5, 3.0])
+    meter, reader = provided(preferred_temporality={ObservableCounter: AggregationTemporality.DELTA})
+    meter.create_observable_counter("observed", [lambda _: [Observation(next(amounts))]])
+    assert values(reader) == {"observed": [Decimal("1.5")]}
+
+    with pytest.raises(TypeError, match="Decimal"):
+        reader.get_metrics_data()
+
+
+def test_a_histograms_amounts_that_cannot_be_added_are_refused_as_upstream_does(provided):
+    """The same for its sum, from one collection to the next."""
+    meter, reader = provided()
+    histogram = meter.create_histogram("histogram")
+    histogram.record(Decimal("1.5"))
+    assert values(reader) == {"histogram": [1]}
+    histogram.record(2.5)
+
+    with pytest.raises(TypeError, match="Decimal"):
+        reader.get_metrics_data()
 
 
 def test_a_method_that_somebody_replaced_is_called(provided, monkeypatch):
