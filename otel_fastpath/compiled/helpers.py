@@ -111,6 +111,11 @@ def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | 
     return attributes.copy()
 
 
+def has_keys(mapping: dict[str, object], other: dict[str, object]) -> bool:
+    """Whether the mapping has all keys of the other one. Nobody else may use the two meanwhile."""
+    return other.keys() <= mapping.keys()
+
+
 def is_clean(attributes: dict[str, Any], longest: int) -> int:
     """1 if a log record's attributes can be stored as they are, 0 if values must be cleaned, -1 if a key is no text.
 

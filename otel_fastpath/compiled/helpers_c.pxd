@@ -229,6 +229,13 @@ cdef extern from *:
         OTEL_FASTPATH_END
         return made;
     }
+    static int otel_fastpath_has_keys(PyObject *mapping, PyObject *other) {
+        PyObject *key;
+        Py_ssize_t at = 0;
+        int found = PyDict_GET_SIZE(mapping) >= PyDict_GET_SIZE(other);
+        while (found == 1 && PyDict_Next(other, &at, &key, NULL)) found = PyDict_Contains(mapping, key);
+        return found;
+    }
     static int otel_fastpath_is_clean(PyObject *attributes, Py_ssize_t longest) {
         PyObject *key, *value;
         Py_ssize_t at = 0;
@@ -300,6 +307,7 @@ cdef extern from *:
     object with_value "otel_fastpath_with_value"(object kind, object mapping, object key, object value)
     object set_with_value "otel_fastpath_set_with_value"(object variable, object kind, object key, object value)
     object plain_copy "otel_fastpath_plain_copy"(dict attributes, Py_ssize_t longest)
+    bint has_keys "otel_fastpath_has_keys"(dict mapping, dict other) except -1
     int is_clean "otel_fastpath_is_clean"(dict attributes, Py_ssize_t longest)
     object other_items "otel_fastpath_other_items"(dict mapping, tuple usual, frozenset names)
     object attribute_key "otel_fastpath_attribute_key"(dict attributes)

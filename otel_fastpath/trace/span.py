@@ -23,6 +23,7 @@ from opentelemetry.sdk.trace import Span as _StockSpan
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import has_keys
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
@@ -81,15 +82,14 @@ def _put(span: SpanState, key: str, kept: object) -> bool:
         return False
     store = span.attribute_store
     size = len(store)
-    if size > 1 and key in store:
+    if size >= span.plan.max_attributes and key not in store:
+        return False
+    store[key] = kept
+    if size > 1 and len(store) == size:
         # An overwritten attribute moves to the end.
         del store[key]
         store[key] = kept
-        return True
-    if size < span.plan.max_attributes:
-        store[key] = kept
-        return True
-    return False
+    return True
 
 
 @critical_section
@@ -99,7 +99,7 @@ def _takes(span: SpanState, key: str) -> bool:
         return False
     store = span.attribute_store
     size = len(store)
-    return size < span.plan.max_attributes or (size > 1 and key in store)
+    return size < span.plan.max_attributes or key in store
 
 
 @critical_section
@@ -147,22 +147,23 @@ def _are_set(span: SpanState, attributes: types.Attributes) -> bool:
 @critical_section
 def _put_all(span: SpanState, kept: dict[str, object]) -> bool:
     """Set attributes that are already cleaned; False if there may be no room for all of them."""
-    most = span.plan.max_attributes
-    if len(span.attribute_store) > most - len(kept) or span.bounded_attributes is not None:
-        return False
     store = span.attribute_store
+    if len(store) > span.plan.max_attributes - len(kept) or span.bounded_attributes is not None:
+        return False
     # If all stored attributes are overwritten, the order is that of the new ones.
-    if store.keys() <= kept.keys() and span.attribute_store is store and span._end_time is None:
+    if has_keys(kept, store) and span.attribute_store is store and span._end_time is None:
         span.attribute_store = kept
         return True
     for key, value in kept.items():
         store = span.attribute_store
+        size = len(store)
         if span._end_time is None:
-            if key in store:
+            store[key] = value
+            if len(store) == size:
                 # An overwritten attribute moves to the end.
                 del store[key]
-            store[key] = value
-    if len(span.attribute_store) > most:
+                store[key] = value
+    if len(span.attribute_store) > span.plan.max_attributes:
         # Other threads have added attributes in the meantime.
         span.drop_surplus()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
     return True

@@ -32,6 +32,7 @@ cdef Py_ssize_t _room(SpanState span) except -2
 @cython.locals(plan=Plan, room=Py_ssize_t)
 cdef bint _are_set(SpanState span, object attributes) except -1
 
+@cython.locals(size=Py_ssize_t, store=dict)
 cdef bint _put_all(SpanState span, dict kept) except -1
 
 @cython.locals(changes=int)
