@@ -49,6 +49,17 @@ def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
     return call
 
 
+def _link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
+    """The link of a connection's engine."""
+    found = getattr(connection.engine, name, None)
+    link = found if type(found) is Link else database.new_link(connection)
+    own = link.plans.own
+    # A link that was made for a connect lacks what the official instrumentation reads of a connection.
+    if link.active is not active or (own is not None and not own.is_whole):
+        link = database.new_link(connection)
+    return link
+
+
 class Statements:
     """Begins the statements of SQLAlchemy's `Connection._exec_single_context`: the shortest path, taken by most calls.
 
@@ -56,42 +67,79 @@ class Statements:
         active: The set-up: links for another are made again.
         database: The library's `Database`, which makes links.
         name: The attribute of an engine with its `Link`.
+        others: Begins the other statements, and all of them if the options ask for more; it must not raise.
     """
 
-    __slots__ = ("_active", "_database", "_is_simple", "_name")
+    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others")
 
-    def __init__(self, active: Any, database: Any, name: Any) -> None:
+    def __init__(self, active: Any, database: Any, name: Any, others: Any) -> None:
         self._active = active
         self._database = database
         self._is_simple = not active.options.drivers
         self._name = name
+        self._others = others
 
     def enter(self, args: Any, kwargs: Any) -> Any:
-        """Begin a statement with one set of parameters, given the method's arguments.
-
-        Returns:
-            The `Query`; None if it is not instrumented; `NotImplemented` if it is another statement, or the options
-            ask for more.
-        """
+        """Begin a statement, given the method's arguments; returns the `Query`, None if it is not instrumented."""
         try:
             if is_suppressed():
                 return None
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
-                return NotImplemented
-            connection = args[0]
-            found = getattr(connection.engine, self._name, None)
-            link = found if type(found) is Link else self._database.new_link(connection)
-            own = link.plans.own
-            # A link that was made for a connect lacks what the official instrumentation reads of a connection.
-            if link.active is not self._active or (own is not None and not own.is_whole):
-                link = self._database.new_link(connection)
+                return self._others(args, kwargs)
+            link = _link_of(self._active, self._database, self._name, args[0])
             text = context.statement
             has_arguments = bool(context.parameters[0])
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
             return open_outer(link, found, None)
+        except Exception as fault:
+            faults.report(self._database.place, fault)
+            return None
+
+
+class Transactions:
+    """Begins the commits or the rollbacks of SQLAlchemy's `Connection`.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        name: The attribute of an engine with its `Link`.
+        command: "COMMIT" or "ROLLBACK".
+        is_told_by_driver: Whether the driver tells what the connection given does; None: it never does.
+    """
+
+    __slots__ = ("_active", "_attributes", "_command", "_database", "_is_told_by_driver", "_is_untold", "_name")
+
+    def __init__(self, active: Any, database: Any, name: Any, command: Any, is_told_by_driver: Any) -> None:
+        self._active = active
+        self._attributes = {"db.operation.name": command}
+        self._command = command
+        self._database = database
+        self._is_told_by_driver = is_told_by_driver
+        self._is_untold = active.is_same or not active.options.transactions
+        self._name = name
+
+    def enter(self, args: Any, _kwargs: Any) -> Any:
+        """Begin the end of a transaction, given the method's arguments; None: it is not instrumented."""
+        try:
+            connection = args[0]
+            if is_suppressed() or (self._is_told_by_driver is not None and self._is_told_by_driver(connection)):
+                return None
+            # Of a connection that is lost, nothing is sent.
+            if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:
+                return None
+            link = _link_of(self._active, self._database, self._name, connection)
+            level = connection._execution_options.get("isolation_level")
+            if level is None:
+                level = connection.dialect._on_connect_isolation_level
+            if self._is_untold or level == "AUTOCOMMIT":
+                # Nothing is sent, or nothing is told: the driver, which does not know that, makes no span either.
+                plan = link.plans.quiet
+            else:
+                plan = link.plans.special(self._command, self._attributes)
+            return open_outer(link, plan, None)
         except Exception as fault:
             faults.report(self._database.place, fault)
             return None

@@ -9,10 +9,25 @@ cpdef open_outer(Link link, Plan plan, object start_ns)
 cdef object faults
 cdef int _CONTEXT
 
+@cython.locals(link=Link)
+cdef Link _link_of(object active, object database, str name, object connection)
+
 cdef class Statements:
     cdef object _active
     cdef object _database
     cdef bint _is_simple
     cdef str _name
+    cdef object _others
     @cython.locals(link=Link, has_arguments=bint)
     cpdef enter(self, tuple args, dict kwargs)
+
+cdef class Transactions:
+    cdef object _active
+    cdef dict _attributes
+    cdef str _command
+    cdef object _database
+    cdef object _is_told_by_driver
+    cdef bint _is_untold
+    cdef str _name
+    @cython.locals(link=Link, plan=Plan)
+    cpdef enter(self, tuple args, dict _kwargs)

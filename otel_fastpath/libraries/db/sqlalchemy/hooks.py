@@ -20,8 +20,6 @@ from otel_fastpath.patching.outcome import guarded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.libraries.db.database import Entrance
-
     # The engine's link, the plan, the parameters, the number of parameter sets of a batch, and SQLAlchemy's execution
     # context, in which the text can still be changed; without a link: the call is not instrumented.
     Opening = tuple[Any, Any, Any, int | None, Any]
@@ -33,32 +31,64 @@ _PARAMETERS: Final = 3
 _NOTHING: Final = (None, None, None, None, None)
 
 
-def around(opener: Callable[[Any, Any], Opening], original: Any, entrance: Entrance | None = None) -> Any:
-    """Wrap a method of a connection or of a dialect.
+class ByOpener:
+    """An entrance, see `Database.entrance`, of methods whose call an opener finds.
 
     Args:
         opener: Returns what the call is begun with, given the arguments of the method; it begins nothing.
-        original: The method.
-        entrance: Its `enter` begins the usual calls, and returns `NotImplemented` for the others; it must not raise.
     """
-    open_outer = compiled.hot("libraries.db.outer").open_outer
-    is_suppressed = compiled.hot("libraries.call_span").is_suppressed
 
-    def begin(args: Any, kwargs: Any) -> Any:
+    __slots__ = ("_is_suppressed", "_open", "_opener")
+
+    def __init__(self, opener: Callable[[Any, Any], Opening]) -> None:
+        self._opener = opener
+        self._open = compiled.hot("libraries.db.outer").open_outer
+        self._is_suppressed = compiled.hot("libraries.call_span").is_suppressed
+
+    def enter(self, args: Any, kwargs: Any) -> Any:
+        """Begin a call; None if it is not instrumented. Never raises."""
+        return guarded(DATABASE.place, self._begun, args, kwargs)
+
+    def _begun(self, args: Any, kwargs: Any) -> Any:
         active = DATABASE.active
-        if active is None or is_suppressed() or (active.options.drivers and is_told_by_driver(args[0])):
+        if active is None or self._is_suppressed() or (active.options.drivers and is_told_by_driver(args[0])):
             return None
-        link, plan, parameters, size, context = opener(args, kwargs)
-        call = None if link is None else open_outer(link, plan, None)
+        link, plan, parameters, size, context = self._opener(args, kwargs)
+        call = None if link is None else self._open(link, plan, None)
         if call is not None and (size is not None or DATABASE.is_curious):
             guarded(DATABASE.place, _tell, call, args[0], parameters, size, context)
         return call
 
+
+def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
+    """Wrap a method of a connection or of a dialect whose call an opener finds."""
+    return _wrapped(ByOpener(opener), original)
+
+
+def around_execute(original: Any) -> Any:
+    """Wrap the method that executes a statement with its parameters, once or with many sets of them."""
+
+    def make(active: Any) -> Any:
+        others = ByOpener(single).enter
+        return compiled.hot("libraries.db.outer").Statements(active, DATABASE, LINK, others).enter
+
+    return _wrapped(DATABASE.entrance("execute", make), original)
+
+
+def around_end(command: str, original: Any) -> Any:
+    """Wrap a method that ends a transaction, with "COMMIT" or "ROLLBACK"."""
+
+    def make(active: Any) -> Any:
+        is_told = is_told_by_driver if active.options.drivers else None
+        return compiled.hot("libraries.db.outer").Transactions(active, DATABASE, LINK, command, is_told).enter
+
+    return _wrapped(DATABASE.entrance(command, make), original)
+
+
+def _wrapped(entrance: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = NotImplemented if entrance is None else entrance.enter(args, kwargs)
-        if call is NotImplemented:
-            call = guarded(DATABASE.place, begin, args, kwargs)
+        call = entrance.enter(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
         try:
@@ -119,15 +149,6 @@ def _count(call: Any, result: Any) -> None:
         call.told(number)
 
 
-def around_execute(original: Any) -> Any:
-    """Wrap the method that executes a statement with its parameters, once or with many sets of them."""
-
-    def make(active: Any) -> Any:
-        return compiled.hot("libraries.db.outer").Statements(active, DATABASE, LINK).enter
-
-    return around(single, original, DATABASE.entrance("execute", make))
-
-
 def single(args: Any, kwargs: Any) -> Opening:
     """Open a statement that the driver executes once, or with many sets of parameters."""
     context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
@@ -157,31 +178,6 @@ def default(args: Any, kwargs: Any) -> Opening:
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
     link = link_of(args[0])
     return link, link.plans.plan(text, "", bool(parameters)), parameters, None, None
-
-
-def commit(args: Any, _kwargs: Any) -> Opening:
-    """Open a commit."""
-    return _transaction(args[0], "COMMIT")
-
-
-def rollback(args: Any, _kwargs: Any) -> Opening:
-    """Open a rollback; of a connection that is lost, nothing is sent."""
-    return _transaction(args[0], "ROLLBACK") if args[0]._still_open_and_dbapi_connection_is_valid else _NOTHING
-
-
-def _transaction(connection: Any, name: str) -> Opening:
-    link = link_of(connection)
-    active = link.active
-    if active.is_same or not active.options.transactions or _is_autocommit(connection):
-        # No span, and none of the driver: this layer speaks for it.
-        return link, link.plans.quiet, None, None, None
-    return link, link.plans.special(name, {"db.operation.name": name}), None, None, None
-
-
-def _is_autocommit(connection: Any) -> bool:
-    """Whether the driver sends nothing for a commit or rollback."""
-    level = connection._execution_options.get("isolation_level")
-    return bool((connection.dialect._on_connect_isolation_level if level is None else level) == "AUTOCOMMIT")
 
 
 def ping(args: Any, _kwargs: Any) -> Opening:

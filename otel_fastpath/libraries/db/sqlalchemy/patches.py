@@ -57,14 +57,14 @@ PATCHES: Final = tuple(
             "commit",
             "engine.base.Connection._commit_impl",
             _ENDS,
-            functools.partial(hooks.around, hooks.commit),
+            functools.partial(hooks.around_end, "COMMIT"),
             "commit",
         ),
         (
             "rollback",
             "engine.base.Connection._rollback_impl",
             _ENDS,
-            functools.partial(hooks.around, hooks.rollback),
+            functools.partial(hooks.around_end, "ROLLBACK"),
             "commit",
         ),
         (

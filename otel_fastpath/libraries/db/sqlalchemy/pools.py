@@ -23,6 +23,8 @@ from otel_fastpath.patching.outcome import guarded, never_raises
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from otel_fastpath.libraries.db.plans import Active
+
 _PLACE: Final = "a pool of SQLAlchemy"
 _USAGE: Final = "db.client.connections.usage"
 _TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
@@ -107,13 +109,10 @@ def watched(engine: Any) -> Watched:
     return found
 
 
-def _metrics() -> pools.PoolMetrics | None:
-    active = DATABASE.active
-    if active is None or not active.options.metrics:
-        return None
-    if active.pools is None:
+def _metrics(active: Active) -> pools.PoolMetrics | None:
+    if active.pools is None and active.options.metrics:
         active.pools = pools.PoolMetrics(active, lambda: DATABASE.active, "sqlalchemy", _registry)
-    made: pools.PoolMetrics = active.pools
+    made: pools.PoolMetrics | None = active.pools
     return made
 
 
@@ -175,12 +174,13 @@ def _begin(engine: Any) -> tuple[float, Any] | None:
 
 @never_raises(_PLACE)
 def _acquired(engine: Any, fairy: Any, begun: tuple[float, Any] | None) -> None:
-    if begun is None:
+    active = DATABASE.active
+    if begun is None or active is None:
         return
     started, call = begun
     if call is not None:
         call.end()
-    metrics = _metrics()
+    metrics = _metrics(active)
     if metrics is None and hasattr(engine.pool, "checkedin"):
         # The pool counts its connections itself, and how long they are borrowed is not asked for.
         return
@@ -205,7 +205,8 @@ def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | 
         call = _late(engine, time_ns() - int((perf_counter() - started) * 1e9))
     if call is not None:
         hooks.fail(call, error)
-    metrics = _metrics()
+    active = DATABASE.active
+    metrics = None if active is None else _metrics(active)
     if metrics is not None and is_timeout:
         watched(engine).timed_out(metrics)
 
@@ -232,12 +233,11 @@ def make_release(original: Any) -> Any:
 
 @never_raises(_PLACE)
 def _released(record: Any) -> None:
-    if DATABASE.active is None:
-        return
+    active = DATABASE.active
     pool: Watched | None = vars(record._ConnectionRecord__pool).get(LINK)
-    if pool is None:
+    if active is None or pool is None:
         return
-    metrics = _metrics()
+    metrics = _metrics(active)
     if metrics is not None:
         pool.was_released(metrics, record)
     elif pool.borrowed:
@@ -283,6 +283,7 @@ def make_connect(original: Any) -> Any:
 
 @never_raises(_PLACE)
 def _connected(pool: Watched, started: float) -> None:
-    metrics = _metrics()
+    active = DATABASE.active
+    metrics = None if active is None else _metrics(active)
     if metrics is not None:
         pool.was_connected(metrics, started)
