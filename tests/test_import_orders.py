@@ -13,6 +13,8 @@ MODULES = (
     "opentelemetry.sdk._logs.export",
     "opentelemetry.exporter.otlp.proto.http._log_exporter",
 )
+# Each module is once the first and once the last one.
+USUAL = [(MODULES[at - 1], MODULES[at]) for at in range(len(MODULES))]
 PROGRAM = """
 import importlib
 import sys
@@ -36,7 +38,14 @@ for row in FastpathInstrumentor().status():
 """
 
 
-@pytest.mark.parametrize(("first", "last"), [("threading", MODULES[-1]), *permutations(MODULES, 2)])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("threading", MODULES[-1]),
+        *USUAL,
+        *(pytest.param(*pair, marks=pytest.mark.slow) for pair in permutations(MODULES, 2) if pair not in USUAL),
+    ],
+)
 def test_each_order_of_imports(first, last):
     """Nothing is logged, and no patch of the SDK or of OTLP is skipped."""
     result = subprocess.run(

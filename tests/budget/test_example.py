@@ -35,6 +35,7 @@ def budget(shop, *arguments):
     return subprocess.run(command, cwd=shop, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow  # tests/budget/test_ours.py finds one in `make test`
 def test_a_slower_hook_is_found(shop):
     """By its counts against the calibrated ones, and in time against the version before."""
     quick = ("--cycles", "60", "--processes", "1")

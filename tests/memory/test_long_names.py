@@ -23,6 +23,8 @@ PATHS = (
     "exceptions",
     "exception_sites",
 )
+# `make test` has one of spans, measurements, OpenAI, HTTP and exceptions.
+USUAL = {"keys", "taken_away", "models", "paths", "exceptions"}
 # How long, and how many: in the default profile, and with OTEL_FASTPATH_TESTS=heavy.
 SIZES = ((10_000, 2_000), (100_000, 400))
 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy":
@@ -33,7 +35,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the resident si
 
 
 @pytest.mark.parametrize(("length", "count"), [SIZES[0], pytest.param(*SIZES[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path in USUAL else [pytest.mark.slow]) for path in PATHS],
+)
 def test_long_names_leave_nothing(core, path, length, count):
     """Spans, events, links, scopes, metrics, models, paths and exceptions with long names, encoded where they are."""
     if path == "beyond_a_limit" and "aggregation_cardinality_limit" not in inspect.signature(View).parameters:

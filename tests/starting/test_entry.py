@@ -29,8 +29,20 @@ def test_they_are_declared(group, function):
     assert found.load() is function
 
 
-@pytest.mark.parametrize("value", ["fastpath", pytest.param("asyncpg, fastpath", marks=pytest.mark.slow), "*"])
-@pytest.mark.parametrize("way", ["lazy", "run"])
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        ("lazy", "fastpath"),
+        ("run", "*"),
+        *(
+            pytest.param(way, value, marks=pytest.mark.slow)
+            for way, value in (
+                *(("lazy", "*"), ("lazy", "asyncpg, fastpath")),
+                *(("run", "fastpath"), ("run", "asyncpg, fastpath")),
+            )
+        ),
+    ],
+)
 def test_disabled_by_name_no_module_stays(start, tmp_path, way, value):
     """But the command's own, where the program is run by it."""
     (tmp_path / "program.py").write_text(REST)

@@ -13,6 +13,7 @@ import pytest
 from otel_fastpath.starting import libraries
 
 EARLY = {"asyncio", "aws-lambda", "django", "fastpath", "logging", "sqlite3", "system_metrics", "threading", "urllib"}
+USUAL = {"asyncpg", "fastapi", "httpx", "openai"}
 INSTALLED = {each.name: each for each in entry_points(group="opentelemetry_instrumentor")}
 
 
@@ -35,7 +36,14 @@ print(*[module for module in {modules!r} if module in sys.modules])
 """
 
 
-@pytest.mark.parametrize("name", sorted(INSTALLED.keys() - EARLY - {"httpx2"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        # `make test` has one server, one client and one driver, and OpenAI.
+        pytest.param(name, marks=[] if name in USUAL else [pytest.mark.slow])
+        for name in sorted(INSTALLED.keys() - EARLY - {"httpx2"})
+    ],
+)
 def test_an_instrumentation_imports_the_modules_that_it_waits_for(name):
     """They are those of its library, and no others make it wait."""
     modules = libraries.awaited(INSTALLED[name])

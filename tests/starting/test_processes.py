@@ -112,8 +112,8 @@ def program(tmp_path):
 @pytest.mark.parametrize(
     ("when", "way"),
     [
-        # That way loads everything at the start, so that the moment of an import matters less.
-        pytest.param(when, way, marks=[pytest.mark.slow] if way == "eager" and when != "at the top" else [])
+        # What is loaded lazily depends on the moment of an import, in each of the ways that load so.
+        pytest.param(when, way, marks=[pytest.mark.slow] if way != "lazy" and when != "at the top" else [])
         for when in PROGRAMS
         for way in WAYS
         if way != "stock"
@@ -197,9 +197,9 @@ print(states["{patch}"], states["{library}.official.instrument"])
     [
         ("asyncpg", "asyncpg.execute"),
         ("openai", "openai.request"),
-        ("psycopg", "psycopg.cursor.execute"),
-        ("redis", "redis.command"),
-        ("sqlalchemy", "sqlalchemy.execute"),
+        pytest.param("psycopg", "psycopg.cursor.execute", marks=pytest.mark.slow),
+        pytest.param("redis", "redis.command", marks=pytest.mark.slow),
+        pytest.param("sqlalchemy", "sqlalchemy.execute", marks=pytest.mark.slow),
     ],
 )
 def test_a_wrapper_takes_the_place_of_an_instrumentation_that_is_loaded_late(start, program, library, patch):

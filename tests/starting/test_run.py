@@ -65,13 +65,13 @@ def program(tmp_path):
     [
         (sys.executable, "program.py", "a", "b"),
         pytest.param((sys.executable, "folder/program.py"), marks=pytest.mark.slow),
-        (sys.executable, "link.py"),
+        pytest.param((sys.executable, "link.py"), marks=pytest.mark.slow),
         (sys.executable, "-c", SEES, "a", "-b"),
         pytest.param((sys.executable, "-m", "package.program", "a", "-b"), marks=pytest.mark.slow),
         (sys.executable, "-m", "package"),
         # Not in this interpreter.
         (sys.executable, "-u", "program.py", "a"),
-        (sys.executable, "package"),
+        pytest.param((sys.executable, "package"), marks=pytest.mark.slow),
     ],
 )
 def test_a_program_sees_what_it_sees_under_opentelemetry_instrument(start, program, tmp_path, words):
@@ -117,16 +117,16 @@ def test_a_script_of_this_environment_is_run_in_this_interpreter(start, program)
         ("import sys; sys.exit(3)", 3),
         ("import sys; sys.exit('no')", 1),
         pytest.param("raise SystemExit", 0, marks=pytest.mark.slow),
-        ("def f():\n    raise ValueError('no')\nf()", 1),
+        pytest.param("def f():\n    raise ValueError('no')\nf()", 1, marks=pytest.mark.slow),
         pytest.param(
             "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise ValueError('no') from error",
             1,
             marks=pytest.mark.slow,
         ),
         ("syntax error", 1),
-        ("import os; os._exit(4)", 4),
+        pytest.param("import os; os._exit(4)", 4, marks=pytest.mark.slow),
         ("import sys\nsys.excepthook = lambda *found: print(found[0].__name__)\nraise ValueError", 1),
-        ("import atexit\natexit.register(print, 'at exit')\nraise ValueError", 1),
+        pytest.param("import atexit\natexit.register(print, 'at exit')\nraise ValueError", 1, marks=pytest.mark.slow),
         ("import threading, time\nthreading.Timer(0.1, print, ['later']).start()", 0),
     ],
 )
