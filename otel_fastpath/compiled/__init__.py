@@ -40,6 +40,7 @@ TWINS = (
     "libraries.db.sql_c",
     "libraries.db.summary_c",
     "libraries.db.cassandra.requests_c",
+    "libraries.db.sqlalchemy.checkouts_c",
     "libraries.genai.openai.calls_c",
     "libraries.genai.openai.prepared_calls_c",
     "libraries.genai.openai.reading_models_c",

@@ -26,6 +26,8 @@ item = operator.getitem
 # The value of a key, or None: what reads a dict that threads share. Without the interpreter lock, another thread may
 # replace the value before Cython's form of `dict.get` has a reference to it.
 get_item = dict.get
+# Stores a value also in a dict whose class forbids it.
+set_item = dict.__setitem__
 # Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.
 bisect_left = bisect.bisect_left
 # Get, set and reset a context variable that has a default value.

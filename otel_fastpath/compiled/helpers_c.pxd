@@ -295,6 +295,7 @@ cdef extern from *:
     object set_value "PyContextVar_Set"(object variable, object value)
     int reset_value "PyContextVar_Reset"(object variable, object token) except -1
     int process_id "otel_fastpath_process_id"()
+    int set_item "PyDict_SetItem"(object mapping, object key, object value) except -1
     object item "otel_fastpath_item"(object value, Py_ssize_t index)
     Py_ssize_t bisect_left "otel_fastpath_bisect_left"(object ascending, object value) except -1
     object read_clock "otel_fastpath_read_clock"(dict module)

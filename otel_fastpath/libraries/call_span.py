@@ -15,7 +15,7 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.compiled.helpers import with_value
+from otel_fastpath.compiled.helpers import set_item, with_value
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
@@ -283,10 +283,11 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any, is_
 
 
 def _attach_outer(call: Any, span: Any) -> Any:
-    context = current()
+    context = with_value(Context, current(), OUTER, call)
     if span is not None:
-        context = with_value(Context, context, _SPAN_KEY, span)
-    token = attach_context(with_value(Context, context, OUTER, call))
+        # Nobody else has it yet; later, a context must not change.
+        set_item(context, _SPAN_KEY, span)
+    token = attach_context(context)
     # An error was reported; the span is current at least.
     return attach(span) if token is None and span is not None else token
 

@@ -138,7 +138,9 @@ class Transactions:
                 # Nothing is sent, or nothing is told: the driver, which does not know that, makes no span either.
                 plan = link.plans.quiet
             else:
-                plan = link.plans.special(self._command, self._attributes)
+                plan = get_item(link.plans.ends, self._command)
+                if plan is None:
+                    plan = link.plans.ends[self._command] = link.plans.special(self._command, self._attributes)
             return open_outer(link, plan, None)
         except Exception as fault:
             faults.report(self._database.place, fault)

@@ -37,13 +37,15 @@ class Plans(plans.Plans):
     """The plans for one server and database; their `own` is what the official instrumentation reads of a connection.
 
     Attributes:
+        ends: The plans of the ends of transactions, by their commands.
         quiet: A plan without telemetry.
     """
 
-    __slots__ = ("quiet",)
+    __slots__ = ("ends", "quiet")
 
     def __init__(self, active: Any, server: Server, own: Read | None) -> None:
         super().__init__(active, server, own)
+        self.ends: dict[str, Any] = {}
         self.quiet = active.hot.Plan("", None, None, None, True)  # noqa: FBT003  # the hot module takes no keywords
         if own is not None:
             self.convention = active.convention.of(own)

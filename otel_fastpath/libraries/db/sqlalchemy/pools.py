@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.libraries.db.plans import Active
 
-_PLACE: Final = "a pool of SQLAlchemy"
+PLACE: Final = "a pool of SQLAlchemy"
+_HOT: Final = "libraries.db.sqlalchemy.checkouts"
 _USAGE: Final = "db.client.connections.usage"
 _TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
 
@@ -109,7 +110,8 @@ def watched(engine: Any) -> Watched:
     return found
 
 
-def _metrics(active: Active) -> pools.PoolMetrics | None:
+def metrics_of(active: Active) -> pools.PoolMetrics | None:
+    """The metrics of this set-up, which are made on first use; None: it has none."""
     if active.pools is None and active.options.metrics:
         active.pools = pools.PoolMetrics(active, lambda: DATABASE.active, "sqlalchemy", _registry)
     made: pools.PoolMetrics | None = active.pools
@@ -146,55 +148,24 @@ def observe_usage(providers: Mapping[str, Any]) -> None:
 
 def make_acquire(original: Any) -> Any:
     """Wrap `Engine.raw_connection`, which every way to get a connection of an engine calls."""
+    checkouts = compiled.hot(_HOT)
+    begin, acquired = checkouts.begin, checkouts.acquired
 
     @functools.wraps(original)
     def raw_connection(*args: Any, **kwargs: Any) -> Any:
-        begun = _begin(args[0])
+        begun = begin(args[0])
         try:
             fairy = original(*args, **kwargs)
         except BaseException as error:
             _not_acquired(args[0], error, begun)
             raise
-        _acquired(args[0], fairy, begun)
+        acquired(args[0], fairy, begun)
         return fairy
 
     return raw_connection
 
 
-@never_raises(_PLACE)
-def _begin(engine: Any) -> tuple[float, Any] | None:
-    """When waiting began, and its span if that option is set."""
-    active = DATABASE.active
-    if active is None:
-        return None
-    pool = watched(engine)
-    call = pools.begin_acquire(active, pool, engine.dialect.name) if active.options.acquire else None
-    return perf_counter(), call
-
-
-@never_raises(_PLACE)
-def _acquired(engine: Any, fairy: Any, begun: tuple[float, Any] | None) -> None:
-    active = DATABASE.active
-    if begun is None or active is None:
-        return
-    started, call = begun
-    if call is not None:
-        call.end()
-    metrics = _metrics(active)
-    if metrics is None and hasattr(engine.pool, "checkedin"):
-        # The pool counts its connections itself, and how long they are borrowed is not asked for.
-        return
-    record = getattr(fairy, "_connection_record", None)
-    if record is None:
-        return
-    pool = watched(engine)
-    if metrics is not None:
-        pool.was_acquired(metrics, record, started)
-    else:
-        pool.borrowed[record] = started
-
-
-@never_raises(_PLACE)
+@never_raises(PLACE)
 def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | None) -> None:
     """End the span of waiting. If the pool has no connection, there is a span in any case: nothing else tells it."""
     if begun is None:
@@ -206,7 +177,7 @@ def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | 
     if call is not None:
         hooks.fail(call, error)
     active = DATABASE.active
-    metrics = None if active is None else _metrics(active)
+    metrics = None if active is None else metrics_of(active)
     if metrics is not None and is_timeout:
         watched(engine).timed_out(metrics)
 
@@ -222,26 +193,14 @@ def _late(engine: Any, start_ns: int) -> Any:
 
 def make_release(original: Any) -> Any:
     """Wrap `_ConnectionRecord.checkin`, which is called when a connection is returned or lost."""
+    released = compiled.hot(_HOT).released
 
     @functools.wraps(original)
     def checkin(*args: Any, **kwargs: Any) -> Any:
-        _released(args[0])
+        released(args[0])
         return original(*args, **kwargs)
 
     return checkin
-
-
-@never_raises(_PLACE)
-def _released(record: Any) -> None:
-    active = DATABASE.active
-    pool: Watched | None = vars(record._ConnectionRecord__pool).get(LINK)
-    if active is None or pool is None:
-        return
-    metrics = _metrics(active)
-    if metrics is not None:
-        pool.was_released(metrics, record)
-    elif pool.borrowed:
-        pool.borrowed.pop(record, None)
 
 
 def make_connect(original: Any) -> Any:
@@ -265,7 +224,7 @@ def make_connect(original: Any) -> Any:
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
-        call, pool = guarded(_PLACE, begin, args[0]) or (None, None)
+        call, pool = guarded(PLACE, begin, args[0]) or (None, None)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
@@ -281,9 +240,9 @@ def make_connect(original: Any) -> Any:
     return connect
 
 
-@never_raises(_PLACE)
+@never_raises(PLACE)
 def _connected(pool: Watched, started: float) -> None:
     active = DATABASE.active
-    metrics = None if active is None else _metrics(active)
+    metrics = None if active is None else metrics_of(active)
     if metrics is not None:
         pool.was_connected(metrics, started)

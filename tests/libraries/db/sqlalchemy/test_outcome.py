@@ -35,7 +35,7 @@ OWN = {
     "comment": (comments, "with_comment"),
     "server": (engines, "server_of"),
     "watched": (pools, "watched"),
-    "pool metrics": (pools, "_metrics"),
+    "pool metrics": (pools, "metrics_of"),
     "acquire": (db_pools, "begin_acquire"),
 }
 

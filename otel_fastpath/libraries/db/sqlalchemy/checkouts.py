@@ -1,0 +1,77 @@
+"""A connection's checkout from a pool, and its return: the path that each of them takes. Compiled as `checkouts_c`."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.libraries.db import pools as all_pools
+from otel_fastpath.libraries.db.sqlalchemy import pools
+from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
+from otel_fastpath.libraries.db.sqlalchemy.pools import PLACE
+from otel_fastpath.patching import faults
+
+
+def begin(engine: Any) -> Any:
+    """When waiting for a connection began, and its span if that option is set; None: it is not instrumented."""
+    try:
+        active = DATABASE.active
+        if active is None:
+            return None
+        pool = get_item(engine.pool.__dict__, LINK)
+        if pool is None:
+            pool = pools.watched(engine)
+        call = all_pools.begin_acquire(active, pool, engine.dialect.name) if active.options.acquire else None
+        return perf_counter(), call
+    except Exception as fault:
+        faults.report(PLACE, fault)
+        return None
+
+
+def acquired(engine: Any, fairy: Any, begun: Any) -> None:
+    """End the wait that `begin` returned, and keep since when the connection is borrowed."""
+    try:
+        active = DATABASE.active
+        if begun is None or active is None:
+            return
+        started, call = begun
+        if call is not None:
+            call.end()
+        metrics = _metrics(active)
+        if metrics is None and hasattr(engine.pool, "checkedin"):
+            # The pool counts its connections itself, and how long they are borrowed is not asked for.
+            return
+        record = getattr(fairy, "_connection_record", None)
+        if record is None:
+            return
+        pool = pools.watched(engine)
+        if metrics is not None:
+            pool.was_acquired(metrics, record, started)
+        else:
+            pool.borrowed[record] = started
+    except Exception as fault:
+        faults.report(PLACE, fault)
+
+
+def released(record: Any) -> None:
+    """Record how long the connection of this record was borrowed; it is returned, or lost."""
+    try:
+        active = DATABASE.active
+        if active is None:
+            return
+        pool = get_item(record._ConnectionRecord__pool.__dict__, LINK)
+        if pool is None:
+            return
+        metrics = _metrics(active)
+        if metrics is not None:
+            pool.was_released(metrics, record)
+        elif pool.borrowed:
+            pool.borrowed.pop(record, None)
+    except Exception as fault:
+        faults.report(PLACE, fault)
+
+
+def _metrics(active: Any) -> Any:
+    found = active.pools
+    return pools.metrics_of(active) if found is None and active.options.metrics else found
