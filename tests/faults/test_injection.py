@@ -150,6 +150,12 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"begin", "look", "watch"}),
         ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
+        ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),
+        ("libraries/db/sqlalchemy/checkouts.py", {"begin", "acquired", "released"}),
+        ("libraries/db/sqlalchemy/hooks.py", {"ByOpener.enter"}),
+        # These are taken from hot modules there.
+        ("libraries/db/sqlalchemy/pool_hooks.py", {"begin", "acquired", "released"}),
+        ("libraries/db/cassandra/futures.py", {"received", "refused", "submitted"}),
         ("libraries/http/scopes.py", {"opened", "closed"}),
         ("libraries/http/outgoing.py", {"propagate", "suppress", "resume", "connecting", "connected", "Answer.record"}),
         ("libraries/http/httpx/calls.py", {"Calls.begin", "Calls.propagate", "Calls.answered", "Calls.close"}),

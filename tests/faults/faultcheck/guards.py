@@ -70,6 +70,15 @@ _HOLDERS = {
     "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),
+    # See `Database.entrance`.
+    "entrance": (
+        ("libraries/db/calls.py", "ByOpener"),
+        ("libraries/db/entering.py", "Connections"),
+        ("libraries/db/entering.py", "Cursors"),
+        ("libraries/db/outer.py", "Statements"),
+        ("libraries/db/outer.py", "Transactions"),
+        ("libraries/db/sqlalchemy/hooks.py", "ByOpener"),
+    ),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
 }
 
@@ -133,12 +142,28 @@ class Module:
                 continue
             name, value = _name(node.targets[0]), node.value
             call = value.value if isinstance(value, ast.Attribute) else value
-            if isinstance(call, ast.Call) and _name(call.func) == "hot" and isinstance(call.args[0], ast.Constant):
-                module = self._at(f"{PACKAGE}.{call.args[0].value}")
+            if isinstance(call, ast.Call) and _name(call.func) == "hot":
+                module = self._hot(call)
                 if module is not None and call is value:
                     self._modules[name] = module
                 elif module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
                     self.names.add(name)
+
+    def _hot(self, call: ast.Call) -> Module | None:
+        """The module of `hot("libraries.call_span")`, or of `hot(HOT)`."""
+        given = call.args[0]
+        name = given.value if isinstance(given, ast.Constant) else self._text(_name(given))
+        return self._at(f"{PACKAGE}.{name}")
+
+    def _text(self, name: str) -> object:
+        """What a constant of this module is, its own or an imported one."""
+        for node in self.tree.body:
+            if isinstance(node, ast.AnnAssign) and _name(node.target) == name and isinstance(node.value, ast.Constant):
+                return node.value.value
+            if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names}:
+                source = self._at(str(node.module))
+                return None if source is None else source._text(name)
+        return None
 
     def _at(self, module: str) -> Module | None:
         file = self._root.joinpath(*module.split(".")).with_suffix(".py")
@@ -205,7 +230,7 @@ class Module:
             # Handlers of logging keep their errors to themselves.
             return isinstance(function, ast.Attribute)
         if isinstance(function.value, ast.Call) and _name(function.value.func) == "hot":
-            hot = self._at(f"{PACKAGE}.{function.value.args[0].value}")
+            hot = self._hot(function.value)
             return hot is not None and function.attr in hot.names
         holder = _name(function.value)
         if holder in self._modules and (isinstance(function.value, ast.Name) or holder not in _HOLDERS):

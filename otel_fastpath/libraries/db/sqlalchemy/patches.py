@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
+from otel_fastpath.libraries.db.sqlalchemy import hooks, pool_hooks
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -78,21 +78,21 @@ PATCHES: Final = tuple(
             "connect",
             "pool.base._ConnectionRecord._ConnectionRecord__connect",
             "Making a connection, with all that the dialect then asks the server, is a span.",
-            pools.make_connect,
+            pool_hooks.make_connect,
             "connect",
         ),
         (
             "pool.acquire",
             "engine.base.Engine.raw_connection",
             "Waiting for a connection is a metric, and a span for who asked for it, or if there is none in time.",
-            pools.make_acquire,
+            pool_hooks.make_acquire,
             _POOL,
         ),
         (
             "pool.release",
             "pool.base._ConnectionRecord.checkin",
             "How long a connection was borrowed is a metric.",
-            pools.make_release,
+            pool_hooks.make_release,
             _POOL,
         ),
     )

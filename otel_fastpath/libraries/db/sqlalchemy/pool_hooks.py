@@ -1,0 +1,124 @@
+"""Wrappers of what SQLAlchemy's pools do: a connection is acquired, returned, made.
+
+A listener for an engine's events would cost more than all that is done here.
+"""
+
+from __future__ import annotations
+
+import functools
+from time import perf_counter, time_ns
+from typing import Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.libraries.call import begin as begin_call
+from otel_fastpath.libraries.db import pools as all_pools
+from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
+from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
+from otel_fastpath.libraries.db.sqlalchemy.official import CONNECT, Official
+from otel_fastpath.libraries.db.sqlalchemy.pools import PLACE
+from otel_fastpath.patching.outcome import guarded, never_raises
+
+_HOT: Final = "libraries.db.sqlalchemy.checkouts"
+_TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
+
+
+def make_acquire(original: Any) -> Any:
+    """Wrap `Engine.raw_connection`, which every way to get a connection of an engine calls."""
+    begin = compiled.hot(_HOT).begin
+    acquired = compiled.hot(_HOT).acquired
+
+    @functools.wraps(original)
+    def raw_connection(*args: Any, **kwargs: Any) -> Any:
+        begun = begin(args[0])
+        try:
+            fairy = original(*args, **kwargs)
+        except BaseException as error:
+            _not_acquired(args[0], error, begun)
+            raise
+        acquired(args[0], fairy, begun)
+        return fairy
+
+    return raw_connection
+
+
+@never_raises(PLACE)
+def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | None) -> None:
+    """End the span of waiting. If the pool has no connection, there is a span in any case: nothing else tells it."""
+    if begun is None:
+        return
+    started, call = begun
+    is_timeout = f"{type(error).__module__}.{type(error).__qualname__}" == _TIMEOUT
+    if is_timeout and call is None:
+        call = _late(engine, time_ns() - int((perf_counter() - started) * 1e9))
+    if call is not None:
+        hooks.fail(call, error)
+    active = DATABASE.active
+    metrics = None if active is None else pools.metrics_of(active)
+    if metrics is not None and is_timeout:
+        pools.watched(engine).timed_out(metrics)
+
+
+def _late(engine: Any, start_ns: int) -> Any:
+    """Begin the span of a wait that is over."""
+    active = DATABASE.active
+    if not isinstance(active.convention, Official):
+        return all_pools.begin_acquire(active, pools.watched(engine), engine.dialect.name, start_ns)
+    plan = DATABASE.link(engine).plans.special(CONNECT, {})
+    return begin_call(active.telemetry, plan.name, plan.attributes, None, start_ns)
+
+
+def make_release(original: Any) -> Any:
+    """Wrap `_ConnectionRecord.checkin`, which is called when a connection is returned or lost."""
+    released = compiled.hot(_HOT).released
+
+    @functools.wraps(original)
+    def checkin(*args: Any, **kwargs: Any) -> Any:
+        released(args[0])
+        return original(*args, **kwargs)
+
+    return checkin
+
+
+def make_connect(original: Any) -> Any:
+    """Wrap the method that makes a pool's connection, and all that the dialect then asks the server."""
+    open_outer = compiled.hot("libraries.db.outer").open_outer
+    is_suppressed = compiled.hot("libraries.call_span").is_suppressed
+
+    def begin(record: Any) -> Any:
+        """Return the span, if there is one, and what is stored of the pool."""
+        active = DATABASE.active
+        pool: pools.Watched | None = vars(record._ConnectionRecord__pool).get(LINK)
+        engine = None if pool is None else pool.engine
+        if active is None or engine is None or is_suppressed():
+            return None
+        if active.options.drivers and hooks.is_told_by_driver(engine):
+            return None, pool
+        link = DATABASE.link(engine)
+        attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
+        return open_outer(link, link.plans.special(CONNECT, attributes), None), pool
+
+    @functools.wraps(original)
+    def connect(*args: Any, **kwargs: Any) -> Any:
+        started = perf_counter()
+        call, pool = guarded(PLACE, begin, args[0]) or (None, None)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            if call is not None:
+                hooks.fail(call, error)
+            raise
+        if call is not None:
+            call.end()
+        if pool is not None:
+            _connected(pool, started)
+        return result
+
+    return connect
+
+
+@never_raises(PLACE)
+def _connected(pool: pools.Watched, started: float) -> None:
+    active = DATABASE.active
+    metrics = None if active is None else pools.metrics_of(active)
+    if metrics is not None:
+        pool.was_connected(metrics, started)
