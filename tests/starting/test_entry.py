@@ -34,13 +34,10 @@ def test_they_are_declared(group, function):
     [
         ("lazy", "fastpath"),
         ("run", "*"),
-        *(
-            pytest.param(way, value, marks=pytest.mark.slow)
-            for way, value in (
-                *(("lazy", "*"), ("lazy", "asyncpg, fastpath")),
-                *(("run", "fastpath"), ("run", "asyncpg, fastpath")),
-            )
-        ),
+        pytest.param("lazy", "*", marks=pytest.mark.slow),
+        pytest.param("lazy", "asyncpg, fastpath", marks=pytest.mark.slow),
+        pytest.param("run", "fastpath", marks=pytest.mark.slow),
+        pytest.param("run", "asyncpg, fastpath", marks=pytest.mark.slow),
     ],
 )
 def test_disabled_by_name_no_module_stays(start, tmp_path, way, value):

@@ -112,7 +112,7 @@ def program(tmp_path):
 @pytest.mark.parametrize(
     ("when", "way"),
     [
-        # What is loaded lazily depends on the moment of an import, in each of the ways that load so.
+        # `make test` has each moment of an import in one of the ways that load lazily, and each way at one moment.
         pytest.param(when, way, marks=[pytest.mark.slow] if way != "lazy" and when != "at the top" else [])
         for when in PROGRAMS
         for way in WAYS

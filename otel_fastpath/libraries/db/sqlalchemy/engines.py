@@ -37,7 +37,7 @@ class Plans(plans.Plans):
     """The plans for one server and database; their `own` is what the official instrumentation reads of a connection.
 
     Attributes:
-        ends: The plans of the ends of transactions, by their commands.
+        ends: The plans of the ends of transactions, by their commands: what `special` has returned, without its call.
         quiet: A plan without telemetry.
     """
 
