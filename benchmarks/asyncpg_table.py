@@ -2,8 +2,9 @@
 
     make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
-The server is that of DATABASE_URL, or one that is started for this run; `turns` describes how it is measured. Times are
-CPU time of the thread that runs the event loop. Spans go to a batch processor whose thread never wakes.
+The server is that of DATABASE_URL, or one that is started for this run. Each process calls the driver's own method and
+the instrumented one in turns; `turns` describes the rest. Times are CPU time of the thread that runs the event loop.
+Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ async def _work(mode: str, url: str) -> None:
     await connection.close()
 
 
-def table(found: list[dict[str, list[turns.Turn]]]) -> str:
+def table(found: list[turns.Start]) -> str:
     """As Markdown."""
     lines = ["| `fetchrow` | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|"]
     for row in ROWS:
@@ -123,7 +124,7 @@ def table(found: list[dict[str, list[turns.Turn]]]) -> str:
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     said = (
         f"CPU of the event loop's thread for a query on a real PostgreSQL over loopback, beyond the "
-        f"{turns.bare(found, MODES):.0f} us that "
+        f"{turns.first(found, MODES):.0f} us that "
         f"it takes bare: medians of {len(found)} processes (least to most), each the median of the differences to bare "
         f"in {len(found[0]['bare'])} turns of {QUERIES} queries. Python {platform.python_version()}, {parts}."
     )

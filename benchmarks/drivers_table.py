@@ -2,15 +2,15 @@
 
     make bench-drivers ARGS="--markdown build/bench/drivers.md"
 
-The server is that of DATABASE_URL, or one that is started for this run; `turns` describes how it is measured. Times are
-CPU time of the thread that makes the queries. Spans go to a batch processor whose thread never wakes.
+The server is that of DATABASE_URL, or one that is started for this run. Bare queries have processes of their own: what
+CPython specialized for a driver's class would serve an instrumented one beside it badly. `turns` describes the rest.
+Times are CPU time of the thread that makes the queries. Spans go to a batch processor whose thread never wakes.
 """
 
 from __future__ import annotations
 
 import gc
 import platform
-import random
 import sys
 import time
 from importlib.metadata import version
@@ -22,9 +22,6 @@ import turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    # A query without instrumentation, and one with it.
-    Queries = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 class Row(NamedTuple):
@@ -42,9 +39,9 @@ class Row(NamedTuple):
     official: str
     ours: str
 
-    def modes(self) -> tuple[str, str]:
-        """The modes of processes that measure it."""
-        return f"{self.name}: {self.official}", f"{self.name}: {self.ours}"
+    def modes(self) -> tuple[str, str, str]:
+        """The modes of processes that measure it: bare, official and ours."""
+        return f"{self.name}: bare", f"{self.name}: {self.official}", f"{self.name}: {self.ours}"
 
 
 ROWS = (
@@ -65,53 +62,46 @@ TABLE = "CREATE TABLE IF NOT EXISTS bench_t (id int PRIMARY KEY, v text)"
 FILL = "INSERT INTO bench_t VALUES (1, 'x') ON CONFLICT DO NOTHING"
 
 
-def _psycopg(mode: str, url: str) -> Queries:
-    """`execute` of a cursor. The original method is kept under another name, for a connection from before."""
+def _psycopg(mode: str, url: str) -> Callable[[], Any]:
+    """`execute` of a cursor."""
     import psycopg  # noqa: PLC0415  # only in a process that measures it
 
-    kept: Any = psycopg.Cursor
-    kept.bare = kept.execute
-    plain: Any = psycopg.connect(url, autocommit=True).cursor()
     if mode.startswith("official"):
         from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor  # noqa: PLC0415  # likewise
 
         PsycopgInstrumentor().instrument(**databases.providers(mode))
-    else:
+    elif mode.startswith("ours"):
         databases.instrument("psycopg", mode)
     cursor = psycopg.connect(url, autocommit=True).cursor()
-    query = "SELECT id, v FROM bench_t WHERE id = %s"
-    return lambda: plain.bare(query, (1,)).fetchone(), lambda: cursor.execute(query, (1,)).fetchone()
+    return lambda: cursor.execute("SELECT id, v FROM bench_t WHERE id = %s", (1,)).fetchone()
 
 
-def _engines(mode: str, url: str) -> tuple[Any, Any, Any]:
-    """An engine without hooks, one with them, and a select."""
+def _engine(mode: str, url: str) -> tuple[Any, Any]:
+    """An engine, and a select."""
     import sqlalchemy as sa  # noqa: PLC0415  # likewise
 
-    place = sa.make_url(url).set(drivername="postgresql+psycopg")
-    plain = sa.create_engine(place, pool_size=1)
     bench_sqlalchemy.instrument(mode)
-    hooked = sa.create_engine(place, pool_size=1)
-    bench_sqlalchemy.bare(plain)
+    engine = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"), pool_size=1)
     table = sa.Table("bench_t", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("v", sa.String))
-    return plain, hooked, sa.select(table).where(table.c.id == 1)
+    return engine, sa.select(table).where(table.c.id == 1)
 
 
-def _select(mode: str, url: str) -> Queries:
+def _select(mode: str, url: str) -> Callable[[], Any]:
     """A select on an open connection."""
-    plain, hooked, select = _engines(mode, url)
-    bare, looked_at = plain.connect(), hooked.connect()
-    return lambda: bare.execute(select).all(), lambda: looked_at.execute(select).all()
+    engine, select = _engine(mode, url)
+    connection = engine.connect()
+    return lambda: connection.execute(select).all()
 
 
-def _connect(mode: str, url: str) -> Queries:
+def _connect(mode: str, url: str) -> Callable[[], Any]:
     """A select on a connection of the pool."""
-    *engines, select = _engines(mode, url)
+    engine, select = _engine(mode, url)
 
-    def query(engine: Any) -> Any:
+    def query() -> Any:
         with engine.connect() as connection:
             return connection.execute(select).all()
 
-    return lambda: query(engines[0]), lambda: query(engines[1])
+    return query
 
 
 WORK = {"psycopg": _psycopg, "select": _select, "connect": _connect}
@@ -127,34 +117,32 @@ def _work(mode: str, url: str) -> None:
         connection.execute(TABLE)
         connection.execute(FILL)
     name, _, how = mode.partition(": ")
-    both = WORK[name](how, url)
+    query = WORK[name](how, url)
     print("ready", flush=True)
-    # A collection would fall on one of the two queries by chance; it takes place between the turns.
+    # A collection would fall on a query by chance; it takes place between the turns.
     gc.disable()
     while sys.stdin.readline():
         gc.collect()
-        spent = {}
-        for query in random.sample(both, 2):
-            for _ in range(WARM_UP):
-                query()
-            started = time.thread_time()
-            for _ in range(QUERIES):
-                query()
-            spent[query] = (time.thread_time() - started) / QUERIES * 1e6
-        print(*(spent[query] for query in both), flush=True)
+        for _ in range(WARM_UP):
+            query()
+        started = time.thread_time()
+        for _ in range(QUERIES):
+            query()
+        print((time.thread_time() - started) / QUERIES * 1e6, flush=True)
 
 
-def table(found: list[dict[str, list[turns.Turn]]]) -> str:
+def table(found: list[turns.Start]) -> str:
     """As Markdown."""
     lines = ["| query | bare | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|---:|"]
     for row in ROWS:
-        official, ours = (turns.added(found, mode) for mode in row.modes())
-        shown = (f"{turns.bare(found, row.modes()):.0f} us", turns.said(official), turns.said(ours))
+        bare, *instrumented = row.modes()
+        official, ours = (turns.added_to(bare, found, mode) for mode in instrumented)
+        shown = (f"{turns.first(found, (bare,)):.0f} us", turns.said(official), turns.said(ours))
         lines.append(f"| {row.title} | {' | '.join(shown)} | {turns.ratio(official, ours)} |")
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     said = (
         f"CPU of the thread for a query on a real PostgreSQL over loopback: medians of {len(found)} processes (least "
-        "to most), each the median of the differences to bare in "
+        "to most), each the median of the differences to a process with bare queries, in "
         f"{len(found[0][MODES[0]])} turns of {QUERIES} queries. "
         f"Python {platform.python_version()}, {parts}."
     )

@@ -1,8 +1,7 @@
 """What tables of real drivers have in common: a server, processes that take turns, and medians of what they add.
 
-Each process measures one mode: it calls the driver's original method and the instrumented one in turns, and the added
-cost is the median of the differences. Memory layouts differ between processes, which changes times by as much as a
-cheap hook costs. So each mode is measured in several processes, one after the other, and a table shows their median.
+Each process measures one mode. Memory layouts differ between processes, which changes times by as much as a cheap hook
+costs. So each mode is measured in several processes, one after the other, and a table shows their median.
 """
 
 from __future__ import annotations
@@ -16,20 +15,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    # Of each mode, the figures of its process's turns: CPU microseconds of a query.
+    Start = Mapping[str, Sequence[Sequence[float]]]
+
 # The examples can start the server.
 sys.path.insert(0, str(Path(__file__).parents[1]))
-
-
-class Turn(NamedTuple):
-    """CPU microseconds of a query in one turn of a process."""
-
-    bare: float
-    looked_at: float
 
 
 @contextlib.contextmanager
@@ -45,9 +40,9 @@ def server() -> Iterator[str]:
         yield postgresql(processes)
 
 
-def _start(script: str, modes: Sequence[str], url: str, rounds: int) -> dict[str, list[Turn]]:
+def _start(script: str, modes: Sequence[str], url: str, rounds: int) -> Start:
     """The turns of each mode, measured in separate processes that take turns."""
-    found: dict[str, list[Turn]] = {mode: [] for mode in modes}
+    found: dict[str, list[list[float]]] = {mode: [] for mode in modes}
     with contextlib.ExitStack() as stack:
         workers: dict[str, Any] = {}
         for mode in modes:
@@ -61,18 +56,18 @@ def _start(script: str, modes: Sequence[str], url: str, rounds: int) -> dict[str
             for mode in random.sample(modes, len(modes)):
                 workers[mode].stdin.write("\n")
                 workers[mode].stdin.flush()
-                found[mode].append(Turn(*map(float, workers[mode].stdout.readline().split())))
+                found[mode].append([float(figure) for figure in workers[mode].stdout.readline().split()])
         for worker in workers.values():
             worker.stdin.close()
     return found
 
 
-def measure(script: str, modes: Sequence[str], starts: int, rounds: int) -> list[dict[str, list[Turn]]]:
+def measure(script: str, modes: Sequence[str], starts: int, rounds: int) -> list[Start]:
     """Start processes of each mode, one after the other.
 
     Args:
         script: The program. With `--worker MODE URL` it prints a line when it is ready, and does a turn for each line
-            of its standard input: it prints the microseconds of a query, bare and looked at.
+            of its standard input, after which it prints what a query took, in microseconds.
         modes: The modes.
         starts: How many processes of each mode there are.
         rounds: How many turns each has.
@@ -81,14 +76,22 @@ def measure(script: str, modes: Sequence[str], starts: int, rounds: int) -> list
         return [_start(script, modes, url, rounds) for _ in range(starts)]
 
 
-def added(found: Sequence[Mapping[str, Sequence[Turn]]], mode: str) -> list[float]:
-    """What a mode adds to a query, in microseconds: the median of each process."""
-    return [statistics.median(turn.looked_at - turn.bare for turn in start[mode]) for start in found]
+def added(found: Sequence[Start], mode: str) -> list[float]:
+    """What a mode adds, where each turn measured a bare query and an instrumented one: the median of each process."""
+    return [statistics.median(instrumented - bare for bare, instrumented in start[mode]) for start in found]
 
 
-def bare(found: Sequence[Mapping[str, Sequence[Turn]]], modes: Sequence[str]) -> float:
-    """What a query takes in these modes' processes without instrumentation, in microseconds."""
-    return statistics.median(turn.bare for start in found for mode in modes for turn in start[mode])
+def added_to(bare: str, found: Sequence[Start], mode: str) -> list[float]:
+    """What a mode adds, where another one measured bare queries: the median of the rounds of each start."""
+    return [
+        statistics.median(after - before for (before,), (after,) in zip(start[bare], start[mode], strict=True))
+        for start in found
+    ]
+
+
+def first(found: Sequence[Start], modes: Sequence[str]) -> float:
+    """The median of what these modes measured first in each turn, in microseconds."""
+    return statistics.median(turn[0] for start in found for mode in modes for turn in start[mode])
 
 
 def said(values: Sequence[float]) -> str:
