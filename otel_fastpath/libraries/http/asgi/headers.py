@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 HOST = "host"
 USER_AGENT = "user-agent"
+_HOST = HOST.encode()
+_LENGTH_OF_HOST = len(_HOST)
 _CONTENT_LENGTH = b"content-length"
 _LENGTH_OF_CONTENT_LENGTH = len(_CONTENT_LENGTH)
 _WANTED = {name.encode(): name for name in (HOST, USER_AGENT, "traceparent", "tracestate", "baggage")}
@@ -53,6 +55,14 @@ def decoded(value: bytes) -> str:
             return raw.decode("unicode_escape")
         except ValueError:
             return raw.decode("latin-1")
+
+
+def first_host(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The first `host` header, if there is one."""
+    for key, value in headers:
+        if len(key) == _LENGTH_OF_HOST and (key == _HOST or key.lower() == _HOST):
+            return decoded(value)
+    return None
 
 
 def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:

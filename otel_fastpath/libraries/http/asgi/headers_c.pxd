@@ -6,6 +6,8 @@ cdef object asgi
 cdef object HOST
 cdef object USER_AGENT
 cdef dict _WANTED
+cdef object _HOST
+cdef int _LENGTH_OF_HOST
 cdef object _CONTENT_LENGTH
 cdef int _LENGTH_OF_CONTENT_LENGTH
 
@@ -13,6 +15,7 @@ cdef int _LENGTH_OF_CONTENT_LENGTH
 cpdef dict read(object headers)
 @cython.locals(raw=bytes)
 cpdef decoded(object value)
+cpdef first_host(object headers)
 cpdef content_length(object headers)
 cpdef number(object value)
 cpdef remote_context(object scope, dict found)

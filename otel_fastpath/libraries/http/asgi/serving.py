@@ -17,7 +17,7 @@ from opentelemetry.trace import INVALID_SPAN, ProxyTracer
 from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, read, remote_context
+from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
 from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
 from otel_fastpath.libraries.http.bounded import keep
@@ -188,20 +188,20 @@ def _chosen(middleware: Any, scope: Any) -> Any:
         return _UPSTREAM
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return _NOTHING
-    found = read(scope.get("headers") or ())
     excluded = middleware.excluded_urls
-    if excluded and _is_excluded(excluded, scope, found):
+    if excluded and _is_excluded(excluded, scope):
         return _NOTHING
+    found = read(scope.get("headers") or ())
     if _is_idle(middleware):
         return _without_sdk(scope, found)
     return _request(middleware, scope, found)
 
 
-def _is_excluded(urls: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> bool:
+def _is_excluded(urls: Any, scope: dict[str, Any]) -> bool:
     """As `url_disabled` of upstream's list; FastAPI's middleware has one even if nothing is excluded."""
     if type(urls) is not ExcludeList:
-        return bool(urls.url_disabled(_url(scope, found)))
-    return bool(urls._excluded_urls) and urls._regex.search(_url(scope, found)) is not None
+        return bool(urls.url_disabled(_url(scope)))
+    return bool(urls._excluded_urls) and urls._regex.search(_url(scope)) is not None
 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
@@ -254,10 +254,10 @@ def _without_sdk(scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
     return remote
 
 
-def _url(scope: Any, found: dict[str, list[str]]) -> str:
+def _url(scope: Any) -> str:
     """The URL that upstream compares with the excluded ones."""
-    host = found.get(HOST)
-    if not host:
+    host = first_host(scope.get("headers") or ())
+    if host is None:
         url: str = asgi.get_host_port_url_tuple({**scope, "headers": []})[2]
         return url
-    return f"{scope.get('scheme', 'http')}://{host[0]}{scope.get('path', '')}"
+    return f"{scope.get('scheme', 'http')}://{host}{scope.get('path', '')}"

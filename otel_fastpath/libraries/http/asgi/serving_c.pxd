@@ -49,9 +49,9 @@ cdef _decodable(dict scope, dict found)
 cdef _begin(object middleware, object scope)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
-cdef bint _is_excluded(object urls, dict scope, dict found) except -1
+cdef bint _is_excluded(object urls, dict scope) except -1
 @cython.locals(served=Served, shape=Shape, about=Description, request=Request)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
 cdef _without_sdk(dict scope, dict found)
-cdef _url(dict scope, dict found)
+cdef _url(dict scope)

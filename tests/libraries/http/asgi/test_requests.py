@@ -106,6 +106,27 @@ class Hooks:
             raise ValueError("hook")
 
 
+@pytest.mark.parametrize(
+    ("headers", "is_excluded"),
+    [
+        ([(b"hops", b"b.test"), (b"host", b"a.test")], True),
+        ([(b"HOST", b"a.test")], True),
+        ([(b"host", b"a.test"), (b"host", b"b.test")], True),
+        ([(b"host", b"b.test"), (b"host", b"a.test")], False),
+        ([(b"host", b"")], False),
+        ([], False),
+    ],
+)
+def test_the_host_of_an_excluded_url(both_ways, recorded, headers, is_excluded):
+    """It is that of the first such header."""
+    keywords = {"excluded_urls": "^http://a.test/"}
+
+    stock, ours = both_ways(serve, recorded, [scope(headers=headers)], (START, BODY), None, keywords)
+
+    assert ours == stock
+    assert (ours[0] == []) is is_excluded
+
+
 @pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("headers", [[HOST], [HOST, REMOTE], [HOST, UNSAMPLED]])
 def test_hooks_and_captured_headers(both_ways, recorded, conventions, raises, headers):
