@@ -218,7 +218,7 @@ redis-suite: setup ## Run redis-py's own tests with it wrapped
 # takes 600 MB of memory. make cassandra ARGS="-k page"
 .PHONY: cassandra
 cassandra: setup ## Run the tests of Cassandra's driver with a real Cassandra
-	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra/test_real_server.py $(ARGS)
+	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra_driver/test_real_server.py $(ARGS)
 
 # The same tests as for cassandra-driver, in an environment of their own, because both drivers are the package `cassandra`.
 # Newer releases ask a server for columns of its own tables that Simulacron does not answer.
@@ -227,7 +227,7 @@ SCYLLA := $(UV_PROJECT_ENVIRONMENT)-scylla
 scylla: setup ## Run the tests of Cassandra's driver with ScyllaDB's fork of it
 	UV_PROJECT_ENVIRONMENT=$(SCYLLA) $(UV) sync --frozen --quiet --no-install-package cassandra-driver
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(SCYLLA)/bin/python scylla-driver==3.29.3
-	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra $(ARGS)
+	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra_driver $(ARGS)
 
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
 # takes a quarter of an hour. make collector-test ARGS="--seconds 10 --protocol grpc"

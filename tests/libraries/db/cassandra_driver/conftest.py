@@ -9,6 +9,12 @@ import pytest
 collect_ignore_glob = [] if importlib.util.find_spec("cassandra") else ["test_*.py"]
 
 
+@pytest.fixture
+def library():
+    """The name in the settings; a folder of this name would be taken for the driver where that is not installed."""
+    return "cassandra"
+
+
 @pytest.fixture(scope="session")
 def _nodes(simulacron):
     made = simulacron.cluster(3)
