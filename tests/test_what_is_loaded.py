@@ -5,13 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 import otel_fastpath
 from otel_fastpath.compiled import TWINS
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 NAME = "otel_fastpath"
+DATABASES = ("asyncpg", "cassandra", "psycopg", "redis", "sqlalchemy", "sqlite3")
+_PACKAGES = tomllib.loads((Path(__file__).parents[1] / "uv.lock").read_text("utf-8"))["package"]
+LOCKED = {
+    each["name"]: each["version"]
+    for each in _PACKAGES
+    if each["name"].startswith(("opentelemetry-instrumentation", "fastapi", "opentelemetry-sdk"))
+}
 APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "sqlalchemy", "fastapi", "starlette", "httpx", "requests"}
 
 
@@ -75,6 +89,28 @@ import opentelemetry.instrumentation.logging.handler
     # Where `Facts` names what an instance does not have, with either core.
     assert both <= {f"{NAME}.compiled.facts"}
     assert len(pure) > 15 if kept == "py" else pure <= {f"{NAME}.compiled.facts"}
+
+
+def test_known_sources_are_not_parsed():
+    """The guards know the text of what they check; to parse it all takes as long as the rest of instrumenting."""
+    if any(metadata.version(name) != version for name, version in LOCKED.items()):
+        pytest.skip("other releases than the locked ones are installed, whose text may not be known")
+    modules, _, _ = loaded_by(f"""
+import importlib, pkgutil, warnings
+import opentelemetry.instrumentation, opentelemetry.sdk._logs.export, opentelemetry.sdk.metrics.export
+import opentelemetry.sdk.trace.export
+warnings.simplefilter("ignore")
+for each in pkgutil.iter_modules(opentelemetry.instrumentation.__path__, "opentelemetry.instrumentation."):
+    try:
+        importlib.import_module(each.name)
+    except ImportError:
+        pass
+from otel_fastpath import FastpathInstrumentor
+FastpathInstrumentor().instrument(telemetry="full", **dict.fromkeys({DATABASES!r}, "on"))
+""")
+
+    assert f"{NAME}.patching.guard" in modules
+    assert f"{NAME}.patching.syntax" not in modules
 
 
 def test_unknown_names_of_the_package_are_attribute_errors():

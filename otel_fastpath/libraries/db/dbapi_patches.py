@@ -50,8 +50,8 @@ PATCHES: Final = (
         # Older releases do not support the stable conventions.
         requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
         sources={
-            f"{_TRACER}.traced_execution": frozenset({"2de9c1c7d3c8"}),
-            f"{_TRACER}.get_operation_name": frozenset({"ce7c5426ae05"}),
+            f"{_TRACER}.traced_execution": frozenset({"2de9c1c7d3c8", "9f0576fb6b11", "d7769650a8ce"}),
+            f"{_TRACER}.get_operation_name": frozenset({"ce7c5426ae05", "46410c6564b6", "4926d0e64602"}),
         },
         budgets=("dbapi, execute of another driver",),
     ),

@@ -229,6 +229,21 @@ def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
         upstream.HTTPXClientInstrumentor().uninstrument()
 
 
+@needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
+@pytest.mark.usefixtures("instrumented")
+def test_a_transport_of_upstreams_that_an_application_uses(monkeypatch):
+    """Runs ours, too: upstream would make a `RequestInfo` for each call."""
+    made = []
+    monkeypatch.setattr(upstream, "RequestInfo", lambda *given: made.append(given))
+    inner = httpx.MockTransport(lambda _: httpx.Response(200))
+    request = httpx.Request("GET", "http://h/a")
+
+    assert upstream.SyncOpenTelemetryTransport(inner).handle_request(request).status_code == 200
+    answer = asyncio.run(upstream.AsyncOpenTelemetryTransport(inner).handle_async_request(request))
+    assert answer.status_code == 200
+    assert made == []
+
+
 @pytest.mark.usefixtures("instrumented")
 @pytest.mark.parametrize("place", ["normalise_request_header_name", "kinds.Seen"])
 def test_a_fault_of_ours_does_not_reach_the_host(no_faults, monkeypatch, place):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.patch import Patch, fingerprint
+from otel_fastpath.patching.guard import is_known
+from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ def _divert_transport(diversions: Diversions, name: str, method: str, make: Call
     module = vars(sys.modules[_MODULE])
     for each in (f"_{name}Base", name):
         function = vars(module.get(each, object)).get(method)
-        if function is not None and fingerprint(function) in upstream.sources(place)[place]:
+        if function is not None and is_known(function, upstream.sources(place)[place]):
             diversions.divert(function, make)
 
 
