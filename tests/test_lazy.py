@@ -7,6 +7,7 @@ import logging
 import threading
 
 import pytest
+from combinations import crossed
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider, sampling
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -147,11 +148,13 @@ class TestWhat:
     """What is exported is what the value itself would have given."""
 
     @pytest.mark.parametrize(
-        "value",
-        ["text", "longer than the limit", 1, 1.5, True, None, b"b", ["a"], [1, "mixed"], {"a": [1]}, object],
+        ("value", "where"),
+        crossed(
+            ["text", "longer than the limit", 1, 1.5, True, None, b"b", ["a"], [1, "mixed"], {"a": [1]}, object],
+            ["start", "one", "several", "event"],
+        ),
         ids=repr,
     )
-    @pytest.mark.parametrize("where", ["start", "one", "several", "event"])
     def test_as_if_given_at_once(self, value, where, caplog):
         """Cleaned, cut and warned about as stock does it."""
 

@@ -55,15 +55,17 @@ def exceeded(results):
     ]
 
 
-# What says most about a core is counted: of the compiled one of each scenario, of the pure one of one of each room, as
-# all of its bytecodes take minutes. So do the instructions of a few. `make budget` counts everything of all.
+# What says most about a core is counted: of the pure one its bytecodes, of the compiled one its allocations; in `make
+# test` of one scenario of each room, as all take minutes. So do the instructions of a few. `make budget` counts
+# everything of all.
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("metrics", "only"),
     [
         pytest.param("bytecodes", [f"{each}[[]py]" for each in ONE_OF_EACH], id="bytecodes, pure"),
         pytest.param("bytecodes", [PURE], marks=SLOW, id="bytecodes, all of the pure core"),
-        pytest.param("allocations", [OTHERS], id="allocations, compiled"),
+        pytest.param("allocations", [f"{each}[[]c]" for each in ONE_OF_EACH], id="allocations, compiled"),
+        pytest.param("allocations", [OTHERS], marks=SLOW, id="allocations, all of the compiled core"),
         pytest.param("instructions", [f"{each}[[]py]" for each in ONE_OF_EACH], marks=SLOW, id="instructions, pure"),
         pytest.param("instructions", [f"{each}[[]c]" for each in ONE_OF_EACH], marks=SLOW, id="instructions, compiled"),
     ],

@@ -58,7 +58,7 @@ def timers():
     return place.read_text().splitlines() if place.exists() else []
 
 
-@pytest.mark.parametrize("share", [0.2, 0.7])
+@pytest.mark.parametrize("share", [0.2, pytest.param(0.7, marks=pytest.mark.slow)])
 def test_a_hook_that_takes_a_share_is_given_that_share(tmp_path, share):
     """By the clock of the thread, whatever else the machine does; in small portions, as in a service."""
     hook = spender("opentelemetry.instrumentation.made_up", tmp_path)

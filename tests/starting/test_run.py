@@ -66,7 +66,7 @@ def program(tmp_path):
         (sys.executable, "program.py", "a", "b"),
         pytest.param((sys.executable, "folder/program.py"), marks=pytest.mark.slow),
         pytest.param((sys.executable, "link.py"), marks=pytest.mark.slow),
-        (sys.executable, "-c", SEES, "a", "-b"),
+        pytest.param((sys.executable, "-c", SEES, "a", "-b"), marks=pytest.mark.slow),
         pytest.param((sys.executable, "-m", "package.program", "a", "-b"), marks=pytest.mark.slow),
         (sys.executable, "-m", "package"),
         # Not in this interpreter.
@@ -114,7 +114,7 @@ def test_a_script_of_this_environment_is_run_in_this_interpreter(start, program)
 @pytest.mark.parametrize(
     ("text", "status"),
     [
-        ("import sys; sys.exit(3)", 3),
+        pytest.param("import sys; sys.exit(3)", 3, marks=pytest.mark.slow),
         ("import sys; sys.exit('no')", 1),
         pytest.param("raise SystemExit", 0, marks=pytest.mark.slow),
         pytest.param("def f():\n    raise ValueError('no')\nf()", 1, marks=pytest.mark.slow),
@@ -123,7 +123,7 @@ def test_a_script_of_this_environment_is_run_in_this_interpreter(start, program)
             1,
             marks=pytest.mark.slow,
         ),
-        ("syntax error", 1),
+        pytest.param("syntax error", 1, marks=pytest.mark.slow),
         pytest.param("import os; os._exit(4)", 4, marks=pytest.mark.slow),
         ("import sys\nsys.excepthook = lambda *found: print(found[0].__name__)\nraise ValueError", 1),
         pytest.param("import atexit\natexit.register(print, 'at exit')\nraise ValueError", 1, marks=pytest.mark.slow),

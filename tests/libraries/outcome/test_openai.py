@@ -11,6 +11,7 @@ import openai
 import pytest
 from both import run as run_with
 from both import take, wait, within
+from combinations import crossed
 from madeup import CHAT, answer, chunk, http, refusal
 from opentelemetry import context
 from opentelemetry.sdk.trace import SpanProcessor
@@ -201,7 +202,7 @@ def test_a_foreign_fault_is_not_the_applications(instrument, kind, no_faults, sa
     assert [line for line in caplog.messages if "detach" in line] == []
 
 
-@pytest.mark.parametrize("place", OWN)
+@pytest.mark.parametrize(("kind", "place"), crossed(["sync", "async"], list(OWN)), indirect=["kind"])
 def test_a_fault_of_ours_is_not_the_applications(instrument, kind, monkeypatch, place):
     """In whichever function of the wrapper."""
     instrument(**plain())

@@ -9,6 +9,7 @@ import psycopg2
 import psycopg2.extensions
 import psycopg2.extras
 import pytest
+from combinations import crossed
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 from psycopg2 import sql
@@ -92,8 +93,9 @@ def test_a_query_is_a_child_of_the_current_span(look, seen):
 
 
 @pytest.mark.proves("psycopg2.connect")
-@pytest.mark.parametrize("by", ["cursor", "cursor, by position", "connect", "attribute"])
-@pytest.mark.parametrize("kind", FACTORIES)
+@pytest.mark.parametrize(
+    ("kind", "by"), crossed(list(FACTORIES), ["cursor", "cursor, by position", "connect", "attribute"])
+)
 def test_a_cursor_of_any_factory_is_seen(wrap, run, table, kind, by):  # noqa: ARG001  # it needs the table
     """With the official instrumentation, a factory that is asked for has no span."""
     factory, seen = FACTORIES[kind], wrap()
@@ -233,8 +235,9 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("factory", ["none", "real dict", "named tuple", "dict", "function"])
-@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize(
+    ("factory", "read"), crossed(["none", "real dict", "named tuple", "dict", "function"], list(READS))
+)
 def test_a_named_cursor_has_a_span_for_each_round_trip(look, read, factory):
     """With the official instrumentation, only `execute` has one; the rows that a round trip brought have none."""
     function, trips, rows = READS[read]
