@@ -239,7 +239,11 @@ def _compile_apart(root: Path, wanted: dict[str, Path]) -> str:
 
 
 def write_sources(root: Path, folder: Path) -> None:
-    """Write copies of the sources to a folder, with the imports of hot modules replaced by cimports."""
+    """Write copies of the sources to a folder, with the imports of hot modules replaced by cimports.
+
+    Raises:
+        ValueError: A hot module imports the guard of shared objects in another form, or with other names.
+    """
     for path in Path(root, "otel_fastpath").rglob("*"):
         if path.suffix not in _SUFFIXES:
             continue
@@ -248,6 +252,9 @@ def write_sources(root: Path, folder: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if path.relative_to(root).as_posix() in EXTENSIONS.values():
             text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text).replace(_GUARD, _COMPILED_GUARD)
+            if "@critical_section\n" in text and _COMPILED_GUARD not in text:
+                # Without it, nothing would be guarded, which no compiler says.
+                raise ValueError(f"{path}: expected the line {_GUARD!r}")
             # What only mypy reads is not compiled.
             text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
         target.write_text(text, encoding="utf-8")

@@ -32,7 +32,7 @@ def resolved(span: Any) -> dict[str, Any]:
     store: dict[str, Any] = span.attribute_store
     copy = None
     # A copy, because threads may set others meanwhile.
-    for key, value in store.copy().items():
+    for key, value in span.copied_attributes().items():
         if not isinstance(value, Lazy):
             continue
         made = value.value()
@@ -52,14 +52,11 @@ class LiveAttributes(Mapping[str, Any]):
     def __init__(self, span: Any) -> None:
         self._span = span
 
-    def _now(self) -> Any:
-        span = self._span
-        return span.attribute_store if span.bounded_attributes is None else span.bounded_attributes
-
     def __getitem__(self, key: str) -> Any:
         """The value, made if it was lazy."""
         try:
-            value = self._now()[key]
+            span = self._span
+            value = span.stored_attribute(key) if span.bounded_attributes is None else span.bounded_attributes[key]
             if isinstance(value, Lazy):
                 value = value.value()
         except KeyError:
@@ -112,6 +109,12 @@ def bounded_around(
     return bounded
 
 
+def _copied_attributes(event: Any) -> dict[str, Any]:
+    """As `recorded.copied_attributes`."""
+    copy: dict[str, Any] = event.attribute_store.copy()
+    return copy
+
+
 def make_event_class(state: type) -> type:
     """Make the event class, which converts its attributes to upstream's `BoundedAttributes` on first access."""
 
@@ -119,6 +122,8 @@ def make_event_class(state: type) -> type:
         """An `opentelemetry.sdk.trace.Event` as the fast path records it."""
 
         __slots__ = ()
+
+        copied_attributes = _copied_attributes
 
         def replace_attribute(self, key: str, value: Any, made: Any) -> None:
             """As `recorded.replace_attribute`. Only this replaces attributes of an event, so it needs no section."""

@@ -176,7 +176,18 @@ def _final_store(span: Recorded) -> dict[str, object] | None:
 @critical_section
 def copied_attributes(span: Recorded) -> dict[str, object]:
     """A copy of the attributes that are stored now."""
-    return span.attribute_store.copy()
+    # CPython's own copy of a dict takes the dict's lock twice, which leaves the section.
+    return {key: value for key, value in span.attribute_store.items()}  # noqa: C416  # see above
+
+
+@critical_section
+def stored_attribute(span: Recorded, key: str) -> object:
+    """The value that is stored under the key now.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return span.attribute_store[key]
 
 
 @critical_section

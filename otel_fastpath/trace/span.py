@@ -27,6 +27,7 @@ from otel_fastpath.compiled.helpers import has_keys
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.interpreter import FREE_THREADED
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, frozen, made
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import Identity
@@ -150,8 +151,9 @@ def _put_all(span: SpanState, kept: dict[str, object]) -> bool:
     store = span.attribute_store
     if len(store) > span.plan.max_attributes - len(kept) or span.bounded_attributes is not None:
         return False
-    # If all stored attributes are overwritten, the order is that of the new ones.
-    if has_keys(kept, store) and span.attribute_store is store and span._end_time is None:
+    # If all stored attributes are overwritten, the order is that of the new ones. Without the interpreter lock, another
+    # thread may be about to take its own reference to the store.
+    if not FREE_THREADED and has_keys(kept, store) and span.attribute_store is store and span._end_time is None:
         span.attribute_store = kept
         return True
     for key, value in kept.items():

@@ -8,6 +8,7 @@ import cython
 cdef object Status
 cdef object StatusCode
 cdef object Lazy
+cdef bint FREE_THREADED
 cdef object _OK
 cdef object _UNSET_CODE
 cdef object faults

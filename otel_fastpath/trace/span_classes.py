@@ -356,7 +356,7 @@ def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
 
         _upstream = _Span
         _is_escape_recorded = records_escape
-        copied_attributes = recorded.copied_attributes
+        copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
         publish_attributes = recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
         attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
@@ -365,7 +365,7 @@ def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
         """An `opentelemetry.sdk.trace.ReadableSpan` as the fast path creates it."""
 
         _upstream = ReadableSpan
-        copied_attributes = recorded.copied_attributes
+        copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
         publish_attributes = recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
         share_containers = recorded.share_containers

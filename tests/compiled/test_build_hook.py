@@ -158,3 +158,17 @@ def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
     expected = text.replace(f"from {taken} import", f"from cython.cimports.{taken}_c import")
     assert (folder / first).read_text() == expected.replace("TYPE_CHECKING:", "False:")
     assert (folder / first.replace("trace/", "trace/cold_")).read_text() == text
+
+
+def test_a_guard_that_would_not_be_compiled_is_an_error(hook, tmp_path):
+    """Its import is replaced in one form; in another one, the compiled functions would not be guarded."""
+    first = next(iter(hook.EXTENSIONS.values()))
+    (tmp_path / "project" / first).parent.mkdir(parents=True)
+    text = (
+        "from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS, critical_section\n"
+        "@critical_section\ndef f(one):\n    pass\n"
+    )
+    (tmp_path / "project" / first).write_text(text)
+
+    with pytest.raises(ValueError, match="expected the line"):
+        hook.write_sources(tmp_path / "project", tmp_path / "sources")

@@ -103,6 +103,7 @@ def test_an_ended_span_does_not_change(spans):
                 span.set_attributes({"a": number, "b": each})
                 span.add_event("event")
                 span.update_name(f"{number}.{each}")
+                assert all(span.attributes)
                 span.set_status(Status(StatusCode.ERROR, str(each)) if number else StatusCode.UNSET)
 
         together(4, work)
