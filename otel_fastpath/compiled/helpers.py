@@ -26,6 +26,9 @@ item = operator.getitem
 # The value of a key, or None: what reads a dict that threads share. Without the interpreter lock, another thread may
 # replace the value before Cython's form of `dict.get` has a reference to it.
 get_item = dict.get
+# Copies a dict in a critical section. Without the interpreter lock, CPython's `dict.copy` may take the dict's own lock
+# twice, which leaves the section.
+copied = dict.copy
 # Stores a value also in a dict whose class forbids it.
 set_item = dict.__setitem__
 # Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.

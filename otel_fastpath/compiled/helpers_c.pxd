@@ -177,6 +177,20 @@ cdef extern from *:
         PyObject *value;
         return otel_fastpath_get(mapping, key, &value) ? value : Py_NewRef(Py_None);
     }
+    #ifdef Py_GIL_DISABLED
+    static PyObject *otel_fastpath_copied(PyObject *mapping) {
+        PyObject *key, *value, *copy = PyDict_New();
+        Py_ssize_t place = 0;
+        int failed = copy == NULL;
+        OTEL_FASTPATH_BEGIN(mapping)
+        while (!failed && PyDict_Next(mapping, &place, &key, &value)) failed = PyDict_SetItem(copy, key, value);
+        OTEL_FASTPATH_END
+        if (failed) Py_CLEAR(copy);
+        return copy;
+    }
+    #else
+    #define otel_fastpath_copied PyDict_Copy
+    #endif
     static PyObject *otel_fastpath_get_value(PyObject *variable) {
         PyObject *value = NULL;
         if (!PyContextVar_Get(variable, NULL, &value) && value == NULL) PyErr_SetObject(PyExc_LookupError, variable);
@@ -291,6 +305,7 @@ cdef extern from *:
     }
     """
     object get_item "otel_fastpath_get_item"(dict mapping, object key)
+    dict copied "otel_fastpath_copied"(dict mapping)
     object get_value "otel_fastpath_get_value"(object variable)
     object set_value "PyContextVar_Set"(object variable, object value)
     int reset_value "PyContextVar_Reset"(object variable, object token) except -1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.sdk.trace import ReadableSpan
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import new_instance
+from otel_fastpath.compiled.helpers import copied, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
@@ -176,8 +176,7 @@ def _final_store(span: Recorded) -> dict[str, object] | None:
 @critical_section
 def copied_attributes(span: Recorded) -> dict[str, object]:
     """A copy of the attributes that are stored now."""
-    # CPython's own copy of a dict takes the dict's lock twice, which leaves the section.
-    return {key: value for key, value in span.attribute_store.items()}  # noqa: C416  # see above
+    return copied(span.attribute_store)
 
 
 @critical_section
