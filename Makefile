@@ -265,8 +265,8 @@ sources-others: setup ## Record the fingerprints of other instrumentations
 new-sources: setup ## Write an issue about sources that no patch knows yet
 	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
-# Check what hooks may cost (benchmarks/budgets.toml). `make test` also checks the exact counts, and `make test-slow`
-# the instructions of one scenario of each room.
+# Check what hooks may cost (benchmarks/budgets.toml). `make test` checks the bytecodes and allocations of one
+# scenario of each room, `make test-slow` those of all, and the instructions of these.
 COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def crossed(*values: Sequence[Any]) -> list[Any]:
-    """Each combination of one value of each: those in which two or more are not the first ones are slow."""
+    """Every combination of the values; those with two or more values that are not the first are marked slow.
+
+    So the first value is the one that says most.
+    """
     return [
         pytest.param(
             *row,

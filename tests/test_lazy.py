@@ -150,7 +150,7 @@ class TestWhat:
     @pytest.mark.parametrize(
         ("value", "where"),
         crossed(
-            ["text", "longer than the limit", 1, 1.5, True, None, b"b", ["a"], [1, "mixed"], {"a": [1]}, object],
+            ["longer than the limit", "text", 1, 1.5, True, None, b"b", ["a"], [1, "mixed"], {"a": [1]}, object],
             ["start", "one", "several", "event"],
         ),
         ids=repr,

@@ -122,8 +122,9 @@ HELPERS = (
     "otel_fastpath/compiled/traceparent.py",
 )
 # The guard of objects that threads share is a decorator of Cython's own in compiled code.
-_GUARD = "from otel_fastpath.compiled.sharing import critical_section"
-_COMPILED_GUARD = "from cython import critical_section"
+_GUARD = "from otel_fastpath.compiled.sharing import critical_section\n"
+_COMPILED_GUARD = "from cython import critical_section\n"
+_GUARDED = re.compile(r"^ *@(?:\w+\.)*critical_section\b", re.MULTILINE)
 # Matches the import of one hot module by another.
 _HOT = "|".join(
     each.removesuffix(".py").replace("/", r"\.") for each in (*EXTENSIONS.values(), *HELPERS) if each.endswith(".py")
@@ -242,7 +243,7 @@ def write_sources(root: Path, folder: Path) -> None:
     """Write copies of the sources to a folder, with the imports of hot modules replaced by cimports.
 
     Raises:
-        ValueError: A hot module imports the guard of shared objects in another form, or with other names.
+        ValueError: A hot module imports the guard of shared objects in another form.
     """
     for path in Path(root, "otel_fastpath").rglob("*"):
         if path.suffix not in _SUFFIXES:
@@ -252,9 +253,9 @@ def write_sources(root: Path, folder: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if path.relative_to(root).as_posix() in EXTENSIONS.values():
             text = _HOT_IMPORT.sub(r"from cython.cimports.\1_c import ", text).replace(_GUARD, _COMPILED_GUARD)
-            if "@critical_section\n" in text and _COMPILED_GUARD not in text:
+            if path.suffix == ".py" and _GUARDED.search(text) and _COMPILED_GUARD not in text:
                 # Without it, nothing would be guarded, which no compiler says.
-                raise ValueError(f"{path}: expected the line {_GUARD!r}")
+                raise ValueError(f"{path}: expected the line {_GUARD.rstrip()!r}")
             # What only mypy reads is not compiled.
             text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
         target.write_text(text, encoding="utf-8")

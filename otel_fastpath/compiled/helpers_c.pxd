@@ -178,19 +178,25 @@ cdef extern from *:
         return otel_fastpath_get(mapping, key, &value) ? value : Py_NewRef(Py_None);
     }
     #ifdef Py_GIL_DISABLED
-    static PyObject *otel_fastpath_copied(PyObject *mapping) {
+    /* In a section of the dict, which PyDict_Copy would leave: it locks the dict again. */
+    static PyObject *otel_fastpath_copied_here(PyObject *mapping) {
         PyObject *key, *value, *copy = PyDict_New();
         Py_ssize_t place = 0;
         int failed = copy == NULL;
-        OTEL_FASTPATH_BEGIN(mapping)
         while (!failed && PyDict_Next(mapping, &place, &key, &value)) failed = PyDict_SetItem(copy, key, value);
-        OTEL_FASTPATH_END
         if (failed) Py_CLEAR(copy);
         return copy;
     }
     #else
-    #define otel_fastpath_copied PyDict_Copy
+    #define otel_fastpath_copied_here PyDict_Copy
     #endif
+    static PyObject *otel_fastpath_copied(PyObject *mapping) {
+        PyObject *copy;
+        OTEL_FASTPATH_BEGIN(mapping)
+        copy = otel_fastpath_copied_here(mapping);
+        OTEL_FASTPATH_END
+        return copy;
+    }
     static PyObject *otel_fastpath_get_value(PyObject *variable) {
         PyObject *value = NULL;
         if (!PyContextVar_Get(variable, NULL, &value) && value == NULL) PyErr_SetObject(PyExc_LookupError, variable);
@@ -239,7 +245,7 @@ cdef extern from *:
     static PyObject *otel_fastpath_plain_copy(PyObject *attributes, Py_ssize_t longest) {
         PyObject *made;
         OTEL_FASTPATH_BEGIN(attributes)
-        made = otel_fastpath_is_plain(attributes, longest) ? PyDict_Copy(attributes) : Py_NewRef(Py_None);
+        made = otel_fastpath_is_plain(attributes, longest) ? otel_fastpath_copied_here(attributes) : Py_NewRef(Py_None);
         OTEL_FASTPATH_END
         return made;
     }

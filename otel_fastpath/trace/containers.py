@@ -29,7 +29,6 @@ def resolved(span: Any) -> dict[str, Any]:
 
     It is, if its own function is asking.
     """
-    store: dict[str, Any] = span.attribute_store
     copy = None
     # A copy, because threads may set others meanwhile.
     for key, value in span.copied_attributes().items():
@@ -41,7 +40,8 @@ def resolved(span: Any) -> dict[str, Any]:
             copy[key] = made
         else:
             span.replace_attribute(key, value, made)
-    return store if copy is None else {**store, **copy}
+    store: dict[str, Any] = span.attribute_store
+    return store if copy is None else {**span.copied_attributes(), **copy}
 
 
 class LiveAttributes(Mapping[str, Any]):

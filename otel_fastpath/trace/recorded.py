@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.sdk.trace import ReadableSpan
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import copied, new_instance
+from otel_fastpath.compiled.helpers import copied, get_item, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
@@ -180,6 +180,12 @@ def copied_attributes(span: Recorded) -> dict[str, object]:
 
 
 @critical_section
+def copied_events(span: Recorded) -> tuple[EventState, ...]:
+    """The events that are stored now."""
+    return tuple(span.event_store or ())
+
+
+@critical_section
 def stored_attribute(span: Recorded, key: str) -> object:
     """The value that is stored under the key now.
 
@@ -193,7 +199,7 @@ def stored_attribute(span: Recorded, key: str) -> object:
 def replace_attribute(span: Recorded, key: str, value: object, made: object) -> None:
     """Store another value under the key, or `DROPPED`: nothing; unless the key has got a new value meanwhile."""
     store = span.attribute_store
-    if store.get(key) is not value:
+    if get_item(store, key) is not value:
         return
     if made is DROPPED:
         del store[key]

@@ -63,6 +63,8 @@ cdef dict _final_store(Recorded span)
 
 cpdef dict copied_attributes(Recorded span)
 
+cpdef tuple copied_events(Recorded span)
+
 cpdef stored_attribute(Recorded span, object key)
 
 @cython.locals(store=dict)

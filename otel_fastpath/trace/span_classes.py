@@ -120,7 +120,7 @@ class ReadableFace:
                 limits = _limits_of(self)
                 self.bounded_attributes = BoundedAttributes(
                     limits.max_span_attributes,
-                    self.attribute_store,
+                    self.copied_attributes(),
                     immutable=_FREEZES and self._end_time is not None,
                     max_value_len=limits.max_span_attribute_length,
                 )
@@ -174,17 +174,17 @@ class ReadableFace:
     def _events(self) -> Any:
         try:
             if self.bounded_events is None:
-                store = tuple(self.event_store or ())
+                store = self.copied_events()
                 bounded = BoundedList.from_seq(_limits_of(self).max_events, store)
                 self.bounded_events = kept = first(self, "events", bounded)
-                late = self.event_store
-                if kept is bounded and late is not None and len(late) > len(store):
+                late = self.copied_events()
+                if kept is bounded and len(late) > len(store):
                     # Events that other threads added meanwhile.
                     bounded.extend(late[len(store) :])
         except Exception as error:
             faults.absorb("Span.events", error)
             if self.bounded_events is None:
-                self.bounded_events = BoundedList.from_seq(_limits_of(self).max_events, self.event_store or ())
+                self.bounded_events = BoundedList.from_seq(_limits_of(self).max_events, self.copied_events())
         return self.bounded_events
 
     @_events.setter
@@ -195,7 +195,7 @@ class ReadableFace:
     def events(self) -> tuple[Any, ...]:
         """The events so far."""
         try:
-            return tuple((self.event_store or ()) if self.bounded_events is None else self.bounded_events)
+            return self.copied_events() if self.bounded_events is None else tuple(self.bounded_events)
         except Exception as error:
             faults.absorb("Span.events", error)
         return tuple(_stock_events(self))
@@ -357,7 +357,7 @@ def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
         _upstream = _Span
         _is_escape_recorded = records_escape
         copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
-        publish_attributes = recorded.publish_attributes
+        copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
         attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
 
@@ -366,7 +366,7 @@ def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
 
         _upstream = ReadableSpan
         copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
-        publish_attributes = recorded.publish_attributes
+        copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
         share_containers = recorded.share_containers
         attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)

@@ -29,6 +29,9 @@ ONE_OF_EACH = (
     "FastAPI request",
     "WSGI request",
     "httpx",
+    "logging, 3 attributes",
+    "record_exception, 5 frames",
+    "guard, a trace that is shed",
 )
 
 

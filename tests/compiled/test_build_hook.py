@@ -160,15 +160,19 @@ def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
     assert (folder / first.replace("trace/", "trace/cold_")).read_text() == text
 
 
-def test_a_guard_that_would_not_be_compiled_is_an_error(hook, tmp_path):
+@pytest.mark.parametrize(
+    ("imported", "decorator"),
+    [
+        ("from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS, critical_section", "critical_section"),
+        ("from otel_fastpath.compiled.sharing import critical_section, _LOCKS", "critical_section  # of one"),
+        ("from otel_fastpath.compiled import sharing", "sharing.critical_section"),
+    ],
+)
+def test_a_guard_that_would_not_be_compiled_is_an_error(hook, tmp_path, imported, decorator):
     """Its import is replaced in one form; in another one, the compiled functions would not be guarded."""
     first = next(iter(hook.EXTENSIONS.values()))
     (tmp_path / "project" / first).parent.mkdir(parents=True)
-    text = (
-        "from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS, critical_section\n"
-        "@critical_section\ndef f(one):\n    pass\n"
-    )
-    (tmp_path / "project" / first).write_text(text)
+    (tmp_path / "project" / first).write_text(f"{imported}\n\n\n@{decorator}\ndef f(one):\n    pass\n")
 
     with pytest.raises(ValueError, match="expected the line"):
         hook.write_sources(tmp_path / "project", tmp_path / "sources")

@@ -1,7 +1,7 @@
 """Prints the fingerprints of "module:qualified.name" in every released version, for the guards of patches.
 
 The first one is of what the source does, the second one of its text: a guard that knows the text does not parse it,
-which takes milliseconds when a process starts. A list of known sources has both. The module is looked up in
+which takes milliseconds when a process starts. A list of known sources should have both. The module is looked up in
 OpenTelemetry's core distributions, or in the one that `--distribution` names. Nothing is imported: the wheels are
 fetched and their text is read. Exit status 1 means that a target was found in no version.
 """

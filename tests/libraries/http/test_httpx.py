@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import importlib.util
 
@@ -13,6 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from newer_releases import needs
 from opentelemetry.instrumentation import httpx as upstream
+from opentelemetry.util.http import parse_excluded_urls
+
+from otel_fastpath.patching import swap
 
 # Newer releases of openai bring httpx2.
 MODULES = [
@@ -225,6 +229,7 @@ def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
         assert upstream._BaseHTTPXClientInstrumentor.__dict__["_handle_request_wrapper"] is own
         assert "_handle_request_wrapper" not in vars(upstream.HTTPXClientInstrumentor)
         assert own.__func__.__code__ is code
+        assert not swap.is_handing_on(upstream._SyncOpenTelemetryTransportBase.handle_request)
     finally:
         upstream.HTTPXClientInstrumentor().uninstrument()
 
@@ -242,6 +247,43 @@ def test_a_transport_of_upstreams_that_an_application_uses(monkeypatch):
     answer = asyncio.run(upstream.AsyncOpenTelemetryTransport(inner).handle_async_request(request))
     assert answer.status_code == 200
     assert made == []
+
+
+@needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
+def test_a_transport_of_upstreams_that_other_code_has_wrapped(instrumentor, core, monkeypatch):
+    """Other code's wrapper runs, before and after ours comes and goes, and so does upstream's own method."""
+    kind, calls = upstream._SyncOpenTelemetryTransportBase, []
+    own = vars(kind)["handle_request"]
+
+    @functools.wraps(own)
+    def wrapped(*args, **kwargs):
+        calls.append(args)
+        return own(*args, **kwargs)
+
+    monkeypatch.setattr(kind, "handle_request", wrapped)
+    transport = upstream.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
+    for number in range(1, 4):
+        if number == 2:
+            instrumentor.instrument(core=core)
+        elif number == 3:
+            instrumentor.uninstrument()
+        assert transport.handle_request(httpx.Request("GET", "http://h/a")).status_code == 200
+        assert len(calls) == number
+
+
+@needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
+@pytest.mark.usefixtures("instrumented")
+def test_the_settings_of_a_transport_may_change(monkeypatch):
+    """Upstream reads them at each call."""
+    inner = httpx.MockTransport(lambda _: httpx.Response(200))
+    transport = upstream.SyncOpenTelemetryTransport(inner, tracer_provider=World().tracers)
+    names = []
+    transport._request_hook = lambda span, _request: names.append(span.name)
+    transport.handle_request(httpx.Request("GET", "http://h/a"))
+    monkeypatch.setattr(transport, "_excluded_urls", parse_excluded_urls("h/a"))
+    transport.handle_request(httpx.Request("GET", "http://h/a"))
+
+    assert names == ["GET"]
 
 
 @pytest.mark.usefixtures("instrumented")

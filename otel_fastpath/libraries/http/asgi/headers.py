@@ -1,4 +1,7 @@
-"""The few headers of a request that its telemetry needs, read in one pass over all of them. Compiled as `headers_c`."""
+"""The few headers of a request that its telemetry needs, read in one pass over all of them. Compiled as `headers_c`.
+
+Where URLs are excluded, the `Host` header is read before: most requests of a health check need nothing else.
+"""
 
 from __future__ import annotations
 

@@ -191,13 +191,9 @@ def _of_transport(transport: Any) -> SetUp | None:
     set_up: SetUp | None = None
     try:
         set_up = vars(transport).get(_KEPT)
-        if (
-            set_up is None
-            or set_up.tracer is not transport._tracer
-            or set_up.options["request_hook"] is not transport._request_hook
-            or set_up.options["response_hook"] is not transport._response_hook
-        ):
-            options = {name: getattr(transport, f"_{name}") for name in _NAMES}
+        # Upstream reads them at each call.
+        options = {name: getattr(transport, f"_{name}") for name in _NAMES}
+        if set_up is None or any(set_up.options[name] is not each for name, each in options.items()):
             set_up = _set_up({**options, "module": transport._module} if TAKES_MODULE else options)
             setattr(transport, _KEPT, set_up)
     except Exception as error:

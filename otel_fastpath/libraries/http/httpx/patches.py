@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.guard import is_known
+from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -35,11 +36,15 @@ def _sources(wrapper: str) -> tuple[str, ...]:
 def _divert_transport(diversions: Diversions, name: str, method: str, make: Callable[[Any], Any]) -> None:
     """Divert the method of upstream's transport, if its source is known; without httpx there is only httpx2's."""
     place = f"{_MODULE}:{name}.{method}"
+    known = upstream.sources(place)[place]
     module = vars(sys.modules[_MODULE])
     for each in (f"_{name}Base", name):
         function = vars(module.get(each, object)).get(method)
-        if function is not None and is_known(function, upstream.sources(place)[place]):
-            diversions.divert(function, make)
+        if function is not None:
+            # What other code has wrapped, or put in its place, stays as it is.
+            with suppress(SkipError):
+                check_sources({f"{_MODULE}:{each}.{method}": known}, frozenset())
+                diversions.divert(function, make)
 
 
 def _make_sync(original: Any, _settings: Config) -> Any:

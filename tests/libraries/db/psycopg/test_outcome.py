@@ -195,7 +195,7 @@ def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur
     assert [line for line in caplog.messages if "detach" in line] == []
 
 
-@pytest.mark.parametrize(("core", "place"), crossed(["py", "c"], list(OWN)), indirect=["core"])
+@pytest.mark.parametrize(("core", "place"), crossed(["c", "py"], list(OWN)), indirect=["core"])
 def test_a_fault_of_ours_is_counted_only(everything, no_faults, monkeypatch, place):
     """In whichever function of the wrapper."""
     everything(lambda: monkeypatch.setattr(*OWN[place], broken), **plain())

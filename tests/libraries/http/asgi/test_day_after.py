@@ -105,7 +105,8 @@ class Names(SpanProcessor):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this platform")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_that_was_forked_among_requests_serves(instrumented, recorded):
+@pytest.mark.parametrize("children", [3, pytest.param(30, marks=pytest.mark.slow)])
+def test_a_child_that_was_forked_among_requests_serves(instrumented, recorded, children):
     """Threads serve requests while the process forks: each child serves requests and ends."""
     del instrumented
     # Not the exporter in memory: it has a lock that another thread may hold while the process forks.
@@ -122,7 +123,7 @@ def test_a_child_that_was_forked_among_requests_serves(instrumented, recorded):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(3):
+        for _ in range(children):
             child = os.fork()
             if not child:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -111,6 +111,8 @@ class Hooks:
     [
         ([(b"hops", b"b.test"), (b"host", b"a.test")], True),
         ([(b"HOST", b"a.test")], True),
+        # Only its value is decoded.
+        ([(b"host", b"a.test"), (b"user-agent", None)], True),
         ([(b"host", b"a.test"), (b"host", b"b.test")], True),
         ([(b"host", b"b.test"), (b"host", b"a.test")], False),
         ([(b"host", b"")], False),
