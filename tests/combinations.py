@@ -16,12 +16,8 @@ def crossed(*values: Sequence[Any]) -> list[Any]:
 
     So the first value is the one that says most.
     """
-    return [
-        pytest.param(
-            *row,
-            marks=[pytest.mark.slow]
-            if sum(value is not of[0] for value, of in zip(row, values, strict=True)) > 1
-            else [],
-        )
-        for row in itertools.product(*values)
-    ]
+    found = []
+    for combination in itertools.product(*values):
+        others = [value for value, choices in zip(combination, values, strict=True) if value is not choices[0]]
+        found.append(pytest.param(*combination, marks=[pytest.mark.slow] if len(others) > 1 else []))
+    return found

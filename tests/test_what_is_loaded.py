@@ -11,21 +11,11 @@ from pathlib import Path
 import pytest
 
 import otel_fastpath
+from otel_fastpath.budget import declare
 from otel_fastpath.compiled import TWINS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NAME = "otel_fastpath"
 DATABASES = ("asyncpg", "cassandra", "psycopg", "redis", "sqlalchemy", "sqlite3")
-_PACKAGES = tomllib.loads((Path(__file__).parents[1] / "uv.lock").read_text("utf-8"))["package"]
-LOCKED = {
-    (each["name"], each["version"])
-    for each in _PACKAGES
-    if each["name"].startswith(("opentelemetry-instrumentation", "fastapi", "opentelemetry-sdk"))
-}
 APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "sqlalchemy", "fastapi", "starlette", "httpx", "requests"}
 
 
@@ -93,9 +83,12 @@ import opentelemetry.instrumentation.logging.handler
 
 def test_known_sources_are_not_parsed():
     """The guards know the text of what they check; to parse it all takes as long as the rest of instrumenting."""
-    names = {name for name, _ in LOCKED}
+    read = ("opentelemetry-instrumentation", "opentelemetry-sdk", "fastapi")
+    packages = declare.load_toml(Path(__file__).parents[1] / "uv.lock")["package"]
+    locked = {(each["name"], each["version"]) for each in packages if each["name"].startswith(read)}
+    names = {name for name, _ in locked}
     found = {(each.name, each.version) for each in metadata.distributions() if each.name in names}
-    if not found <= LOCKED:
+    if not found <= locked:
         pytest.skip("other releases than the locked ones are installed, whose text may not be known")
     modules, _, _ = loaded_by(f"""
 import importlib, pkgutil, warnings

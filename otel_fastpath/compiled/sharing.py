@@ -51,8 +51,8 @@ def _as_it_is(function: _F) -> _F:
 
 # Decorates a function: no two threads run such functions with the same first argument at the same time. The build hook
 # replaces it with Cython's decorator of this name, a critical section of CPython: it is left while the thread waits for
-# a lock, so a function checks and writes without a call in between that may wait. Changing a dict or a list
-# waits for whoever is reading it, so it is read in a section, too, until it no longer changes.
+# a lock, so a function checks and writes without a call in between that may wait. Changing a dict or a list waits for
+# whoever is reading it, so it is read in a section, too, until it no longer changes.
 # With the interpreter lock, such functions need no guard: between a check and the store that depends on it they have
 # nothing at which CPython switches threads. CPython 3.10 does so at conditional jumps, too, and runs signal handlers
 # there.

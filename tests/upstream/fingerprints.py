@@ -14,12 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import core, released
+from harness import core, known, released
 from harness.paths import UpstreamError
-from harness.sources import NotFoundError, text_of
-
-from otel_fastpath.patching import syntax
-from otel_fastpath.patching.guard import text_digest
+from harness.sources import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +35,8 @@ def fingerprints(
     for version in versions:
         roots = core.roots(version, distributions)
         try:
-            text = text_of(roots, target)
-            both = f"{syntax.digest(syntax.parsed(text))} {text_digest(text)}"
-            found.setdefault(both, []).append(version)
+            source = known.read(roots, target)
+            found.setdefault(f"{source.fingerprint} {source.digest}", []).append(version)
         except NotFoundError as reason:
             missing.setdefault(str(reason), []).append(version)
     return found, missing
