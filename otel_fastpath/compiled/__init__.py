@@ -58,6 +58,7 @@ TWINS = (
     "libraries.http.aiohttp_server.requests_c",
     "libraries.http.asgi.headers_c",
     "libraries.http.asgi.requests_c",
+    "libraries.http.asgi.routes_c",
     "libraries.http.asgi.serving_c",
     "libraries.http.asgi.shapes_c",
     "libraries.http.django.middleware_c",

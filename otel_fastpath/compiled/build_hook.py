@@ -61,6 +61,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.conventions_c": "otel_fastpath/libraries/http/conventions.py",
     "otel_fastpath.libraries.http.asgi.headers_c": "otel_fastpath/libraries/http/asgi/headers.py",
     "otel_fastpath.libraries.http.asgi.requests_c": "otel_fastpath/libraries/http/asgi/requests.py",
+    "otel_fastpath.libraries.http.asgi.routes_c": "otel_fastpath/libraries/http/asgi/routes.py",
     "otel_fastpath.libraries.http.asgi.serving_c": "otel_fastpath/libraries/http/asgi/serving.py",
     "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
     "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",

@@ -20,8 +20,6 @@ ALLOWED = {
 ALLOWED |= {
     ("db/redis/hooks.py", "_enter"),
     ("http/aiohttp_server/middleware.py", "begin"),
-    ("http/asgi/routes.py", "_get_route_details"),
-    ("http/asgi/routes.py", "bind_route_details"),
     ("http/closures.py", "_hand_over"),
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind", "_set_up")),

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 HOST = "host"
 USER_AGENT = "user-agent"
 _HOST = HOST.encode()
-_LENGTH_OF_HOST = len(_HOST)
 _CONTENT_LENGTH = b"content-length"
-_LENGTH_OF_CONTENT_LENGTH = len(_CONTENT_LENGTH)
 _WANTED = {name.encode(): name for name in (HOST, USER_AGENT, "traceparent", "tracestate", "baggage")}
 # Is in most requests, and as long as one of them.
 _WANTED[b"connection"] = ""
@@ -62,18 +60,25 @@ def decoded(value: bytes) -> str:
 
 def first_host(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The first `host` header, if there is one."""
-    for key, value in headers:
-        if len(key) == _LENGTH_OF_HOST and (key == _HOST or key.lower() == _HOST):
-            return decoded(value)
-    return None
+    value = _first(headers, _HOST)
+    return None if value is None else decoded(value)
 
 
 def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     """The number in the first `content-length` header, if there is one."""
+    value = _first(headers, _CONTENT_LENGTH)
+    if value is None:
+        return None
+    found = number(value)
+    return number(decoded(value)) if found is None else found
+
+
+def _first(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+    """The value of the first header with this lower-case name, if there is one."""
+    length = len(name)
     for key, value in headers:
-        if len(key) == _LENGTH_OF_CONTENT_LENGTH and (key == _CONTENT_LENGTH or key.lower() == _CONTENT_LENGTH):
-            found = number(value)
-            return number(decoded(value)) if found is None else found
+        if len(key) == length and (key == name or key.lower() == name):
+            return value
     return None
 
 

@@ -6,10 +6,8 @@ cdef object asgi
 cdef object HOST
 cdef object USER_AGENT
 cdef dict _WANTED
-cdef object _HOST
-cdef int _LENGTH_OF_HOST
-cdef object _CONTENT_LENGTH
-cdef int _LENGTH_OF_CONTENT_LENGTH
+cdef bytes _HOST
+cdef bytes _CONTENT_LENGTH
 
 @cython.locals(found=dict)
 cpdef dict read(object headers)
@@ -17,5 +15,7 @@ cpdef dict read(object headers)
 cpdef decoded(object value)
 cpdef first_host(object headers)
 cpdef content_length(object headers)
+@cython.locals(length=Py_ssize_t)
+cdef _first(object headers, bytes name)
 cpdef number(object value)
 cpdef remote_context(object scope, dict found)

@@ -43,38 +43,41 @@ def _make_fastapi_routes(original: Any, _settings: Config) -> Any:
     from fastapi import routing  # noqa: PLC0415  # only where it is being patched
     from starlette.routing import Route  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.libraries.http.asgi import routes  # noqa: PLC0415  # imports Starlette
-
     def ask(route: Any, scope: Any) -> Any:
         return Route.matches(route, scope) if isinstance(route, Route) else route.matches(scope)
 
     kinds = (Route, routing.APIRoute, getattr(routing, "_EffectiveRouteContext", Route))
-    flatten = original.__globals__.get("_flatten_routes", iter)
-    return routes.bind_route_details(original, routes.Finder(flatten, ask, frozenset(kind.matches for kind in kinds)))
+    return _routes(original, original.__globals__.get("_flatten_routes", iter), ask, kinds)
 
 
 def _make_starlette_routes(original: Any, _settings: Config) -> Any:
     from starlette.routing import Route  # noqa: PLC0415  # only where it is being patched
 
-    from otel_fastpath.libraries.http.asgi import routes  # noqa: PLC0415  # imports Starlette
-
     def ask(route: Any, scope: Any) -> Any:
         return route.matches(scope)
 
-    return routes.bind_route_details(original, routes.Finder(iter, ask, frozenset({Route.matches})))
+    return _routes(original, iter, ask, (Route,))
 
 
-def _make_sanitize_method(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.libraries.http.conventions import METHODS  # noqa: PLC0415  # imports OpenTelemetry
+def _routes(original: Any, flatten: Any, ask: Any, kinds: tuple[Any, ...]) -> Any:
+    from starlette._utils import get_route_path  # noqa: PLC0415  # only where it is being patched
+    from starlette.routing import Match, compile_path  # noqa: PLC0415  # likewise
+
+    hot = compiled.hot("libraries.http.asgi.routes")
+    plain = frozenset(kind.matches for kind in kinds)
+
+    def pattern(path: str) -> str:
+        return compile_path(path)[0].pattern
+
+    framework = hot.Framework(flatten, ask, plain, get_route_path, pattern, Match.FULL, Match.PARTIAL)
+    route_of = hot.route_of
 
     @functools.wraps(original)
-    def sanitize_method(method: str | None) -> str | None:
-        if method in METHODS:
-            return method
-        label: str | None = original(method)
-        return label
+    def _get_route_details(scope: Any) -> str | None:
+        route: str | None = route_of(scope, original, framework)
+        return route
 
-    return sanitize_method
+    return _get_route_details
 
 
 PATCHES: Final = (
@@ -97,15 +100,6 @@ PATCHES: Final = (
         make=_make_fastapi_routes,
         requires=requires("fastapi"),
         sources=sources(f"{_FASTAPI}:_get_route_details", "starlette.routing:Route.matches"),
-        budgets=("FastAPI request",),
-    ),
-    Patch(
-        name="fastapi.method",
-        target=f"{_FASTAPI}:sanitize_method",
-        why="The name of the usual method is looked up in the environment, 12,000 instructions; here in a set.",
-        make=_make_sanitize_method,
-        requires=requires("fastapi"),
-        sources=sources("opentelemetry.util.http:sanitize_method"),
         budgets=("FastAPI request",),
     ),
     Patch(

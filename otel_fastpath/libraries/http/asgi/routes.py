@@ -2,53 +2,50 @@
 
 Upstream's instrumentations ask one route after the other, which the framework then does again. Here the routes are kept
 by the first segment of their paths, if that has no parameter; the table is made again when the routes change.
+Compiled as `routes_c`.
 """
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+_PLACE: Final = "the route of a request"
 _TABLE: Final = "_otel_fastpath_routes"
 
 
-@dataclass(frozen=True)
-class _Starlette:
-    """What is needed of it."""
+class Framework:
+    """What one framework's routes are, and how upstream's instrumentation of it asks them.
 
-    path: Callable[[Any], str]
-    pattern: Callable[[str], str]
-    full: Any
-    partial: Any
-
-
-@functools.cache
-def _starlette() -> _Starlette:
-    from starlette._utils import get_route_path  # noqa: PLC0415  # where it is patched, it is there
-    from starlette.routing import Match, compile_path  # noqa: PLC0415  # likewise
-
-    return _Starlette(get_route_path, lambda path: compile_path(path)[0].pattern, Match.FULL, Match.PARTIAL)
-
-
-@dataclass(frozen=True)
-class Finder:
-    """How one of upstream's instrumentations finds the route of a request.
-
-    Attributes:
+    Args:
         flatten: Returns the routes that can be matched, from the application's.
         ask: Whether a route matches a request.
         plain: The functions `matches` that compare `path_regex` and `methods`, and nothing else.
+        path: Returns the part of a request's path that routes match.
+        pattern: Returns the regular expression of a route's path.
+        full: What `ask` returns first for a route that matches.
+        partial: What it returns for a route that matches but for the method.
     """
 
-    flatten: Callable[[Sequence[Any]], Iterable[Any]]
-    ask: Callable[[Any, Any], tuple[Any, Any]]
-    plain: frozenset[Any]
+    __slots__ = ("ask", "flatten", "full", "partial", "path", "pattern", "plain")
+
+    def __init__(
+        self,
+        flatten: Callable[[Sequence[Any]], Iterable[Any]],
+        ask: Callable[[Any, Any], tuple[Any, Any]],
+        plain: frozenset[Any],
+        path: Callable[[Any], str],
+        pattern: Callable[[str], str],
+        full: Any,
+        partial: Any,
+    ) -> None:
+        self.flatten, self.ask, self.plain = flatten, ask, plain
+        self.path, self.pattern, self.full, self.partial = path, pattern, full, partial
 
 
 class Table:
@@ -56,23 +53,23 @@ class Table:
 
     Args:
         routes: The application's routes.
-        finder: How upstream finds a route among them.
+        framework: What it is made with.
     """
 
-    __slots__ = ("_all", "_by_segment", "_elsewhere", "_finder", "_included", "_routes")
+    __slots__ = ("_all", "_by_segment", "_elsewhere", "_framework", "_included", "_routes")
 
-    def __init__(self, routes: Sequence[Any], finder: Finder) -> None:
+    def __init__(self, routes: Sequence[Any], framework: Framework) -> None:
         # First, so that a change while the table is made is noticed.
         self._routes = list(routes)
         self._included = [(router, router.effective_candidates()) for router in _included(routes)]
-        self._finder = finder
+        self._framework = framework
         segments: set[str] = set()
         found: list[tuple[str | None, tuple[Any, bool]]] = []
-        for flattened in finder.flatten(routes):
+        for flattened in framework.flatten(routes):
             route = getattr(flattened, "_effective_route", flattened)
-            is_plain = getattr(type(route), "matches", None) in finder.plain and hasattr(route, "path_regex")
+            is_plain = getattr(type(route), "matches", None) in framework.plain and hasattr(route, "path_regex")
             entry = (route if is_plain else flattened, is_plain)
-            segment = _static_segment(route) if is_plain else None
+            segment = _static_segment(route, framework) if is_plain else None
             if segment is not None:
                 segments.add(segment)
             found.append((segment, entry))
@@ -84,29 +81,33 @@ class Table:
 
     def is_current(self, routes: Sequence[Any]) -> bool:
         """Whether the application still has the same routes."""
-        return self._routes == routes and all(
-            router.effective_candidates() is candidates for router, candidates in self._included
-        )
+        if self._routes != routes:
+            return False
+        for router, candidates in self._included:  # noqa: SIM110  # a generator takes longer
+            if router.effective_candidates() is not candidates:
+                return False
+        return True
 
     def path(self, scope: Any) -> str | None:
         """The path of the first route that matches, or else of the last one that matches but for the method."""
+        framework = self._framework
         found: str | None = None
         is_http = scope["type"] == "http"
-        path = _starlette().path(scope)
+        path = framework.path(scope)
         for route, is_plain in self._candidates(path):
             if is_plain:
                 if not is_http or not route.path_regex.match(path):
                     continue
                 found = route.path
-                if not route.methods or scope["method"] in route.methods:
+                if not (methods := route.methods) or scope["method"] in methods:
                     break
             else:
-                match, _ = self._finder.ask(route, scope)
-                if match == _starlette().full:
+                match, _ = framework.ask(route, scope)
+                if match == framework.full:
                     # Routes of `Host` have no path.
                     found = getattr(route, "path", scope.get("path"))
                     break
-                if match == _starlette().partial:
+                if match == framework.partial:
                     found = route.path
         return found
 
@@ -114,7 +115,9 @@ class Table:
         # A `$` in a pattern also matches before a line break at the end.
         if path[:1] != "/" or "\n" in path:
             return self._all
-        return self._by_segment.get(path.split("/", 2)[1], self._elsewhere)
+        end = path.find("/", 1)
+        found = self._by_segment.get(path[1:] if end < 0 else path[1:end])
+        return self._elsewhere if found is None else found
 
 
 def _included(routes: Iterable[Any]) -> Iterable[Any]:
@@ -125,34 +128,35 @@ def _included(routes: Iterable[Any]) -> Iterable[Any]:
             yield from _included(route.effective_candidates())
 
 
-def _static_segment(route: Any) -> str | None:
+def _static_segment(route: Any, framework: Framework) -> str | None:
     """The first segment of the route's path; None if the pattern may match others, too."""
     path = route.path
-    if path[:1] != "/" or _starlette().pattern(path) != route.path_regex.pattern:
+    if path[:1] != "/" or framework.pattern(path) != route.path_regex.pattern:
         return None
     segment: str = path.split("/", 2)[1]
     return None if "{" in segment or "}" in segment or "\n" in path else segment
 
 
-def bind_route_details(original: Callable[[Any], str | None], finder: Finder) -> Callable[[Any], str | None]:
-    """Make the function that returns the route's path, or None, in place of upstream's `_get_route_details`."""
+def route_of(scope: Any, original: Callable[[Any], str | None], framework: Framework) -> str | None:
+    """The path of the route of a request, or None, as upstream's `_get_route_details` returns it.
 
-    @functools.wraps(original)
-    def _get_route_details(scope: Any) -> str | None:
-        try:
-            app = scope["app"]
-            routes = app.routes
-            table = vars(app).get(_TABLE)
-            if table is None or not table.is_current(routes):
-                table = vars(app)[_TABLE] = Table(routes, finder)
-        except Exception as error:
-            faults.report("the route of a request", error)
-            return original(scope)
-        try:
-            found: str | None = table.path(scope)
-        except Exception as error:
-            faults.absorb("the route of a request", error)
-            return original(scope)
-        return found
-
-    return _get_route_details
+    Args:
+        scope: The request.
+        original: Upstream's function.
+        framework: What the application is made with.
+    """
+    try:
+        app = scope["app"]
+        routes = app.routes
+        table = get_item(vars(app), _TABLE)
+        if type(table) is not Table or not table.is_current(routes):
+            table = vars(app)[_TABLE] = Table(routes, framework)
+    except Exception as error:
+        faults.report(_PLACE, error)
+        return original(scope)
+    try:
+        found: str | None = table.path(scope)
+    except Exception as error:
+        faults.absorb(_PLACE, error)
+        return original(scope)
+    return found

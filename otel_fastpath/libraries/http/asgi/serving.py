@@ -6,6 +6,7 @@ Compiled as `serving_c`.
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
@@ -24,7 +25,9 @@ from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
+from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ _UPSTREAM: Final = object()
 _NOTHING: Final = object()
 _trace_globals = vars(trace)
 _metrics_globals = vars(_metrics_api)
-# What returns the span details and does nothing else; among its attributes is the route, which new metrics have.
+# What names a span after the route of the request and does nothing else. New metrics have the route as an attribute.
 _ROUTES: Final = frozenset(
     f"opentelemetry.instrumentation.{each}:_get_default_span_details" for each in ("fastapi", "starlette")
 )
@@ -61,7 +64,7 @@ class Served:
         is_stock: Whether its methods are upstream's.
     """
 
-    __slots__ = ("_known_details", "_middleware", "_series", "_shapes", "_synthetic", "is_stock")
+    __slots__ = ("_details", "_middleware", "_route_module", "_series", "_shapes", "_synthetic", "is_stock")
 
     def __init__(self, middleware: Any) -> None:
         self._middleware = middleware
@@ -73,8 +76,9 @@ class Served:
         )
         self._shapes: dict[Any, Shape] = {}
         self._synthetic: dict[str, str | None] = {}
-        details = middleware.default_span_details
-        self._known_details = details if _place(details) in _ROUTES else None
+        self._details = middleware.default_span_details
+        # The module with `_get_route_details`.
+        self._route_module: dict[str, Any] | None = _known_module(self._details)
         kind = type(middleware)
         self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
 
@@ -104,12 +108,19 @@ class Served:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
 
-    def waits(self, shape: Shape) -> bool:
+    def route_of(self) -> Any:
+        """What returns the route of a request, if the middleware names its spans after it; else None."""
+        module = self._route_module
+        if module is None or self._middleware.default_span_details is not self._details:
+            return None
+        # Looked up at each request, as upstream does: it may be patched.
+        return module["_get_route_details"]
+
+    def waits(self, shape: Shape, route_of: Any) -> bool:
         """Whether the name and attributes of a span may be made later, or not at all: no metric has any of them."""
-        details = self._middleware.default_span_details
-        if details is _asgi_globals["get_default_span_details"]:
-            return True
-        return details is self._known_details and details is not None and not shape.has_new
+        if route_of is not None:
+            return not shape.has_new
+        return self._middleware.default_span_details is _asgi_globals["get_default_span_details"]
 
     def kept(self) -> int:
         """How many kinds of requests and user agents are kept."""
@@ -125,8 +136,17 @@ class Served:
             return found
 
 
-def _place(function: Any) -> str:
-    return f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
+def _known_module(details: Any) -> dict[str, Any] | None:
+    """The module of this `default_span_details`, if it names a span after its route, with the code that is known."""
+    place = f"{getattr(details, '__module__', '')}:{getattr(details, '__qualname__', '')}"
+    if place not in _ROUTES:
+        return None
+    try:
+        check_sources(sources(place, "opentelemetry.util.http:sanitize_method"), frozenset())
+    except SkipError:
+        return None
+    module: dict[str, Any] = vars(sys.modules[details.__module__])
+    return module if module[details.__name__] is details else None
 
 
 def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:
@@ -215,11 +235,12 @@ def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]
     shape = served.shape(scope, found, user_agent) if served.is_stock else None
     if shape is None:
         return _UPSTREAM
+    route_of = served.route_of()
     about = Description.__new__(Description)
-    about.prepare(middleware, scope, shape, user_agent)
+    about.prepare(middleware, scope, shape, user_agent, route_of)
     request = Request.__new__(Request)
     request.prepare(middleware, scope, found, about, shape)
-    if request.has_hooks or not served.waits(shape):
+    if request.has_hooks or not served.waits(shape, route_of):
         # A hook may change the request.
         about.make()
         if about.further and not _OF_METRICS.isdisjoint(about.further):

@@ -6,6 +6,10 @@ from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Shape
 from otel_fastpath.libraries.http.series_c cimport Series
 
 cdef object functools
+cdef object sys
+cdef object sources
+cdef object SkipError
+cdef object check_sources
 cdef object trace
 cdef object Context
 cdef dict _asgi_globals
@@ -30,18 +34,20 @@ cdef tuple _OVERRIDABLE
 cdef dict _stock
 
 cdef class Served:
-    cdef object _known_details
+    cdef object _details
     cdef object _middleware
+    cdef dict _route_module
     cdef Series _series
     cdef dict _shapes
     cdef dict _synthetic
     cdef readonly bint is_stock
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
-    cdef bint waits(self, Shape shape) except -1
+    cdef route_of(self)
+    cdef bint waits(self, Shape shape, object route_of) except -1
     cdef _synthetic_type(self, object user_agent)
 
-cdef _place(object function)
+cdef dict _known_module(object details)
 
 cdef _decodable(dict scope, dict found)
 

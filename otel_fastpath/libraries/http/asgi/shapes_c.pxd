@@ -41,15 +41,16 @@ cdef class Shape:
 
 cdef class Description(Late):
     cdef object _middleware
+    cdef object _route_of
     cdef dict _scope
     cdef Shape _shape
     cdef object _user_agent
     cdef readonly object further
-    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent)
+    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent, object route_of)
     @cython.locals(attributes=dict)
     cdef make(self)
 
-cdef tuple details(object middleware, dict scope)
+cdef tuple details(object middleware, dict scope, object route_of)
 
 cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
 cpdef redacted_query(object query)

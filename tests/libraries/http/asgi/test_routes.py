@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
+from asgicheck import scope, serve
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from newer_releases import asgi_requests
 from opentelemetry.instrumentation import fastapi as fastapi_instrumentation
 from opentelemetry.instrumentation import starlette as starlette_instrumentation
 from starlette.applications import Starlette
@@ -200,13 +204,79 @@ def test_a_route_that_raises(both_ways):
     assert both_ways(run) == (True, True)
 
 
-@pytest.mark.proves("fastapi.method")
-@pytest.mark.parametrize("known", ["", "1"])
-@pytest.mark.parametrize("method", ["GET", "get", "QUERY", "PURGE", "", None, " POST"])
-def test_method_labels(both_ways, environ, known, method):
-    """The label of a method is upstream's, whatever the environment says."""
-    environ.setenv("OTEL_PYTHON_INSTRUMENTATION_HTTP_CAPTURE_ALL_METHODS", known)
+def _spans(recorded, module, requests):
+    """The spans of these requests to a middleware that names them as the instrumentation of this framework does."""
+    keywords = {"default_span_details": module._get_default_span_details}
+    return serve(recorded, requests, keywords=keywords)[0]
 
-    stock, ours = both_ways(lambda: fastapi_instrumentation.sanitize_method(method))
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("known", ["", "1"])
+def test_names_of_spans(both_ways, recorded, conventions, environ, kind, known):
+    """Usual and unusual methods, with and without a route; whatever the environment says of methods."""
+    del conventions
+    environ.setenv("OTEL_PYTHON_INSTRUMENTATION_HTTP_CAPTURE_ALL_METHODS", known)
+    module, make = KINDS[kind]
+    app = make(["/items/{item_id}"], ["GET"])
+    requests = [
+        scope(method=method, path=path, app=app)
+        for method in ("GET", "POST", "get", "QUERY", "PURGE", " POST", "")
+        for path in ("/items/3", "/other")
+    ]
+
+    stock, ours = both_ways(_spans, recorded, module, requests)
 
     assert ours == stock
+    assert {"GET /items/{item_id}", "GET", "POST"} <= {span[0] for span in ours}
+
+
+@asgi_requests
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_code_that_finds_the_route(instrumented, recorded, environ, kind):
+    """Another package that replaces upstream's function, before or after ours, decides about the route."""
+    del instrumented
+    module, make = KINDS[kind]
+    environ.setattr(module, "_get_route_details", lambda given: f"other{given['path']}")
+
+    spans = _spans(recorded, module, [scope(app=make([], []))])
+
+    assert spans[-1][0] == "GET other/items/3"
+    assert dict(spans[-1][2])["http.route"] == "other/items/3"
+
+
+@asgi_requests
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_code_that_names_spans(instrumented, recorded, environ, kind):
+    """So does one that wraps or replaces the function that names spans after routes."""
+    del instrumented
+    module, make = KINDS[kind]
+    original = module._get_default_span_details
+
+    @functools.wraps(original)
+    def renamed(given):
+        name, attributes = original(given)
+        return f"our {name}", attributes
+
+    environ.setattr(module, "_get_default_span_details", renamed)
+    spans = _spans(recorded, module, [scope(app=make(["/items/{item_id}"], ["GET"]))])
+
+    assert spans[-1][0] == "our GET /items/{item_id}"
+    assert dict(spans[-1][2])["http.route"] == "/items/{item_id}"
+
+
+@asgi_requests
+def test_an_unknown_source(instrumented, recorded, environ):
+    """A release that names spans in another way is asked; the source is not one that the code here was written for."""
+    del instrumented
+    module, make = KINDS["starlette"]
+
+    def _get_default_span_details(given):
+        return f"new {given['path']}", {}
+
+    for name in ("__module__", "__qualname__"):
+        setattr(_get_default_span_details, name, getattr(module._get_default_span_details, name))
+    environ.setattr(module, "_get_default_span_details", _get_default_span_details)
+
+    spans = _spans(recorded, module, [scope(app=make([], []))])
+
+    assert spans[-1][0] == "new /items/3"
