@@ -74,7 +74,7 @@ def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
 
 
 def _first(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The value of the first header with this lower-case name, if there is one."""
+    """The value of the first header with this lower-case name; None: there is none."""
     length = len(name)
     for key, value in headers:
         if len(key) == length and (key == name or key.lower() == name):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.upstream import requires, sources
+from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -39,37 +40,46 @@ def _make_call(original: Any, _settings: Config) -> Any:
     return compiled.hot("libraries.http.asgi.serving").bind_call(original)
 
 
-def _make_fastapi_routes(original: Any, _settings: Config) -> Any:
+def _make_fastapi_route(original: Any, _settings: Config) -> Any:
     from fastapi import routing  # noqa: PLC0415  # only where it is being patched
     from starlette.routing import Route  # noqa: PLC0415  # likewise
+
+    def flatten(routes: list[Any]) -> Any:
+        # Looked up at each call, as upstream does. Older releases of upstream have no such function.
+        return original.__globals__.get("_flatten_routes", iter)(routes)
 
     def ask(route: Any, scope: Any) -> Any:
         return Route.matches(route, scope) if isinstance(route, Route) else route.matches(scope)
 
-    kinds = (Route, routing.APIRoute, getattr(routing, "_EffectiveRouteContext", Route))
-    return _routes(original, original.__globals__.get("_flatten_routes", iter), ask, kinds)
+    # FastAPI has contexts of routes since 0.137.
+    own = [getattr(routing, name, None) for name in ("APIRoute", "_EffectiveRouteContext")]
+    return _finding_routes(original, "fastapi", flatten, ask, (Route, *filter(None, own)))
 
 
-def _make_starlette_routes(original: Any, _settings: Config) -> Any:
+def _make_starlette_route(original: Any, _settings: Config) -> Any:
     from starlette.routing import Route  # noqa: PLC0415  # only where it is being patched
 
     def ask(route: Any, scope: Any) -> Any:
         return route.matches(scope)
 
-    return _routes(original, iter, ask, (Route,))
+    return _finding_routes(original, "starlette", iter, ask, (Route,))
 
 
-def _routes(original: Any, flatten: Any, ask: Any, kinds: tuple[Any, ...]) -> Any:
+def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tuple[Any, ...]) -> Any:
     from starlette._utils import get_route_path  # noqa: PLC0415  # only where it is being patched
-    from starlette.routing import Match, compile_path  # noqa: PLC0415  # likewise
+    from starlette.routing import Match  # noqa: PLC0415  # likewise
 
     hot = compiled.hot("libraries.http.asgi.routes")
-    plain = frozenset(kind.matches for kind in kinds)
-
-    def pattern(path: str) -> str:
-        return compile_path(path)[0].pattern
-
-    framework = hot.Framework(flatten, ask, plain, get_route_path, pattern, Match.FULL, Match.PARTIAL)
+    framework = hot.Framework(
+        key=f"_otel_fastpath_{name}_routes",
+        flatten=flatten,
+        ask=ask,
+        kinds=kinds,
+        known=_known_matches(kinds),
+        request_path=get_route_path,
+        full=Match.FULL,
+        partial=Match.PARTIAL,
+    )
     route_of = hot.route_of
 
     @functools.wraps(original)
@@ -78,6 +88,16 @@ def _routes(original: Any, flatten: Any, ask: Any, kinds: tuple[Any, ...]) -> An
         return route
 
     return _get_route_details
+
+
+def _known_matches(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The methods `matches` of these classes; empty if a source is not known, or if other code has replaced one."""
+    places = [f"{kind.__module__}:{kind.__qualname__}.matches" for kind in kinds]
+    try:
+        check_sources(sources(*places), frozenset())
+    except (KeyError, SkipError):
+        return ()
+    return tuple(kind.matches for kind in kinds)
 
 
 PATCHES: Final = (
@@ -97,18 +117,18 @@ PATCHES: Final = (
         target=f"{_FASTAPI}:_get_route_details",
         why="Finding the route of a request asks each route, 21,000 instructions each; here only those whose path"
         " begins with the same segment.",
-        make=_make_fastapi_routes,
+        make=_make_fastapi_route,
         requires=requires("fastapi"),
-        sources=sources(f"{_FASTAPI}:_get_route_details", "starlette.routing:Route.matches"),
+        sources=sources(f"{_FASTAPI}:_get_route_details"),
         budgets=("FastAPI request",),
     ),
     Patch(
         name="starlette.route",
         target=f"{_STARLETTE}:_get_route_details",
         why="Finding the route of a request asks each route; here only those whose path begins with the same segment.",
-        make=_make_starlette_routes,
+        make=_make_starlette_route,
         requires=requires("starlette"),
-        sources=sources(f"{_STARLETTE}:_get_route_details", "starlette.routing:Route.matches"),
+        sources=sources(f"{_STARLETTE}:_get_route_details"),
         budgets=("Starlette request",),
     ),
 )

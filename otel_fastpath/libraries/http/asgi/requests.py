@@ -123,8 +123,12 @@ class Request(Answer):
         self._count(1)
         try:
             self._token = activated(self.span)
-            # Then those below it, one for each message, are not made.
-            self._is_silent = not is_recording(self.span) and drops_below(self._tracer, self.span)
+            if not is_recording(self.span):
+                # Then those below it, one for each message, are not made.
+                self._is_silent = drops_below(self._tracer, self.span)
+                if not self._is_silent:
+                    # The application may change the request.
+                    self._about.make()
         except Exception as error:
             faults.report(PLACE, error)
 
@@ -197,12 +201,17 @@ class Request(Answer):
 
     def _opened(self, what: str) -> Any:
         try:
-            self._about.make()
-            name = f"{self._about.name} {self._scope['type']} {what}"
+            name = self._name_of(what)
         except Exception as error:
             faults.report(PLACE, error)
             return None
         return opened(self._middleware.tracer, name, _INTERNAL, None)
+
+    def _name_of(self, what: str) -> str:
+        """The name of the span of a message."""
+        self._about.make()
+        # Not formatted: the name may be of a subclass of `str`.
+        return " ".join((self._about.name, self._scope["type"], what))  # type: ignore[arg-type]  # made
 
     def _describe_receiving(self, span: Any, message: _Message) -> None:
         try:
@@ -294,8 +303,7 @@ class Request(Answer):
         if hook is None and self._is_silent and span_in(None) is self.span:
             return
         if self._send_name is None:
-            self._about.make()
-            self._send_name = f"{self._about.name} {self._scope['type']} send"
+            self._send_name = self._name_of("send")
         if hook is not None:
             with self._tracer.start_as_current_span(self._send_name) as span:
                 hook(span, self._scope, message)

@@ -49,6 +49,7 @@ cdef class Request(Answer):
     cdef _capture(self, object span, object names)
     cpdef announce(self, object receive, object send)
     cdef _opened(self, str what)
+    cdef _name_of(self, str what)
     cdef _describe_receiving(self, object span, object message)
     cdef bint _announced(self, object message) except -1
     cdef _end_span(self)

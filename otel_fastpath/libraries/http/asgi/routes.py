@@ -7,93 +7,112 @@ Compiled as `routes_c`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
+
+    # The route; whether it is plain, see `_is_plain`.
+    _Entry = tuple[Any, bool]
 
 _PLACE: Final = "the route of a request"
-_TABLE: Final = "_otel_fastpath_routes"
+_UNICODE: Final = int(re.UNICODE)
+# After a slash, they make it optional, or repeat it.
+_QUANTIFIERS: Final = frozenset("?*+{")
 
 
 class Framework:
-    """What one framework's routes are, and how upstream's instrumentation of it asks them.
+    """What one framework's routes are like, and how upstream's instrumentation of it asks them.
 
     Args:
+        key: Where an application keeps its table.
         flatten: Returns the routes that can be matched, from the application's.
         ask: Whether a route matches a request.
-        plain: The functions `matches` that compare `path_regex` and `methods`, and nothing else.
-        path: Returns the part of a request's path that routes match.
-        pattern: Returns the regular expression of a route's path.
+        kinds: The classes of routes whose `matches` compares `path_regex` and `methods`, and nothing else.
+        known: These methods; empty if the source of one is not known.
+        request_path: Returns the part of a request's path that routes match.
         full: What `ask` returns first for a route that matches.
         partial: What it returns for a route that matches but for the method.
     """
 
-    __slots__ = ("ask", "flatten", "full", "partial", "path", "pattern", "plain")
+    __slots__ = ("ask", "flatten", "full", "key", "kinds", "known", "partial", "request_path")
 
     def __init__(
         self,
-        flatten: Callable[[Sequence[Any]], Iterable[Any]],
+        *,
+        key: str,
+        flatten: Callable[[list[Any]], Iterable[Any]],
         ask: Callable[[Any, Any], tuple[Any, Any]],
-        plain: frozenset[Any],
-        path: Callable[[Any], str],
-        pattern: Callable[[str], str],
+        kinds: tuple[Any, ...],
+        known: tuple[Any, ...],
+        request_path: Callable[[Any], str],
         full: Any,
         partial: Any,
     ) -> None:
-        self.flatten, self.ask, self.plain = flatten, ask, plain
-        self.path, self.pattern, self.full, self.partial = path, pattern, full, partial
+        self.key, self.flatten, self.ask, self.kinds, self.known = key, flatten, ask, kinds, known
+        self.request_path, self.full, self.partial = request_path, full, partial
 
 
 class Table:
-    """The routes of one application.
+    """The routes of one application. It does not change: another one is made for other routes.
+
+    For each first segment of paths, it has the routes of that segment and those of any, in their order.
 
     Args:
+        framework: What the application is made with.
         routes: The application's routes.
-        framework: What it is made with.
+        matches: The methods `matches` of the framework's kinds, which other code may replace.
     """
 
-    __slots__ = ("_all", "_by_segment", "_elsewhere", "_framework", "_included", "_routes")
+    __slots__ = ("_all", "_by_segment", "_elsewhere", "_framework", "_included", "_matches", "_routes")
 
-    def __init__(self, routes: Sequence[Any], framework: Framework) -> None:
-        # First, so that a change while the table is made is noticed.
-        self._routes = list(routes)
+    def __init__(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> None:
+        self._framework, self._routes, self._matches = framework, routes, matches
+        # Before they are read, so that a change meanwhile is noticed.
         self._included = [(router, router.effective_candidates()) for router in _included(routes)]
-        self._framework = framework
-        segments: set[str] = set()
-        found: list[tuple[str | None, tuple[Any, bool]]] = []
+        self._all: list[_Entry] = []
+        self._elsewhere: list[_Entry] = []
+        self._by_segment: dict[str, list[_Entry]] = {}
+        plain = matches if matches == framework.known else ()
         for flattened in framework.flatten(routes):
+            # What a `RouteContext` of FastAPI stands for.
             route = getattr(flattened, "_effective_route", flattened)
-            is_plain = getattr(type(route), "matches", None) in framework.plain and hasattr(route, "path_regex")
+            is_plain = _is_plain(route, plain)
             entry = (route if is_plain else flattened, is_plain)
-            segment = _static_segment(route, framework) if is_plain else None
-            if segment is not None:
-                segments.add(segment)
-            found.append((segment, entry))
-        self._all = [entry for _, entry in found]
-        self._elsewhere = [entry for segment, entry in found if segment is None]
-        self._by_segment = {
-            each: [entry for segment, entry in found if segment is None or segment == each] for each in segments
-        }
+            self._all.append(entry)
+            segment = _static_segment(route.path, route.path_regex) if is_plain else None
+            if segment is None:
+                for entries in (self._elsewhere, *self._by_segment.values()):
+                    entries.append(entry)
+            else:
+                if segment not in self._by_segment:
+                    self._by_segment[segment] = self._elsewhere.copy()
+                self._by_segment[segment].append(entry)
 
-    def is_current(self, routes: Sequence[Any]) -> bool:
-        """Whether the application still has the same routes."""
-        if self._routes != routes:
+    def is_current(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> bool:
+        """Whether it is the table of these routes."""
+        known = self._routes
+        if self._framework is not framework or self._matches != matches or len(known) != len(routes):
             return False
+        # Routes that are equal can match differently.
+        for index in range(len(known)):
+            if known[index] is not routes[index]:
+                return False
         for router, candidates in self._included:  # noqa: SIM110  # a generator takes longer
             if router.effective_candidates() is not candidates:
                 return False
         return True
 
-    def path(self, scope: Any) -> str | None:
+    def route(self, scope: Any) -> str | None:
         """The path of the first route that matches, or else of the last one that matches but for the method."""
         framework = self._framework
         found: str | None = None
         is_http = scope["type"] == "http"
-        path = framework.path(scope)
+        path = framework.request_path(scope)
         for route, is_plain in self._candidates(path):
             if is_plain:
                 if not is_http or not route.path_regex.match(path):
@@ -111,12 +130,16 @@ class Table:
                     found = route.path
         return found
 
-    def _candidates(self, path: str) -> list[tuple[Any, bool]]:
-        # A `$` in a pattern also matches before a line break at the end.
-        if path[:1] != "/" or "\n" in path:
+    def _candidates(self, path: Any) -> list[_Entry]:
+        """The routes that may match a path, in their order."""
+        if type(path) is not str:
             return self._all
-        end = path.find("/", 1)
-        found = self._by_segment.get(path[1:] if end < 0 else path[1:end])
+        text = path  # of the type that the compiled core reads without a look-up
+        # A `$` in a pattern also matches before a line break at the end.
+        if text[:1] != "/" or "\n" in text:
+            return self._all
+        end = text.find("/", 1)
+        found = self._by_segment.get(text[1:] if end < 0 else text[1:end])
         return self._elsewhere if found is None else found
 
 
@@ -128,13 +151,32 @@ def _included(routes: Iterable[Any]) -> Iterable[Any]:
             yield from _included(route.effective_candidates())
 
 
-def _static_segment(route: Any, framework: Framework) -> str | None:
-    """The first segment of the route's path; None if the pattern may match others, too."""
-    path = route.path
-    if path[:1] != "/" or framework.pattern(path) != route.path_regex.pattern:
+def _is_plain(route: Any, plain: tuple[Any, ...]) -> bool:
+    """Whether the route matches by `path_regex` and `methods` alone, with one of these methods `matches`."""
+    return (
+        getattr(type(route), "matches", None) in plain
+        and "matches" not in getattr(route, "__dict__", ())
+        # FastAPI's contexts of other routes than its own have None.
+        and isinstance(getattr(route, "path_regex", None), re.Pattern)
+    )
+
+
+def _static_segment(path: Any, regex: re.Pattern[Any]) -> str | None:
+    """The first segment of every path that a route matches; None if there may be several.
+
+    Args:
+        path: The path of the route.
+        regex: What matches; an application may have replaced the one that the framework made of the path.
+    """
+    text = regex.pattern
+    if type(path) is not str or path[:1] != "/" or regex.flags != _UNICODE or "|" in text:
         return None
-    segment: str = path.split("/", 2)[1]
-    return None if "{" in segment or "}" in segment or "\n" in path else segment
+    segment = path.split("/", 2)[1]
+    begin = "^/" + re.escape(segment)
+    if "{" in segment or "}" in segment or "\n" in path or not text.startswith(begin):
+        return None
+    rest = text[len(begin) :]
+    return segment if rest == "$" or (rest[:1] == "/" and rest[1:2] not in _QUANTIFIERS) else None
 
 
 def route_of(scope: Any, original: Callable[[Any], str | None], framework: Framework) -> str | None:
@@ -147,16 +189,18 @@ def route_of(scope: Any, original: Callable[[Any], str | None], framework: Frame
     """
     try:
         app = scope["app"]
-        routes = app.routes
-        table = get_item(vars(app), _TABLE)
-        if type(table) is not Table or not table.is_current(routes):
-            table = vars(app)[_TABLE] = Table(routes, framework)
-    except Exception as error:
-        faults.report(_PLACE, error)
-        return original(scope)
-    try:
-        found: str | None = table.path(scope)
+        kept = getattr(app, "__dict__", None)
+        if type(kept) is dict:
+            # A copy: the routes may change while the table is made.
+            routes = list(app.routes)
+            matches = tuple([kind.matches for kind in framework.kinds])
+            found = get_item(kept, framework.key)
+            # The other core's table is of another type.
+            table = found if type(found) is Table else None
+            if table is None or not table.is_current(framework, routes, matches):
+                table = kept[framework.key] = Table(framework, routes, matches)
+            route: str | None = table.route(scope)
+            return route
     except Exception as error:
         faults.absorb(_PLACE, error)
-        return original(scope)
-    return found
+    return original(scope)

@@ -1,18 +1,21 @@
 # C types for the compiled twin of routes.py.
 import cython
 
+cdef object re
 cdef object faults
 cdef object _PLACE
-cdef object _TABLE
+cdef int _UNICODE
+cdef object _QUANTIFIERS
 
 cdef class Framework:
     cdef readonly object ask
     cdef readonly object flatten
     cdef readonly object full
+    cdef readonly str key
+    cdef readonly tuple kinds
+    cdef readonly tuple known
     cdef readonly object partial
-    cdef readonly object path
-    cdef readonly object pattern
-    cdef readonly object plain
+    cdef readonly object request_path
 
 cdef class Table:
     cdef list _all
@@ -20,13 +23,17 @@ cdef class Table:
     cdef list _elsewhere
     cdef Framework _framework
     cdef list _included
+    cdef tuple _matches
     cdef list _routes
-    cdef bint is_current(self, object routes) except -1
-    @cython.locals(framework=Framework, path=str, is_http=bint)
-    cpdef path(self, object scope)
-    cdef list _candidates(self, str path)
+    @cython.locals(known=list, index=Py_ssize_t)
+    cdef bint is_current(self, Framework framework, list routes, tuple matches) except -1
+    @cython.locals(framework=Framework, is_http=bint, is_plain=bint)
+    cdef route(self, object scope)
+    @cython.locals(text=str, end=Py_ssize_t)
+    cdef list _candidates(self, object path)
 
-cdef _static_segment(object route, Framework framework)
+cdef bint _is_plain(object route, tuple plain) except -1
+cdef _static_segment(object path, object regex)
 
-@cython.locals(table=Table)
+@cython.locals(routes=list, matches=tuple, table=Table)
 cpdef route_of(object scope, object original, Framework framework)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
@@ -51,6 +52,7 @@ _metrics_globals = vars(_metrics_api)
 _ROUTES: Final = frozenset(
     f"opentelemetry.instrumentation.{each}:_get_default_span_details" for each in ("fastapi", "starlette")
 )
+_SANITIZE: Final = "opentelemetry.util.http:sanitize_method"
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -64,7 +66,7 @@ class Served:
         is_stock: Whether its methods are upstream's.
     """
 
-    __slots__ = ("_details", "_middleware", "_route_module", "_series", "_shapes", "_synthetic", "is_stock")
+    __slots__ = ("_details", "_middleware", "_module", "_sanitize", "_series", "_shapes", "_synthetic", "is_stock")
 
     def __init__(self, middleware: Any) -> None:
         self._middleware = middleware
@@ -77,8 +79,8 @@ class Served:
         self._shapes: dict[Any, Shape] = {}
         self._synthetic: dict[str, str | None] = {}
         self._details = middleware.default_span_details
-        # The module with `_get_route_details`.
-        self._route_module: dict[str, Any] | None = _known_module(self._details)
+        self._module: dict[str, Any] | None = _known_module(self._details)
+        self._sanitize = None if self._module is None else self._module.get("sanitize_method")
         kind = type(middleware)
         self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
 
@@ -108,17 +110,19 @@ class Served:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
 
-    def route_of(self) -> Any:
+    def route_function(self) -> Any:
         """What returns the route of a request, if the middleware names its spans after it; else None."""
-        module = self._route_module
+        module = self._module
         if module is None or self._middleware.default_span_details is not self._details:
             return None
-        # Looked up at each request, as upstream does: it may be patched.
+        # Looked up at each request, as upstream does: they may be patched.
+        if get_item(module, "sanitize_method") is not self._sanitize:
+            return None
         return module["_get_route_details"]
 
-    def waits(self, shape: Shape, route_of: Any) -> bool:
+    def waits(self, shape: Shape, route_function: Any) -> bool:
         """Whether the name and attributes of a span may be made later, or not at all: no metric has any of them."""
-        if route_of is not None:
+        if route_function is not None:
             return not shape.has_new
         return self._middleware.default_span_details is _asgi_globals["get_default_span_details"]
 
@@ -138,15 +142,20 @@ class Served:
 
 def _known_module(details: Any) -> dict[str, Any] | None:
     """The module of this `default_span_details`, if it names a span after its route, with the code that is known."""
-    place = f"{getattr(details, '__module__', '')}:{getattr(details, '__qualname__', '')}"
-    if place not in _ROUTES:
+    if type(details) is not FunctionType or (place := f"{details.__module__}:{details.__qualname__}") not in _ROUTES:
         return None
+    name = details.__module__
+    module = vars(sys.modules[name])
+    if module.get(details.__qualname__) is not details:
+        return None
+    expected = sources(place)
+    if "sanitize_method" in module:
+        expected[f"{name}:sanitize_method"] = sources(_SANITIZE)[_SANITIZE]
     try:
-        check_sources(sources(place, "opentelemetry.util.http:sanitize_method"), frozenset())
+        check_sources(expected, frozenset())
     except SkipError:
         return None
-    module: dict[str, Any] = vars(sys.modules[details.__module__])
-    return module if module[details.__name__] is details else None
+    return module
 
 
 def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:
@@ -235,12 +244,12 @@ def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]
     shape = served.shape(scope, found, user_agent) if served.is_stock else None
     if shape is None:
         return _UPSTREAM
-    route_of = served.route_of()
+    route_function = served.route_function()
     about = Description.__new__(Description)
-    about.prepare(middleware, scope, shape, user_agent, route_of)
+    about.prepare(middleware, scope, shape, user_agent, route_function)
     request = Request.__new__(Request)
     request.prepare(middleware, scope, found, about, shape)
-    if request.has_hooks or not served.waits(shape, route_of):
+    if request.has_hooks or not served.waits(shape, route_function):
         # A hook may change the request.
         about.make()
         if about.further and not _OF_METRICS.isdisjoint(about.further):

@@ -7,6 +7,7 @@ from otel_fastpath.libraries.http.series_c cimport Series
 
 cdef object functools
 cdef object sys
+cdef object FunctionType
 cdef object sources
 cdef object SkipError
 cdef object check_sources
@@ -15,6 +16,7 @@ cdef object Context
 cdef dict _asgi_globals
 cdef dict _propagators_globals
 cdef object _ROUTES
+cdef object _SANITIZE
 cdef object ProxyTracer
 cdef object INVALID_SPAN
 cdef dict _trace_globals
@@ -36,15 +38,16 @@ cdef dict _stock
 cdef class Served:
     cdef object _details
     cdef object _middleware
-    cdef dict _route_module
+    cdef dict _module
+    cdef object _sanitize
     cdef Series _series
     cdef dict _shapes
     cdef dict _synthetic
     cdef readonly bint is_stock
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
-    cdef route_of(self)
-    cdef bint waits(self, Shape shape, object route_of) except -1
+    cdef route_function(self)
+    cdef bint waits(self, Shape shape, object route_function) except -1
     cdef _synthetic_type(self, object user_agent)
 
 cdef dict _known_module(object details)

@@ -145,41 +145,43 @@ class Description(Late):
         further: The attributes among them that `default_span_details` of the middleware has returned.
     """
 
-    __slots__ = ("_middleware", "_route_of", "_scope", "_shape", "_user_agent", "further")
+    __slots__ = ("_middleware", "_route_function", "_scope", "_shape", "_user_agent", "further")
 
     def prepare(
-        self, middleware: Any, scope: dict[str, Any], shape: Shape, user_agent: str | None, route_of: Any
+        self, middleware: Any, scope: dict[str, Any], shape: Shape, user_agent: str | None, route_function: Any
     ) -> None:
-        """Set what it is made from; for `route_of`, see `details`."""
+        """Set what it is made from; for `route_function`, see `details`."""
         self.name = self.attributes = None
         self.further: dict[str, Any] | None = None
         self._middleware, self._scope, self._shape, self._user_agent = middleware, scope, shape, user_agent
-        self._route_of = route_of
+        self._route_function = route_function
 
     def make(self) -> None:
         """See `Late`."""
         if self.name is not None:
             return
-        name, further = details(self._middleware, self._scope, self._route_of)
+        name, further = details(self._middleware, self._scope, self._route_function)
         attributes = self._shape.attributes(self._scope, self._user_agent)
         if further:
             attributes.update(further)
         self.name, self.attributes, self.further = name, attributes, further
 
 
-def details(middleware: Any, scope: dict[str, Any], route_of: Any) -> tuple[str, dict[str, Any] | None]:
+def details(middleware: Any, scope: dict[str, Any], route_function: Any) -> tuple[str, dict[str, Any] | None]:
     """The name and further attributes of the span of a request.
 
     Args:
         middleware: Upstream's middleware.
         scope: The request.
-        route_of: Returns the route of a request, if the middleware names its spans after it; else None.
+        route_function: Returns the route of a request, if the middleware names its spans after it; else None.
     """
     function = middleware.default_span_details
     method = scope.get("method")
-    if method in METHODS:
-        if route_of is not None:
-            route = route_of(scope)
+    # Upstream's functions name a span by these methods as they are; of a subclass of `str`, they make a plain one.
+    if type(method) is str and method in METHODS:
+        if route_function is not None:
+            route = route_function(scope)
+            # None in the place of upstream's empty dict: there is nothing to add.
             return (f"{method} {route}", {"http.route": route}) if route else (method, None)
         if function is _asgi_globals["get_default_span_details"] and (path := scope.get("path", "").strip()):
             return f"{method} {path}", None

@@ -41,16 +41,16 @@ cdef class Shape:
 
 cdef class Description(Late):
     cdef object _middleware
-    cdef object _route_of
+    cdef object _route_function
     cdef dict _scope
     cdef Shape _shape
     cdef object _user_agent
     cdef readonly object further
-    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent, object route_of)
+    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent, object route_function)
     @cython.locals(attributes=dict)
     cdef make(self)
 
-cdef tuple details(object middleware, dict scope, object route_of)
+cdef tuple details(object middleware, dict scope, object route_function)
 
 cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
 cpdef redacted_query(object query)

@@ -2,132 +2,19 @@
 
 from __future__ import annotations
 
-import functools
+import re
 
 import pytest
-from asgicheck import scope, serve
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, routing
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from newer_releases import asgi_requests
 from opentelemetry.instrumentation import fastapi as fastapi_instrumentation
 from opentelemetry.instrumentation import starlette as starlette_instrumentation
+from routecheck import KINDS, PATHS, answer, asked, endpoint, every
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Host, Match, Mount, Route, Router, WebSocketRoute
-
-PATHS = [
-    "/",
-    "/items",
-    "/items/",
-    "/items/{item_id}",
-    "/items/{item_id:int}",
-    "/items/{item_id}/parts",
-    "/items-{kind}",
-    "/{name}",
-    "/{rest:path}",
-    "/users/me",
-    "/users/{user_id}",
-    "/sub/x",
-]
-ASKED = [
-    *PATHS,
-    "",
-    "/items/3",
-    "/items/3/parts",
-    "/items/3/parts/",
-    "/items-red",
-    "/users/7",
-    "/sub",
-    "/sub/y",
-    "/sub/items/3",
-    "/v1/items/3",
-    "/v1/deep/7",
-    "/other",
-    "items",
-    "/items\n",
-    "/users/me\n",
-    "//items",
-]
-
-
-async def endpoint(request):
-    """Answer."""
-    return PlainTextResponse(request.url.path)
-
-
-async def answer():
-    """Answer."""
-    return {}
-
-
-class Odd(APIRoute):
-    """A route with an own way to match."""
-
-    def matches(self, scope):
-        """Match paths that end with `odd`."""
-        return (Match.FULL, {}) if scope["path"].endswith("odd") else (Match.NONE, {})
-
-
-def asked(path, method="GET", kind="http", root_path="", host=b"localhost"):
-    """A request."""
-    return {
-        "type": kind,
-        "method": method,
-        "path": path,
-        "root_path": root_path,
-        "headers": [(b"host", host)],
-        "query_string": b"",
-    }
-
-
-def every(details, app):
-    """The route of each path, by each method, of each kind of request."""
-    return {
-        (path, method, kind, root_path, host): details(
-            {**asked(path, method, kind, root_path, host), "app": app},
-        )
-        for path in ASKED
-        for method in ("GET", "POST", "HEAD", "get")
-        for kind in ("http", "websocket")
-        for root_path in ("", "/v1")
-        for host in (b"localhost", b"api.example.org")
-    }
-
-
-def fastapi_app(paths, methods):
-    """A FastAPI application with these paths, and with routers, mounts, hosts, websockets and an own kind of route."""
-    app = FastAPI()
-    router = APIRouter(prefix="/v1")
-    inner = APIRouter(prefix="/deep")
-    for number, (path, method) in enumerate(zip(paths, methods, strict=False)):
-        target = (app, router, inner)[number % 3]
-        target.add_api_route(path, answer, methods=[method])
-    router.include_router(inner)
-    app.include_router(router)
-    app.mount("/sub", Starlette(routes=[Route("/x", endpoint)]))
-    app.router.routes.append(Host("api.example.org", Router([Route("/items", endpoint)])))
-    app.router.routes.append(Odd("/odd", answer))
-    app.router.routes.append(WebSocketRoute("/items/{item_id}", endpoint))
-    return app
-
-
-def starlette_app(paths, methods):
-    """A Starlette application, likewise."""
-    routes = [Route(path, endpoint, methods=[method]) for path, method in zip(paths, methods, strict=False)]
-    routes += [
-        Mount("/sub", routes=[Route("/x", endpoint)]),
-        Host("api.example.org", Router([Route("/items", endpoint)])),
-        WebSocketRoute("/items/{item_id}", endpoint),
-    ]
-    return Starlette(routes=routes)
-
-
-KINDS = {
-    "fastapi": (fastapi_instrumentation, fastapi_app),
-    "starlette": (starlette_instrumentation, starlette_app),
-}
+from starlette.routing import Host, Match, Mount, Route, Router
 
 
 @pytest.mark.proves("fastapi.route")
@@ -187,6 +74,169 @@ def test_a_router_that_changes_after_it_was_included(both_ways):
     assert ours == stock
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_patterns_of_the_application(both_ways, kind):
+    """An application may replace the regular expression of a route, and what it may match."""
+    module, make = KINDS[kind]
+
+    def run():
+        seen = []
+        for pattern, flags in (
+            ("^/items$", re.IGNORECASE),
+            ("^/items$|^/other$", 0),
+            ("^/items/?", 0),
+            ("^/items-?red$", 0),
+            ("^/[^/]+/3$", 0),
+        ):
+            route = Route("/items", endpoint)
+            route.path_regex = re.compile(pattern, flags)
+            app = make([], [])
+            app.router.routes.insert(0, route)
+            seen.append(every(module._get_route_details, app))
+            seen.append(module._get_route_details({**asked("/ITEMS"), "app": app}))
+        return seen
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+
+
+def test_routes_that_are_equal(both_ways):
+    """A route may be replaced by one that compares equal and matches other requests."""
+
+    class Never(Route):
+        def matches(self, scope):
+            """Match nothing."""
+            del scope
+            return Match.NONE, {}
+
+    def run():
+        app = Starlette(routes=[Route("/items", endpoint)])
+        details = starlette_instrumentation._get_route_details
+        seen = [details({**asked("/items"), "app": app})]
+        app.router.routes[0] = Never("/items", endpoint)
+        return [*seen, details({**asked("/items"), "app": app})]
+
+    assert both_ways(run) == (["/items", None], ["/items", None])
+
+
+def test_routers_that_are_included(both_ways):
+    """FastAPI includes routers with routes of every kind."""
+
+    def run():
+        app, router = FastAPI(), APIRouter(prefix="/v1")
+        router.add_api_route("/items", answer)
+        router.routes.append(Route("/v1/plain", endpoint))
+        router.routes.append(Mount("/v1/sub", routes=[Route("/x", endpoint)]))
+        router.routes.append(Host("api.example.org", Router([Route("/items", endpoint)])))
+        router.add_api_websocket_route("/feed", endpoint)
+        router.add_api_route("/last", answer)
+        app.include_router(router)
+        return [
+            fastapi_instrumentation._get_route_details({**asked(path, "GET", kind, host=host), "app": app})
+            for path in ("/v1/items", "/v1/plain", "/v1/sub/x", "/v1/feed", "/v1/last", "/v1/none")
+            for kind in ("http", "websocket")
+            for host in (b"localhost", b"api.example.org")
+        ]
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+
+
+@asgi_requests
+def test_two_instrumentations_of_one_application(both_ways):
+    """FastAPI's and Starlette's read the routes of included routers differently."""
+
+    def run():
+        app, router = FastAPI(), APIRouter(prefix="/v1")
+        router.add_api_route("/items/{item_id}", answer)
+        app.include_router(router)
+        modules = (fastapi_instrumentation, starlette_instrumentation)
+        return [module._get_route_details({**asked("/v1/items/3"), "app": app}) for module in modules * 2]
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+
+
+@pytest.mark.parametrize("order", ["before", "after", "in use"])
+@pytest.mark.parametrize("kind", [Route, APIRoute, getattr(routing, "_EffectiveRouteContext", None)])
+def test_other_code_that_matches(both_ways, monkeypatch, instrumentor, core, kind, order):
+    """Another package that replaces the method `matches` of a class of routes decides, whenever it does so."""
+    if kind is None:
+        pytest.skip("this FastAPI has no contexts of routes")
+
+    def run():
+        app, router = FastAPI(), APIRouter(prefix="/v1")
+        app.add_api_route("/items/{item_id}", answer)
+        router.add_api_route("/items/{item_id}", answer)
+        app.include_router(router)
+        details = fastapi_instrumentation._get_route_details
+        requests = [{**asked(path), "app": app} for path in ("/items/3", "/v1/items/3")]
+        if order == "in use":
+            for request in requests:
+                details(request)
+            patch()
+        return [details(request) for request in requests]
+
+    original = kind.matches
+
+    def patch():
+        monkeypatch.setattr(
+            kind, "matches", lambda self, scope: original(self, {**scope, "method": "POST", "path": "/"})
+        )
+
+    if order == "before":
+        patch()
+        stock, ours = both_ways(run)
+    else:
+        instrumentor.instrument(core=core)
+        if order == "after":
+            patch()
+        ours = run()
+        instrumentor.uninstrument()
+        stock = run()
+
+    assert ours == stock
+
+
+def test_routes_in_other_sequences(both_ways):
+    """The routes of an application need not be a list, nor the application have a dict."""
+
+    class Application:
+        __slots__ = ("routes",)
+
+    class Other:
+        pass
+
+    def run():
+        seen = []
+        for made in (Application(), Other()):
+            made.routes = (Route("/items", endpoint), Route("/{name}", endpoint))
+            requests = [{**asked(path), "app": made} for path in ("/items", "/other", "/items")]
+            seen += map(starlette_instrumentation._get_route_details, requests)
+        return seen
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock == ["/items", "/{name}", "/items"] * 2
+
+
+def test_both_cores_serve_one_application(instrumentor, no_faults):
+    """One after the other: each makes its own table."""
+    app = Starlette(routes=[Route("/items", endpoint)])
+    for core in ("py", "c", "py"):
+        try:
+            instrumentor.instrument(core=core)
+        except ImportError:
+            pytest.skip("nothing is compiled")
+        assert starlette_instrumentation._get_route_details({**asked("/items"), "app": app}) == "/items"
+        instrumentor.uninstrument()
+
+    assert no_faults.counts() == {}
+
+
 def test_a_route_that_raises(both_ways):
     """Its exception is the caller's, as with upstream."""
 
@@ -202,81 +252,3 @@ def test_a_route_that_raises(both_ways):
         return True
 
     assert both_ways(run) == (True, True)
-
-
-def _spans(recorded, module, requests):
-    """The spans of these requests to a middleware that names them as the instrumentation of this framework does."""
-    keywords = {"default_span_details": module._get_default_span_details}
-    return serve(recorded, requests, keywords=keywords)[0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("known", ["", "1"])
-def test_names_of_spans(both_ways, recorded, conventions, environ, kind, known):
-    """Usual and unusual methods, with and without a route; whatever the environment says of methods."""
-    del conventions
-    environ.setenv("OTEL_PYTHON_INSTRUMENTATION_HTTP_CAPTURE_ALL_METHODS", known)
-    module, make = KINDS[kind]
-    app = make(["/items/{item_id}"], ["GET"])
-    requests = [
-        scope(method=method, path=path, app=app)
-        for method in ("GET", "POST", "get", "QUERY", "PURGE", " POST", "")
-        for path in ("/items/3", "/other")
-    ]
-
-    stock, ours = both_ways(_spans, recorded, module, requests)
-
-    assert ours == stock
-    assert {"GET /items/{item_id}", "GET", "POST"} <= {span[0] for span in ours}
-
-
-@asgi_requests
-@pytest.mark.parametrize("kind", KINDS)
-def test_other_code_that_finds_the_route(instrumented, recorded, environ, kind):
-    """Another package that replaces upstream's function, before or after ours, decides about the route."""
-    del instrumented
-    module, make = KINDS[kind]
-    environ.setattr(module, "_get_route_details", lambda given: f"other{given['path']}")
-
-    spans = _spans(recorded, module, [scope(app=make([], []))])
-
-    assert spans[-1][0] == "GET other/items/3"
-    assert dict(spans[-1][2])["http.route"] == "other/items/3"
-
-
-@asgi_requests
-@pytest.mark.parametrize("kind", KINDS)
-def test_other_code_that_names_spans(instrumented, recorded, environ, kind):
-    """So does one that wraps or replaces the function that names spans after routes."""
-    del instrumented
-    module, make = KINDS[kind]
-    original = module._get_default_span_details
-
-    @functools.wraps(original)
-    def renamed(given):
-        name, attributes = original(given)
-        return f"our {name}", attributes
-
-    environ.setattr(module, "_get_default_span_details", renamed)
-    spans = _spans(recorded, module, [scope(app=make(["/items/{item_id}"], ["GET"]))])
-
-    assert spans[-1][0] == "our GET /items/{item_id}"
-    assert dict(spans[-1][2])["http.route"] == "/items/{item_id}"
-
-
-@asgi_requests
-def test_an_unknown_source(instrumented, recorded, environ):
-    """A release that names spans in another way is asked; the source is not one that the code here was written for."""
-    del instrumented
-    module, make = KINDS["starlette"]
-
-    def _get_default_span_details(given):
-        return f"new {given['path']}", {}
-
-    for name in ("__module__", "__qualname__"):
-        setattr(_get_default_span_details, name, getattr(module._get_default_span_details, name))
-    environ.setattr(module, "_get_default_span_details", _get_default_span_details)
-
-    spans = _spans(recorded, module, [scope(app=make([], []))])
-
-    assert spans[-1][0] == "new /items/3"
