@@ -33,6 +33,25 @@ def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
+def guarded_during(call: Any, place: str, function: Callable[..., Any], *args: Any) -> Any:
+    """As `guarded`, while a call is current: it ends before an exception that asks the host to stop is raised.
+
+    Args:
+        call: The call; `failed` ends it.
+        place: The place to report, see `faults.report`.
+        function: The function, which may look at values of the host's.
+        args: Its arguments.
+    """
+    try:
+        return function(*args)
+    except Exception as error:
+        faults.report(place, error)
+        return None
+    except BaseException as error:
+        call.failed(error)
+        raise
+
+
 def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a function of ours so that each call is `guarded`."""
 

@@ -15,7 +15,7 @@ from opentelemetry import trace
 
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -78,7 +78,7 @@ def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
     if call is not None and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
-        guarded(database.place, tell, call, link, parameters, size)
+        guarded_during(call, database.place, tell, call, link, parameters, size)
     return (call,)
 
 
@@ -171,7 +171,7 @@ async def watch(
         call.failed(error)
         raise
     if rows is not None:
-        guarded(database.place, _counted, rows, call, result)
+        guarded_during(call, database.place, _counted, rows, call, result)
     call.done(result)
     return result
 
@@ -207,8 +207,8 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
-        guarded(database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
-    return guarded(database.place, _commented, call, args, kwargs) or (args, kwargs)
+        guarded_during(call, database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+    return guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
@@ -246,7 +246,7 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
             call.failed(error)
             raise
         if rows is not None:
-            guarded(database.place, _counted, rows, call, result)
+            guarded_during(call, database.place, _counted, rows, call, result)
         call.done(result)
         return result
 

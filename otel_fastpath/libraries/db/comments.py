@@ -29,9 +29,17 @@ def commented(
     return args, kwargs
 
 
-def with_comment(text: Any) -> Any:
-    """The query with the current trace context; a value that is not a string is returned unchanged."""
-    return text + comment(text) if isinstance(text, str) else text
+def with_comment(text: Any, *, is_formatted: bool = False) -> Any:
+    """The query with the current trace context; a value that is not a string is returned unchanged.
+
+    Args:
+        text: The query.
+        is_formatted: Whether the driver puts parameters in with `%`, so that this character is written twice.
+    """
+    if not isinstance(text, str):
+        return text
+    made = comment(text)
+    return text + (made.replace("%", "%%") if is_formatted else made)
 
 
 def comment(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, comments
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,11 @@ def _appended(query: Any, _cursor: Any, _has_parameters: bool) -> Any:
     return comments.with_comment(query)
 
 
+def formatted(query: Any, _cursor: Any, has_parameters: bool) -> Any:
+    """`Driver.commented` of a driver that puts parameters in with `%`."""
+    return comments.with_comment(query, is_formatted=has_parameters)
+
+
 class Driver(NamedTuple):
     """What distinguishes the cursors of a driver.
 
@@ -47,6 +52,7 @@ class Driver(NamedTuple):
             parameters are passed with it.
         connection: The attribute of a cursor with its connection, which is None if it is closed; empty: the methods are
             the connection's.
+        comments_batches: Whether the query of a batch gets a comment, too.
     """
 
     database: Database
@@ -57,6 +63,7 @@ class Driver(NamedTuple):
     text_of: Callable[[Any, Any, Any], Any] = _plain
     commented: Callable[[Any, Any, bool], Any] = _appended
     connection: str = "connection"
+    comments_batches: bool = True
 
     def connection_of(self, held: Any) -> Any:
         """The connection of the object that has the methods; None: it is closed."""
@@ -91,7 +98,12 @@ def around_executemany(driver: Driver, original: Any) -> Any:
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
         return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    return around(driver, calls.ByOpener(driver.database, opened), functools.partial(_commented, driver), original)
+    look = functools.partial(_commented, driver) if driver.comments_batches else _unchanged
+    return around(driver, calls.ByOpener(driver.database, opened), look, original)
+
+
+def _unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    return args, kwargs
 
 
 def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, original: Any) -> Any:
@@ -111,14 +123,14 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
         if call is None:
             return original(*args, **kwargs)
         if database.is_curious:
-            args, kwargs = guarded(database.place, look, call, args, kwargs) or (args, kwargs)
+            args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             call.failed(error)
             raise
         if call.plan.rows is not None or call.link.active.options.rows:
-            guarded(database.place, count, call, args[0])
+            guarded_during(call, database.place, count, call, args[0])
         call.done(result)
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pymysql
 import pytest
 from opentelemetry import baggage, context, propagate, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
@@ -55,3 +56,38 @@ def test_values_are_encoded():
 def test_without_a_span_nothing_is_sent():
     """Even where there is baggage."""
     assert commented((None, "SELECT 1"), {}, ()) == ((None, "SELECT 1"), {})
+
+
+@pytest.fixture
+def cursor(instrumentor, core, seen, monkeypatch):
+    """A cursor of PyMySQL without a server, which keeps what it would send in `sent`; with comments."""
+    settings = {"pymysql": "on", "pymysql_options": "sqlcommenter", "disabled": "exceptions"}
+    instrumentor.instrument(core=core, tracer_provider=seen.tracer_provider, **settings)
+    connection = pymysql.connections.Connection(defer_connect=True)
+    made = pymysql.cursors.Cursor(connection)
+    made.sent = []
+    monkeypatch.setattr(made, "_query", lambda text: made.sent.append(text) or 1, raising=False)
+    monkeypatch.setattr(made, "nextset", lambda: None, raising=False)
+    return made
+
+
+def test_drivers_that_put_parameters_in_the_query(cursor):
+    """The percent signs of an encoded value are none of their placeholders, with parameters or without."""
+    state = TraceState([("congo", "t61*")])
+    with trace.use_span(
+        NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1), trace_state=state))
+    ):
+        cursor.execute("SELECT %s, '%%'", (1,))
+        cursor.execute("SELECT '%'")
+
+    ends = "'congo%3Dt61%2A'*/"
+    assert [text.partition(" /*")[0] for text in cursor.sent] == ["SELECT 1, '%'", "SELECT '%'"]
+    assert [text.rpartition("=")[2] for text in cursor.sent] == [ends] * 2
+
+
+def test_a_batch_of_mysql_stays_one_query(cursor):
+    """The driver sends rows together only if nothing follows the values: a batch has no comment."""
+    with trace.use_span(NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1)))):
+        cursor.executemany("INSERT INTO t VALUES (%s)", [(1,), (2,), (3,)])
+
+    assert [bytes(text) for text in cursor.sent] == [b"INSERT INTO t VALUES (1),(2),(3)"]

@@ -13,7 +13,7 @@ from otel_fastpath.libraries.db.cassandra.official import Official
 from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import guarded_during, never_raises
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -34,7 +34,7 @@ def make_execute(original: Any) -> Any:
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious and call.recording:
-            guarded(DATABASE.place, _look, call, args, kwargs)
+            guarded_during(call, DATABASE.place, _look, call, args, kwargs)
         try:
             future = original(*args, **kwargs)
         except BaseException as error:

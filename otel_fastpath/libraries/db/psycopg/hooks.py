@@ -13,7 +13,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -68,7 +68,7 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious:
-            args, kwargs = guarded(DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+            args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
         pipeline = args[0]._conn._pipeline
         ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
         try:
@@ -77,7 +77,7 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
             ending.failed(error)
             raise
         if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-            guarded(DATABASE.place, rows, call, args[0])
+            guarded_during(call, DATABASE.place, rows, call, args[0])
         ending.done(result)
         return result
 
@@ -91,7 +91,7 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         if call is None:
             return await original(*args, **kwargs)
         if DATABASE.is_curious:
-            args, kwargs = guarded(DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+            args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
         pipeline = args[0]._conn._pipeline
         ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
         try:
@@ -100,7 +100,7 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
             ending.failed(error)
             raise
         if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-            guarded(DATABASE.place, rows, call, args[0])
+            guarded_during(call, DATABASE.place, rows, call, args[0])
         ending.done(result)
         return result
 

@@ -13,7 +13,7 @@ from otel_fastpath.libraries.db import calls, cursors, dbapi_procedures
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.derived import Derived, is_derived
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -145,7 +145,10 @@ def _submitting(entrance: Any, original: Any) -> Any:
         if call is None:
             return original(*args, **kwargs)
         if DATABASE.is_curious:
-            args, kwargs = guarded(DATABASE.place, cursors.looked, DRIVER, call, args, kwargs) or (args, kwargs)
+            args, kwargs = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs) or (
+                args,
+                kwargs,
+            )
         try:
             result = original(*args, **kwargs)
         except BaseException as error:

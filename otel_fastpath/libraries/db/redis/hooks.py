@@ -13,7 +13,7 @@ from otel_fastpath.libraries.db.redis import commands
 from otel_fastpath.libraries.db.redis.official import Official
 from otel_fastpath.libraries.db.redis.plans import DATABASE, LINK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import guarded, guarded_during, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,16 +144,16 @@ def around_command(holder_of: Holder, original: Any) -> Any:
             return original(*args, **kwargs)
         is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
         if is_told_more:
-            guarded(DATABASE.place, _request, call, args, kwargs)
-            guarded(DATABASE.place, _creation, call, args)
+            guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+            guarded_during(call, DATABASE.place, _creation, call, args)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             _failed(call, args, error)
             raise
         if is_told_more:
-            guarded(DATABASE.place, _search, call, args, result)
-            guarded(DATABASE.place, _response, call, args, result)
+            guarded_during(call, DATABASE.place, _search, call, args, result)
+            guarded_during(call, DATABASE.place, _response, call, args, result)
         call.done(result)
         return result
 
@@ -170,14 +170,14 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
             return await original(*args, **kwargs)
         is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
         if is_told_more:
-            guarded(DATABASE.place, _request, call, args, kwargs)
+            guarded_during(call, DATABASE.place, _request, call, args, kwargs)
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
             _failed(call, args, error)
             raise
         if is_told_more:
-            guarded(DATABASE.place, _response, call, args, result)
+            guarded_during(call, DATABASE.place, _response, call, args, result)
         call.done(result)
         return result
 
@@ -198,7 +198,7 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
             _pipeline_failed(call, args, error)
             raise
         if DATABASE.is_curious:
-            guarded(DATABASE.place, _response, call, args, result)
+            guarded_during(call, DATABASE.place, _response, call, args, result)
         call.done(result)
         return result
 
@@ -219,7 +219,7 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
             _pipeline_failed(call, args, error)
             raise
         if DATABASE.is_curious:
-            guarded(DATABASE.place, _response, call, args, result)
+            guarded_during(call, DATABASE.place, _response, call, args, result)
         call.done(result)
         return result
 
@@ -276,7 +276,7 @@ def _failed(call: Any, args: Any, error: BaseException) -> None:
 def _pipeline_failed(call: Any, args: Any, error: BaseException) -> None:
     """End a pipeline that raised this; the official instrumentation has a response of one that must be repeated."""
     if DATABASE.is_curious and type(error).__name__ == "WatchError":
-        guarded(DATABASE.place, _response, call, args, None)
+        guarded_during(call, DATABASE.place, _response, call, args, None)
     call.failed(error)
 
 

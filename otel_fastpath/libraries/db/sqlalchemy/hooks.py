@@ -15,7 +15,7 @@ from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK, link_of
 from otel_fastpath.libraries.db.sqlalchemy.official import Official
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,10 @@ _CONTEXT: Final = 2
 _STATEMENT: Final = 2
 _PARAMETERS: Final = 3
 _NOTHING: Final = (None, None, None, None, None)
+# The styles of parameters that a driver puts in with `%` (PEP 249).
+_FORMATS: Final = frozenset({"format", "pyformat"})
+# Drivers of these send a batch as one query only if nothing follows the values.
+_MYSQL: Final = frozenset({"mysql", "mariadb"})
 
 
 class ByOpener:
@@ -56,7 +60,7 @@ class ByOpener:
         link, plan, parameters, size, context = self._opener(args, kwargs)
         call = None if link is None else self._open(link, plan, None)
         if call is not None and (size is not None or DATABASE.is_curious):
-            guarded(DATABASE.place, _tell, call, args[0], parameters, size, context)
+            guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
         return call
 
 
@@ -97,7 +101,7 @@ def _wrapped(entrance: Any, original: Any) -> Any:
             call.failed(guarded(DATABASE.place, cause, error) or error)
             raise
         if result is not None and (call.series is not None or call.link.active.options.rows):
-            guarded(DATABASE.place, _count, call, result)
+            guarded_during(call, DATABASE.place, _count, call, result)
         call.done(None)
         return result
 
@@ -135,7 +139,19 @@ def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context
         if convention.comments and call.recording:
             convention.comment(call.span, connection, context)
     elif call.link.active.options.sqlcommenter:
-        context.statement = comments.with_comment(context.statement)
+        context.statement = _commented(context)
+
+
+def _commented(context: Any) -> str:
+    """The statement of an execution context with the current trace context as a comment."""
+    dialect, statement = context.dialect, context.statement
+    if context.executemany and dialect.name in _MYSQL:
+        return statement  # type: ignore[no-any-return]  # a text
+    # Without parameters, SQLAlchemy passes an empty set of them, unless this option is set.
+    is_read = context.parameters[0] or not context.no_parameters
+    return comments.with_comment(  # type: ignore[no-any-return]  # likewise
+        statement, is_formatted=is_read and dialect.paramstyle in _FORMATS
+    )
 
 
 def _count(call: Any, result: Any) -> None:

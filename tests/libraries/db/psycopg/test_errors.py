@@ -134,6 +134,25 @@ def test_a_keyboard_interrupt_is_an_error(look):
     assert second.status.status_code is StatusCode.UNSET
 
 
+def test_an_interrupt_while_parameters_are_read(look):
+    """The option reads them with their `repr`, which Ctrl-C may interrupt: nothing is left behind."""
+
+    class Stops:
+        def __repr__(self):
+            raise KeyboardInterrupt
+
+    def main(connection):
+        with pytest.raises(KeyboardInterrupt):
+            connection.execute("SELECT %s", (Stops(),))
+        assert trace.get_current_span() is trace.INVALID_SPAN
+        assert connection.execute("SELECT 7").fetchone() == (7,)
+
+    first, second = look(main, options="parameters").spans()
+
+    assert (first.status.status_code, first.attributes["error.type"]) == (StatusCode.ERROR, "KeyboardInterrupt")
+    assert second.status.status_code is StatusCode.UNSET
+
+
 @pytest.mark.parametrize("method", ["cancel", "cancel_safe"])
 def test_a_query_that_another_thread_cancels_is_an_error(look, method):
     """Cancelling has no span of its own."""

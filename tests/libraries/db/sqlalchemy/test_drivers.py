@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 import sqlalchemy as sa
+from opentelemetry import trace
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy_tables import METADATA, Row, T, select_one
 
@@ -223,3 +225,53 @@ def test_the_attributes_name_the_server(wrap, run, url):
         "db.operation.name": "CONNECT",
     }
     assert dict(select.attributes) == {**expected, "db.query.summary": "SELECT", "db.query.text": "SELECT ?"}
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_a_comment_with_a_trace_state(wrap, url, driver):
+    """A header of a request may bring one. The driver takes the percent signs of its encoding for no placeholders."""
+    state = TraceState([("congo", "t61*")])
+    parent = NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1), trace_state=state))
+    wrap("sqlcommenter")
+    engine = sa.create_engine(url(driver))
+    sent = sa.text("SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() AND '%' LIKE '%'")
+
+    with trace.use_span(parent), engine.connect() as connection:
+        texts = [
+            connection.execute(sent).scalar(),
+            connection.execution_options(no_parameters=True).execute(sent).scalar(),
+        ]
+        connection.execution_options(no_parameters=False)
+        connection.execute(sa.text("CREATE TEMP TABLE t (id serial PRIMARY KEY, v text)"))
+        connection.execute(T.insert(), {"v": "one"})
+        connection.execute(T.insert(), [{"v": "two"}, {"v": "three"}])
+        connection.execute(T.insert().returning(T.c.id), [{"v": "four"}, {"v": "five"}])
+        connection.execute(sa.text("UPDATE t SET v = :v WHERE id = :id"), [{"v": "x", "id": 1}, {"v": "y", "id": 2}])
+        assert connection.execute(sa.select(T.c.v).order_by(T.c.id)).scalars().all() == [
+            "x",
+            "y",
+            "three",
+            "four",
+            "five",
+        ]
+    engine.dispose()
+
+    for text in texts:
+        assert text.endswith(",tracestate='congo%3Dt61%2A'*/")
+
+
+def test_an_interrupt_while_parameters_are_read(wrap, engine):
+    """The option reads them with their `repr`, which Ctrl-C may interrupt: nothing is left behind."""
+
+    class Stops:
+        def __repr__(self):
+            raise KeyboardInterrupt
+
+    seen = wrap("parameters,no-transactions")
+    with engine.connect() as connection:
+        with pytest.raises(KeyboardInterrupt):
+            connection.execute(sa.text("SELECT :v"), {"v": Stops()})
+        assert trace.get_current_span() is trace.INVALID_SPAN
+        select_one(connection)
+
+    assert [span.name for span in seen.spans()] == ["SELECT", "SELECT t"]
