@@ -24,6 +24,8 @@ _PLACE = "the span of a request"
 class Activation:
     """What `use_span(span, end_on_exit=True)` returns, entered, and the context of the remote parent below it.
 
+    If nobody leaves it, as after an exception in other code, it is left when it is collected, as upstream's generator.
+
     Args:
         span: The span.
         below: Takes back the context of the remote parent; None if it is not the current one.
@@ -53,6 +55,10 @@ class Activation:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         """Leave it."""
         self.leave(error)
+
+    def __del__(self) -> None:
+        """Leave it, unless that was done."""
+        self.leave(None)
 
     def leave(self, error: BaseException | None) -> None:
         """Take back the contexts and end the span, of a request that failed with this exception."""

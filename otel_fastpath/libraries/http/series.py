@@ -35,13 +35,15 @@ class Labels:
     Attributes:
         active: The bound counter of active requests.
         attributes: The attributes of the durations, without those of the response.
+        counted: The attributes of the counter.
         length: The number of characters in them.
     """
 
-    __slots__ = ("active", "attributes", "length")
+    __slots__ = ("active", "attributes", "counted", "length")
 
-    def __init__(self, active: Any, attributes: dict[str, Any], length: int) -> None:
+    def __init__(self, active: Any, counted: dict[str, Any], attributes: dict[str, Any], length: int) -> None:
         self.active = active
+        self.counted = counted
         self.attributes = attributes
         self.length = length
 
@@ -94,7 +96,7 @@ class Series:
         found = get_item(self._labels, key)
         if found is None:
             length = sum([len(str(value)) for value in timed.values()])
-            found = Labels(bind(self._active, counted), timed, length)
+            found = Labels(bind(self._active, counted), counted, timed, length)
             if length <= LONGEST:
                 keep(self._labels, key, found)
         return found

@@ -23,6 +23,7 @@ cdef object keep
 cdef class Labels:
     cdef public BoundCounter active
     cdef public dict attributes
+    cdef public dict counted
     cdef public Py_ssize_t length
 
 cdef class Durations:

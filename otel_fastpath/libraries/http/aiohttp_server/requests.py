@@ -77,8 +77,14 @@ class Requests:
         agent = request.headers.get("User-Agent")
         key = (request.method, request.scheme, request.host, agent, request.version)
         shape = None
-        # Any other target is not simply put behind the host.
-        if target[:1] == "/" and target[:2] != "//" and "/." not in target and not needs_look(target):
+        # Any other target is not simply put behind the host; a whole URL as the target has a host of its own.
+        if (
+            target[:1] == "/"
+            and target[:2] != "//"
+            and "/." not in target
+            and request.raw_path[:1] == "/"
+            and not needs_look(target)
+        ):
             shape = get_item(self._kept, key) or self._new_shape(key, request, target)
         route = _route(request)
         labels: Labels
@@ -128,7 +134,7 @@ class Requests:
         if method not in METHODS or set(map(type, texts)) != {str} or sum(map(len, texts)) > LONGEST:
             return None
         url = str(request.url)
-        if not url.endswith(target):
+        if not url.endswith(target) or needs_look(url):
             return None
         found = upstream.collect_request_attributes(request, self._mode)
         template = {}

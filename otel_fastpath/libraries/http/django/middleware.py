@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.http.activations import Activation
-from otel_fastpath.libraries.http.django.routes import is_wsgi, key_of_url, name_of
+from otel_fastpath.libraries.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
 from otel_fastpath.libraries.http.parents import start, taken_back
@@ -30,6 +30,10 @@ _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
 _ACTIVATION = _Middleware._environ_activation_key
 _SPAN = _Middleware._environ_span_key
+_COUNTED = _Middleware._environ_active_request_attr_key
+_TIMED = _Middleware._environ_duration_attr_key
+_STARTED = _Middleware._environ_timer_key
+_EXCEPTION = _Middleware._environ_exception_key
 
 
 class Request(Answer):
@@ -56,6 +60,38 @@ class Request(Answer):
     span: Any
     started: float
     target: str | None
+
+    def take_route(self, request: Any) -> None:
+        """Put the route on the span, and keep it for the metrics."""
+        try:
+            match = getattr(request, "resolver_match", None)
+            route = getattr(match, "route", None) if match else None
+            if route:
+                self.route = route
+                if self.span.is_recording():
+                    self.span.set_attribute(HTTP_ROUTE, route)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+
+    def answer(self, request: Any, response: Any) -> None:
+        """Put the response on the span, record the metrics, and end the span."""
+        try:
+            environ = request.META
+            for key in (_ACTIVATION, _SPAN, _COUNTED, _STARTED):
+                environ.pop(key, None)
+            timed, exception = environ.pop(_TIMED, None), environ.pop(_EXCEPTION, None)
+            # What upstream's methods have found out.
+            if self.exception is None:
+                self.exception = exception
+            if self.route is None and timed is not None:
+                target = timed.get(HTTP_TARGET)
+                self.route = timed.get(HTTP_ROUTE) or (target if target != self.target else None)
+            _put_response(self, request, response)
+        except Exception as fault:
+            faults.report(_PLACE, fault)
+        finally:
+            _count(self, -1)
+            self.activation.leave(self.exception)
 
 
 class Middleware:
@@ -113,13 +149,18 @@ class Middleware:
 
     def _begun(self, middleware: Any, request: Any) -> Any:
         """The request with its span; False: it has none, because its URL is excluded or after a fault of ours."""
+        # Upstream asks Django, too, and has no telemetry then: anybody may send any host.
+        if is_refused(request):
+            return False
         if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
             return False
         request._otel_start_time = time()
         environ = request.META
         shapes = self._shapes_of(middleware)
         shape, attributes = shapes.look(environ)
-        if shape.method and type(middleware)._get_span_name is _get_span_name:
+        # Another middleware may have set another method.
+        is_usual = shape.method and shape.method == request.method
+        if is_usual and type(middleware)._get_span_name is _get_span_name:
             name = name_of(request, shape.method)
         else:
             name = middleware._get_span_name(request)
@@ -148,6 +189,13 @@ class Middleware:
         if is_active:
             begun.started = perf_counter()
             environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
+            # Upstream's own methods may run next: Django keeps those that it found when the application was loaded, and
+            # this package may be uninstrumented meanwhile.
+            labels = begun.labels
+            timed = labels.attributes.copy()
+            if begun.target:
+                timed[HTTP_TARGET] = begun.target
+            environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, labels.counted, begun.started
         return is_active
 
     def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
@@ -157,7 +205,7 @@ class Middleware:
         except AttributeError:
             return original(middleware, request, *args, **kwargs)
         if begun:
-            _take_route(begun, request)
+            begun.take_route(request)
         return None
 
     def process_exception(self, original: Any, middleware: Any, request: Any, exception: Any) -> Any:
@@ -178,7 +226,7 @@ class Middleware:
             return original(middleware, request, response)
         del request._otel_fastpath
         if begun:
-            _answer(begun, request, response)
+            begun.answer(request, response)
         return response
 
 
@@ -230,32 +278,6 @@ def _count(begun: Request, number: int) -> None:
         begun.labels.active.add(number)
     except Exception as fault:
         faults.report(_PLACE, fault)
-
-
-def _take_route(begun: Request, request: Any) -> None:
-    """Put the route on the span, and keep it for the metrics."""
-    try:
-        match = getattr(request, "resolver_match", None)
-        route = getattr(match, "route", None) if match else None
-        if route:
-            begun.route = route
-            if begun.span.is_recording():
-                begun.span.set_attribute(HTTP_ROUTE, route)
-    except Exception as fault:
-        faults.report(_PLACE, fault)
-
-
-def _answer(begun: Request, request: Any, response: Any) -> None:
-    """Put the response on the span, record the metrics, and end the span."""
-    try:
-        request.META.pop(_ACTIVATION, None)
-        request.META.pop(_SPAN, None)
-        _put_response(begun, request, response)
-    except Exception as fault:
-        faults.report(_PLACE, fault)
-    finally:
-        _count(begun, -1)
-        begun.activation.leave(begun.exception)
 
 
 def _put_response(begun: Request, request: Any, response: Any) -> None:

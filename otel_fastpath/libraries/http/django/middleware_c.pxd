@@ -13,6 +13,7 @@ cdef object upstream
 cdef object otel_middleware
 cdef object HTTP_TARGET
 cdef object HTTP_ROUTE
+cdef object is_refused
 cdef object is_wsgi
 cdef object key_of_url
 cdef object name_of
@@ -29,6 +30,10 @@ cdef object _get_span_name
 cdef object _START_TIME
 cdef object _ACTIVATION
 cdef object _SPAN
+cdef object _COUNTED
+cdef object _TIMED
+cdef object _STARTED
+cdef object _EXCEPTION
 
 cdef class Request(Answer):
     cdef public Activation activation
@@ -39,6 +44,8 @@ cdef class Request(Answer):
     cdef public object span
     cdef public object started
     cdef public object target
+    cpdef take_route(self, object request)
+    cpdef answer(self, object request, object response)
 
 cdef class Middleware:
     cdef object _exclusions
@@ -64,9 +71,5 @@ cdef _put_more(object middleware, object request, object span, dict attributes)
 cdef _end(object span)
 
 cdef _count(Request begun, int number)
-
-cdef _take_route(Request begun, object request)
-
-cdef _answer(Request begun, object request, object response)
 
 cdef _put_response(Request begun, object request, object response)

@@ -1,4 +1,4 @@
-"""The names of Django's spans before Django has resolved the path, and which requests are excluded.
+"""The names of Django's spans before Django has resolved the path, and which requests are excluded or refused.
 
 A path is resolved once: what `resolve` finds is kept as long as it follows from the path.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
 from django.urls import Resolver404, converters, get_resolver, get_urlconf, resolve
 from django.urls.resolvers import RegexPattern, RoutePattern
@@ -23,6 +24,12 @@ _names: Final[dict[Any, str]] = {}
 # Patterns of other types, such as those of `i18n_patterns`, and texts of other types may depend on the language.
 _PATTERNS: Final = (RoutePattern, RegexPattern)
 _translated: Final[dict[Any, bool]] = {}
+_get_host: Final = WSGIRequest.get_host
+# Where Django keeps the settings that were read; reading one as an attribute takes 3,000 instructions.
+_settings: Final[dict[str, Any]] = object.__getattribute__(settings, "__dict__")
+_MISSING: Final = object()
+# The hosts that Django has accepted, with the settings that decide about them.
+_accepted: Final[dict[Any, bool]] = {}
 
 
 def name_of(request: Any, method: str) -> str:
@@ -79,10 +86,32 @@ def _of_match(match: Any) -> str:
 
 def key_of_url(request: Any) -> tuple[Any, ...] | None:
     """What `build_absolute_uri("?")` follows from; None: that is not known."""
-    if type(request) is not WSGIRequest or settings.USE_X_FORWARDED_HOST or settings.SECURE_PROXY_SSL_HEADER:
+    if type(request) is not WSGIRequest or _setting("USE_X_FORWARDED_HOST") or _setting("SECURE_PROXY_SSL_HEADER"):
         return None
     get = request.META.get
     return get("wsgi.url_scheme"), get("HTTP_HOST"), get("SERVER_NAME"), get("SERVER_PORT"), request.path
+
+
+def is_refused(request: Any) -> bool:
+    """Whether Django refuses the host of a request."""
+    key = None
+    host = request.META.get("HTTP_HOST")
+    if type(request).get_host is _get_host and type(host) is str and not _setting("USE_X_FORWARDED_HOST"):
+        key = (host, _setting("DEBUG"), *_setting("ALLOWED_HOSTS"))
+        if key in _accepted:
+            return False
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return True
+    if key is not None and len(host) <= LONGEST:
+        keep(_accepted, key, True)  # noqa: FBT003  # a value
+    return False
+
+
+def _setting(name: str) -> Any:
+    found = _settings.get(name, _MISSING)
+    return getattr(settings, name) if found is _MISSING else found
 
 
 def is_wsgi(request: Any) -> bool:

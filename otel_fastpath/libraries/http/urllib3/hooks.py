@@ -304,11 +304,12 @@ class SetUp:
         try:
             if answer is not None:
                 try:
-                    length = response.headers["Content-Length"]
-                except KeyError:
+                    length = int(response.headers["Content-Length"])
+                except (KeyError, ValueError):
+                    # A server can send anything.
                     length = 0
                 size: Any = upstream._get_body_size
-                answer.record(seconds, 0 if begun.body is None else size(begun.body), int(length))
+                answer.record(seconds, 0 if begun.body is None else size(begun.body), length)
             if self._captured_response and span.is_recording():
                 names = self._captured_response
                 span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
