@@ -6,6 +6,7 @@ ready for each text and connection before the call.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from time import perf_counter, time_ns
 from typing import Any
 
@@ -15,7 +16,7 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.compiled.helpers import set_item, with_value
+from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set_value, with_value
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
@@ -31,6 +32,8 @@ _SUPPRESS_PLAIN = "suppress_instrumentation"
 # In the context in which a library calls its driver: the library's call. See `db.outer`.
 OUTER = _context_api.create_key("otel_fastpath_outer_call")
 _metrics_globals = vars(_metrics_api)
+# The query without a span of its own that is in progress here: the current span does not show it.
+_spanless: ContextVar[Any] = ContextVar("otel_fastpath_spanless_query", default=None)
 
 # How the rows of a result are counted.
 NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
@@ -206,6 +209,30 @@ class Query(Call):
             absorbed(_END, self, fault)
 
 
+class SpanlessQuery(Query):
+    """A query without a span of its own: its `span` may be the current one in other threads and tasks too.
+
+    Without an SDK, a tracer returns the surrounding span, or one that is the same for all.
+    """
+
+    __slots__ = ("_mark",)
+
+    def leave(self) -> None:
+        """Restore the context; the query goes on."""
+        Call.leave(self)
+        mark = self._mark
+        if mark is None:
+            return
+        self._mark = None
+        try:
+            reset_value(_spanless, mark)
+        except ValueError:
+            # An abandoned coroutine is closed in another context, where there is nothing to undo.
+            pass
+        except Exception as fault:
+            faults.report(_END, fault)
+
+
 def is_suppressed() -> bool:
     """Whether instrumentation is suppressed in the current context."""
     context = current()
@@ -320,6 +347,19 @@ def watch(call: Any, start_ns: Any) -> None:
         _begin_without(call, None, fault)
 
 
+def _is_inside(around: Any) -> bool:
+    """Whether this is executed inside of that query, not by another thread or task at the same time."""
+    if get_current_span() is not around.span:
+        return False
+    return type(around) is not SpanlessQuery or get_value(_spanless) is around
+
+
+def _new_spanless() -> Any:
+    call: Any = SpanlessQuery.__new__(SpanlessQuery)
+    call._mark = set_value(_spanless, call)
+    return call
+
+
 def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     """Begin a query that is not suppressed; None if it is quiet, or part of another of the connection or of `db.outer`.
 
@@ -330,13 +370,16 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
         start_ns: When it began, in nanoseconds since the epoch; None: now.
     """
     around = link.call
-    if plan.is_quiet or (around is not None and get_current_span() is around.span) or outer_call() is not None:
+    if plan.is_quiet or (around is not None and _is_inside(around)) or outer_call() is not None:
         return None
     series = _metered(link.has_meter, plan.series)
     span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
-    if span is None and series is None:
+    if span is not None and type(span) is not NonRecordingSpan:
+        call = Query.__new__(Query)
+    elif span is not None or series is not None:
+        call = _new_spanless()
+    else:
         return None
-    call = Query.__new__(Query)
     call.link = link
     call.plan = plan
     call.kind = kind

@@ -15,6 +15,7 @@ cdef object tell
 cdef object _SPAN_KEY
 cdef object _SUPPRESS
 cdef object OUTER
+cdef object _spanless
 cdef object Context
 cdef dict _metrics_globals
 
@@ -67,6 +68,10 @@ cdef class Query(Call):
     cpdef failed(self, object error)
     cdef _look_back(self)
 
+cdef class SpanlessQuery(Query):
+    cdef object _mark
+    cpdef leave(self)
+
 cpdef bint is_suppressed() except -1
 
 cpdef outer_call()
@@ -84,6 +89,11 @@ cdef _begin_without(Call call, object span, object fault)
 
 @cython.locals(link=Link)
 cdef watch(Query call, object start_ns)
+
+cdef bint _is_inside(Call around) except -1
+
+@cython.locals(call=SpanlessQuery)
+cdef SpanlessQuery _new_spanless()
 
 @cython.locals(call=Query, around=Call)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 from psycopg import sql
 from psycopg.rows import dict_row
@@ -284,3 +288,43 @@ def test_uninstrumented_nothing_is_seen(wrap, run, instrumentor):
     run(main)
 
     assert counts == [1]
+
+
+def durations_of(seen, summary):
+    """The number of durations of the queries with this summary."""
+    return sum(point.count for point in seen.metrics()[DURATION] if point.attributes["db.query.summary"] == summary)
+
+
+NO_SPANS = {"no tracer": trace.NoOpTracerProvider, "not sampled": lambda: TracerProvider(sampler=ALWAYS_OFF)}
+
+
+@pytest.mark.parametrize("kind", NO_SPANS)
+def test_threads_without_spans_lose_no_duration(seen, look, kind):
+    """They share a connection, and have the same current span."""
+    seen.tracer_provider = NO_SPANS[kind]()
+
+    def main(connection):
+        def repeat():
+            for _ in range(5):
+                connection.execute("SELECT pg_sleep(0.002)")
+
+        threads = [threading.Thread(target=repeat) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    assert durations_of(look(main), "SELECT") == 20
+
+
+@pytest.mark.parametrize("kind", NO_SPANS)
+def test_tasks_without_spans_lose_no_duration(seen, look_async, kind):
+    """Likewise, below the span of a request, which they all have as the current one."""
+    requests = seen.tracer_provider.get_tracer("test")
+    seen.tracer_provider = NO_SPANS[kind]()
+
+    async def main(connection):
+        with requests.start_as_current_span("request"):
+            await asyncio.gather(*(connection.execute("SELECT pg_sleep(0.002)") for _ in range(10)))
+
+    assert durations_of(look_async(main), "SELECT") == 10
