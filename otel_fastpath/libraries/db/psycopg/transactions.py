@@ -69,16 +69,17 @@ def enter(transaction: Any) -> str:
     return "BEGIN" if transaction.pgconn.transaction_status == _IDLE else "SAVEPOINT"
 
 
-def leave(transaction: Any, _kind: Any = None, error: Any = None, _traceback: Any = None) -> str | None:
+# The parameters of those below have psycopg's names: they may be passed by keyword.
+def leave(transaction: Any, exc_type: Any = None, exc_val: Any = None, exc_tb: Any = None) -> str | None:  # noqa: ARG001
     """The command of leaving a `Transaction`."""
     if transaction.pgconn.status != _OK:
         return None
-    if error is None and not transaction.force_rollback:
+    if exc_val is None and not transaction.force_rollback:
         return "COMMIT" if transaction._outer_transaction else "RELEASE SAVEPOINT"
     return "ROLLBACK" if transaction._outer_transaction else "ROLLBACK TO"
 
 
-def begin_prepared(_connection: Any, _xid: Any = None) -> str:
+def begin_prepared(_connection: Any, xid: Any = None) -> str:  # noqa: ARG001
     """The command of `Connection.tpc_begin`."""
     return "BEGIN"
 

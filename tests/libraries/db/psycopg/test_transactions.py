@@ -95,6 +95,32 @@ async def _two_phases(connection, begun):
     await connection.close()
 
 
+def test_the_parameters_can_be_passed_by_keyword(look):
+    """By psycopg's names."""
+
+    def main(connection):
+        connection.tpc_begin(xid="mine")
+        connection.tpc_rollback(xid=None)
+        transaction = psycopg.Transaction(connection)
+        transaction.__enter__()
+        transaction.__exit__(exc_type=ZeroDivisionError, exc_val=ZeroDivisionError(), exc_tb=None)
+
+    assert look(main, autocommit=False).names() == ["BEGIN", "ROLLBACK", "BEGIN", "ROLLBACK"]
+
+
+def test_asynchronous_ones_too(look_async):
+    """Likewise."""
+
+    async def main(connection):
+        await connection.tpc_begin(xid="mine")
+        await connection.tpc_rollback(xid=None)
+        transaction = psycopg.AsyncTransaction(connection)
+        await transaction.__aenter__()
+        await transaction.__aexit__(exc_type=ZeroDivisionError, exc_val=ZeroDivisionError(), exc_tb=None)
+
+    assert look_async(main, autocommit=False).names() == ["BEGIN", "ROLLBACK", "BEGIN", "ROLLBACK"]
+
+
 def test_transactions_can_be_left_off(look):
     """By name."""
 
