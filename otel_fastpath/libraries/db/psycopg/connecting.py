@@ -45,7 +45,8 @@ def _start(args: Any, kwargs: Any) -> Any:
 
 def _begun(start_ns: int, server: Server) -> Any:
     active = DATABASE.active
-    if active is None:
+    # Below a library that has a span for it, there is none.
+    if active is None or active.hot.outer_call() is not None:
         return None
     plan = active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
     return None if plan is None else call.begin(active.telemetry, plan.name, plan.attributes, plan.series, start_ns)

@@ -110,6 +110,49 @@ def test_one_layer_tells_for_other_drivers_too(wrap, request, instrumentor, driv
     assert "SELECT" in [name for _, name in found]
 
 
+def test_psycopg_connects_once(wrap, url):
+    """One span and one duration for each connect, also for one that fails; by option, those of the driver."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    seen = wrap()
+    target = url("psycopg")
+    _select(sa.create_engine(target))
+    _refused(sa.create_engine(target.set(database="nothing")))
+    asyncio.run(_select_async(create_async_engine(target)))
+    asyncio.run(_refused_async(create_async_engine(target.set(database="nothing"))))
+
+    expected = ["CONNECT", "SELECT", "ROLLBACK", "CONNECT"]
+    assert scopes(seen.spans()) == [("sqlalchemy", name) for name in expected * 2]
+    durations = seen.metrics()["db.client.operation.duration"]
+    assert sum(point.count for point in durations) == len(expected) * 2
+
+
+def _refused(engine):
+    with pytest.raises(sa.exc.OperationalError):
+        engine.connect()
+    engine.dispose()
+
+
+async def _select_async(engine):
+    async with engine.connect() as connection:
+        await connection.execute(sa.text("SELECT 1"))
+    await engine.dispose()
+
+
+async def _refused_async(engine):
+    with pytest.raises(sa.exc.OperationalError):
+        await engine.connect()
+    await engine.dispose()
+
+
+def test_by_option_psycopg_connects(wrap, url):
+    """Likewise once."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    seen = wrap("drivers")
+    _select(sa.create_engine(url("psycopg")))
+
+    assert [each for each in scopes(seen.spans()) if each[1] == "CONNECT"] == [("psycopg", "CONNECT")]
+
+
 def test_a_driver_that_is_off_is_told_by_sqlalchemy(wrap, run):
     """Whatever the option says."""
     seen = wrap("drivers", asyncpg="off")
