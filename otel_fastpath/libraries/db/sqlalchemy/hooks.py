@@ -40,12 +40,14 @@ class ByOpener:
 
     Args:
         opener: Returns what the call is begun with, given the arguments of the method; it begins nothing.
+        is_told: Whether the driver tells what is done with the method's `self`, if that option is set.
     """
 
-    __slots__ = ("_is_suppressed", "_open", "_opener")
+    __slots__ = ("_is_suppressed", "_is_told", "_open", "_opener")
 
-    def __init__(self, opener: Callable[[Any, Any], Opening]) -> None:
+    def __init__(self, opener: Callable[[Any, Any], Opening], is_told: Callable[[Any], bool] | None = None) -> None:
         self._opener = opener
+        self._is_told = is_told_by_driver if is_told is None else is_told
         self._open = compiled.hot("libraries.db.outer").open_outer
         self._is_suppressed = compiled.hot("libraries.call_span").is_suppressed
 
@@ -55,7 +57,7 @@ class ByOpener:
 
     def _begun(self, args: Any, kwargs: Any) -> Any:
         active = DATABASE.active
-        if active is None or self._is_suppressed() or (active.options.drivers and is_told_by_driver(args[0])):
+        if active is None or self._is_suppressed() or (active.options.drivers and self._is_told(args[0])):
             return None
         link, plan, parameters, size, context = self._opener(args, kwargs)
         call = None if link is None else self._open(link, plan, None)
@@ -65,8 +67,13 @@ class ByOpener:
 
 
 def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
-    """Wrap a method of a connection or of a dialect whose call an opener finds."""
+    """Wrap a method of a connection whose call an opener finds."""
     return _wrapped(ByOpener(opener), original)
+
+
+def around_ping(original: Any) -> Any:
+    """Wrap a dialect's check of a connection: the driver tells nothing of it, whatever the options say."""
+    return _wrapped(ByOpener(ping, _is_never_told), original)
 
 
 def around_execute(original: Any) -> Any:
@@ -106,6 +113,10 @@ def _wrapped(entrance: Any, original: Any) -> Any:
         return result
 
     return method
+
+
+def _is_never_told(_dialect: Any) -> bool:
+    return False
 
 
 def is_told_by_driver(held: Any) -> bool:
@@ -156,7 +167,8 @@ def _commented(context: Any) -> str:
 
 def _count(call: Any, result: Any) -> None:
     """Record the number of rows that were returned, if the driver knows it before they are fetched."""
-    if not result.returns_rows:
+    # A ping returns a bool.
+    if not getattr(result, "returns_rows", False):
         return
     context = result.context
     pages = getattr(context, "_insertmanyvalues_rows", None)

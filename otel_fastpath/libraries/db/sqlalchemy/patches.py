@@ -71,7 +71,7 @@ PATCHES: Final = tuple(
             "ping",
             "engine.default.DefaultDialect._do_ping_w_event",
             "The check of a pool's connection has no span, neither of SQLAlchemy nor of the driver.",
-            functools.partial(hooks.around, hooks.ping),
+            hooks.around_ping,
             _POOL,
         ),
         (

@@ -153,6 +153,28 @@ def test_by_option_psycopg_connects(wrap, url):
     assert [each for each in scopes(seen.spans()) if each[1] == "CONNECT"] == [("psycopg", "CONNECT")]
 
 
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+@pytest.mark.parametrize("by_drivers", [True, False])
+def test_pings_have_no_span(wrap, url, driver, by_drivers):
+    """Neither of SQLAlchemy nor of the driver, whichever tells the rest."""
+    pytest.importorskip(driver, reason="the driver is not installed")
+    options = "rows,no-transactions" + ",drivers" * by_drivers
+    seen = wrap(options, **{f"{driver}_options": "no-transactions"})
+
+    async def main():
+        engine = create_async_engine(url(driver), pool_pre_ping=True)
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        seen.spans()
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        await engine.dispose()
+
+    asyncio.run(main())
+
+    assert scopes(seen.spans()) == [(driver if by_drivers else "sqlalchemy", "SELECT")]
+
+
 def test_a_driver_that_is_off_is_told_by_sqlalchemy(wrap, run):
     """Whatever the option says."""
     seen = wrap("drivers", asyncpg="off")
