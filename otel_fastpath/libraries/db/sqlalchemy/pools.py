@@ -93,10 +93,17 @@ def watched(engine: Any) -> Watched:
     pool = engine.pool
     found: Watched | None = vars(pool).get(LINK)
     if found is None:
-        found = Watched(pool, engine)
+        found = Watched(pool, _owner(engine))
         setattr(pool, LINK, found)
         _registry.add(found)
     return found
+
+
+def _owner(engine: Any) -> Any:
+    """The engine that owns the pool of this one, which `execution_options` may have made for only one checkout."""
+    while "_proxied" in vars(engine):
+        engine = engine._proxied
+    return engine
 
 
 def metrics_of(active: Active) -> pools.PoolMetrics | None:

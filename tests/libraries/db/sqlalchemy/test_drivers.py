@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 import sqlalchemy as sa
@@ -142,6 +143,28 @@ async def _refused_async(engine):
     with pytest.raises(sa.exc.OperationalError):
         await engine.connect()
     await engine.dispose()
+
+
+@pytest.mark.usefixtures("unfrozen")
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+def test_an_async_engine_with_options_may_be_the_first(wrap, url, driver):
+    """And be gone by the next connect, which is told as any other."""
+    pytest.importorskip(driver, reason="the driver is not installed")
+    seen = wrap()
+
+    async def main():
+        engine = create_async_engine(url(driver))
+        await (await engine.execution_options(isolation_level="AUTOCOMMIT").connect()).close()
+        gc.collect()
+        seen.spans()
+        async with engine.connect(), engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        await engine.dispose()
+
+    asyncio.run(main())
+
+    expected = ["CONNECT", "SELECT", "ROLLBACK"]
+    assert scopes(seen.spans())[: len(expected)] == [("sqlalchemy", name) for name in expected]
 
 
 def test_by_option_psycopg_connects(wrap, url):

@@ -133,6 +133,41 @@ def test_dispose_ends_the_old_pool(wrap, engine_of):
         assert values(seen, "count") == {("mine", "idle"): 0, ("mine", "used"): 1}
 
 
+def _use_with_options(engine):
+    """Use its pool through engines that no longer exist when this returns."""
+    engine.execution_options(mine=1).execution_options(also=2).connect().close()
+    gc.collect()
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_a_pool_outlives_an_engine_with_options(wrap, engine_of):
+    """Although that was the first to use it, its connects are still spans, and it is measured."""
+    seen = wrap("no-transactions")
+    engine = engine_of(pool_logging_name="mine")
+    _use_with_options(engine)
+
+    with engine.connect(), engine.connect():
+        assert values(seen, "count") == {("mine", "idle"): 0, ("mine", "used"): 2}
+
+    assert seen.names() == ["CONNECT", "CONNECT"]
+    assert values(seen, "create_time") == {("mine", None): 2}
+    assert values(seen, "use_time") == {("mine", None): 3}
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_dispose_ends_the_old_pool_whoever_used_it_first(wrap, engine_of):
+    """An engine with options has the pool of the engine that it was made of."""
+    seen = wrap()
+    engine = engine_of(pool_logging_name="mine")
+    _use_with_options(engine)
+    pool_before = engine.pool
+
+    engine.dispose()
+
+    assert pool_before is not engine.pool
+    assert values(seen, "count") == {}
+
+
 @pytest.mark.usefixtures("unfrozen")
 def test_nothing_is_kept_of_engines(wrap):
     """Neither the engine nor its pool, nor a connection that was detached from it."""
