@@ -73,7 +73,23 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
 
 def around_ping(original: Any) -> Any:
     """Wrap a dialect's check of a connection: the driver tells nothing of it, whatever the options say."""
-    return _wrapped(ByOpener(ping, _is_never_told), original)
+    entrance = ByOpener(ping, _is_never_told)
+
+    # Not `_wrapped`: the bool that it returns is no result with rows.
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        call = entrance.enter(args, kwargs)
+        if call is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        call.done(None)
+        return result
+
+    return method
 
 
 def around_execute(original: Any) -> Any:
@@ -167,8 +183,7 @@ def _commented(context: Any) -> str:
 
 def _count(call: Any, result: Any) -> None:
     """Record the number of rows that were returned, if the driver knows it before they are fetched."""
-    # A ping returns a bool.
-    if not getattr(result, "returns_rows", False):
+    if not result.returns_rows:
         return
     context = result.context
     pages = getattr(context, "_insertmanyvalues_rows", None)
