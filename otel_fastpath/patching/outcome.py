@@ -43,10 +43,7 @@ def guarded_during(call: Any, place: str, function: Callable[..., Any], *args: A
         args: Its arguments.
     """
     try:
-        return function(*args)
-    except Exception as error:
-        faults.report(place, error)
-        return None
+        return guarded(place, function, *args)
     except BaseException as error:
         call.failed(error)
         raise
