@@ -34,16 +34,18 @@ def with_comment(text: Any, *, is_formatted: bool = False) -> Any:
 
     Args:
         text: The query.
-        is_formatted: Whether the driver puts parameters in with `%`, so that this character is written twice.
+        is_formatted: See `comment`.
     """
-    if not isinstance(text, str):
-        return text
-    made = comment(text)
-    return text + (made.replace("%", "%%") if is_formatted else made)
+    return text + comment(text, is_formatted=is_formatted) if isinstance(text, str) else text
 
 
-def comment(text: str) -> str:
-    """What is appended to a query for the current trace context; empty if there is none."""
+def comment(text: str, *, is_formatted: bool) -> str:
+    """What is appended to a query for the current trace context; empty if there is none.
+
+    Args:
+        text: The query.
+        is_formatted: Whether the driver reads placeholders with `%` in it, so that this character is written twice.
+    """
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     if not carrier:
@@ -52,4 +54,5 @@ def comment(text: str) -> str:
     between = "\n" if "--" in text.rpartition("\n")[2] else " "
     # URL encoding escapes quotes and the end of the comment.
     pairs = ",".join(f"{quote(key, safe='')}='{quote(value, safe='')}'" for key, value in sorted(carrier.items()))
-    return f"{between}/*{pairs}*/"
+    made = f"{between}/*{pairs}*/"
+    return made.replace("%", "%%") if is_formatted else made

@@ -33,11 +33,6 @@ def _appended(query: Any, _cursor: Any, _has_parameters: bool) -> Any:
     return comments.with_comment(query)
 
 
-def formatted(query: Any, _cursor: Any, has_parameters: bool) -> Any:
-    """`Driver.commented` of a driver that puts parameters in with `%`."""
-    return comments.with_comment(query, is_formatted=has_parameters)
-
-
 class Driver(NamedTuple):
     """What distinguishes the cursors of a driver.
 

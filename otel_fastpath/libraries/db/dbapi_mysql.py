@@ -1,16 +1,18 @@
-"""What the drivers of MySQL and MariaDB share: where texts can be read, the server's error codes, and their plans."""
+"""What the drivers of MySQL and MariaDB share: their cursors, where texts can be read, error codes, and plans."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import conventions, dbapi_plans, official_dbapi
+from otel_fastpath.libraries.db import comments, conventions, dbapi_plans, official_dbapi
 from otel_fastpath.libraries.db.conventions import Query
+from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.servers import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.libraries.db.database import Database
     from otel_fastpath.libraries.db.servers import Server
 
 MYSQL: Final = System("mysql", 3306)
@@ -50,6 +52,16 @@ class Plans(dbapi_plans.Plans):
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text, once."""
         return read(text, has_arguments, super().read)
+
+
+def driver(database: Database, link: str) -> Driver:
+    """The cursors of PyMySQL or mysqlclient; the arguments are those of `Driver`."""
+    # A batch is sent as one query only if nothing follows the values.
+    return Driver(database, link, "query", "args", "args", commented=_commented, comments_batches=False)
+
+
+def _commented(query: Any, _cursor: Any, has_parameters: bool) -> Any:
+    return comments.with_comment(query, is_formatted=has_parameters)
 
 
 def status_code(error: BaseException) -> str | None:

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.cache import remembering
-from otel_fastpath.patching.guard import SkipError, check_sources
+from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.upstream import as_defined, sources
 
@@ -56,12 +56,7 @@ def _is_as_written(kind: type, name: str) -> bool:
 @remembering(64)
 def _is_known(kind: type, name: str, _method: Any) -> bool:
     definer = _definer(kind, name)
-    try:
-        place = f"{definer.__module__}:{definer.__qualname__}.{name}"
-        check_sources(sources(place), frozenset())
-    except SkipError:
-        return False
-    return True
+    return are_known(sources(f"{definer.__module__}:{definer.__qualname__}.{name}"))
 
 
 def _definer(kind: type, name: str) -> Any:

@@ -79,11 +79,10 @@ def commented(query: Any, cursor: Any, *, has_parameters: bool) -> Any:
     from psycopg import sql  # noqa: PLC0415  # likewise
 
     text = rendered(query, cursor._conn, with_values=False) if isinstance(query, (str, bytes, sql.Composable)) else ""
-    comment = comments.comment(text)
+    is_formatted = has_parameters and "Raw" not in cursor._query_cls.__name__
+    comment = comments.comment(text, is_formatted=is_formatted)
     if not text or not comment:
         return query
-    if has_parameters and "Raw" not in cursor._query_cls.__name__:
-        comment = comment.replace("%", "%%")
     if isinstance(query, bytes):
         return query + comment.encode()
     return query + (comment if isinstance(query, str) else sql.SQL(comment))

@@ -46,11 +46,9 @@ def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
     from psycopg2 import sql  # noqa: PLC0415  # likewise
 
     text = rendered(query, cursor.connection, with_values=False)
-    comment = comments.comment(text)
+    comment = comments.comment(text, is_formatted=has_parameters)
     if not text or not comment:
         return query
-    if has_parameters:
-        comment = comment.replace("%", "%%")
     if isinstance(query, sql.Composable):
         return query + sql.SQL(comment)
     return query + (comment if isinstance(query, str) else comment.encode())

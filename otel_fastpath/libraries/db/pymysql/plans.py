@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_mysql
-from otel_fastpath.libraries.db.cursors import Driver, formatted
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.pymysql.official import Official
 from otel_fastpath.libraries.db.servers import Server
@@ -28,5 +27,4 @@ DATABASE: Final = Database(
     official=Official,
     make_plans=dbapi_mysql.Plans,
 )
-# It sends a batch as one query only if nothing follows the values.
-DRIVER: Final = Driver(*(DATABASE, _LINK, "query", "args", "args"), commented=formatted, comments_batches=False)
+DRIVER: Final = dbapi_mysql.driver(DATABASE, _LINK)

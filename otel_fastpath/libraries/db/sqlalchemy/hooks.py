@@ -40,14 +40,14 @@ class ByOpener:
 
     Args:
         opener: Returns what the call is begun with, given the arguments of the method; it begins nothing.
-        is_told: Whether the driver tells what is done with the method's `self`, if that option is set.
+        leaves_to_drivers: Whether the option `drivers` leaves the call to the driver's wrapper.
     """
 
-    __slots__ = ("_is_suppressed", "_is_told", "_open", "_opener")
+    __slots__ = ("_is_suppressed", "_leaves_to_drivers", "_open", "_opener")
 
-    def __init__(self, opener: Callable[[Any, Any], Opening], is_told: Callable[[Any], bool] | None = None) -> None:
+    def __init__(self, opener: Callable[[Any, Any], Opening], *, leaves_to_drivers: bool = True) -> None:
         self._opener = opener
-        self._is_told = is_told_by_driver if is_told is None else is_told
+        self._leaves_to_drivers = leaves_to_drivers
         self._open = compiled.hot("libraries.db.outer").open_outer
         self._is_suppressed = compiled.hot("libraries.call_span").is_suppressed
 
@@ -57,7 +57,9 @@ class ByOpener:
 
     def _begun(self, args: Any, kwargs: Any) -> Any:
         active = DATABASE.active
-        if active is None or self._is_suppressed() or (active.options.drivers and self._is_told(args[0])):
+        if active is None or self._is_suppressed():
+            return None
+        if active.options.drivers and self._leaves_to_drivers and is_told_by_driver(args[0]):
             return None
         link, plan, parameters, size, context = self._opener(args, kwargs)
         call = None if link is None else self._open(link, plan, None)
@@ -72,24 +74,8 @@ def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
 
 
 def around_ping(original: Any) -> Any:
-    """Wrap a dialect's check of a connection: the driver tells nothing of it, whatever the options say."""
-    entrance = ByOpener(ping, _is_never_told)
-
-    # Not `_wrapped`: the bool that it returns is no result with rows.
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
-        try:
-            result = original(*args, **kwargs)
-        except BaseException as error:
-            call.failed(error)
-            raise
-        call.done(None)
-        return result
-
-    return method
+    """Wrap a dialect's check of a connection, for which the driver has no span either, whatever the options say."""
+    return _wrapped(ByOpener(ping, leaves_to_drivers=False), original)
 
 
 def around_execute(original: Any) -> Any:
@@ -123,16 +109,15 @@ def _wrapped(entrance: Any, original: Any) -> Any:
         except BaseException as error:
             call.failed(guarded(DATABASE.place, cause, error) or error)
             raise
-        if result is not None and (call.series is not None or call.link.active.options.rows):
+        # What a ping returns, whose call is quiet, has no rows.
+        if result is not None and (
+            call.series is not None or (call.link.active.options.rows and not call.plan.is_quiet)
+        ):
             guarded_during(call, DATABASE.place, _count, call, result)
         call.done(None)
         return result
 
     return method
-
-
-def _is_never_told(_dialect: Any) -> bool:
-    return False
 
 
 def is_told_by_driver(held: Any) -> bool:

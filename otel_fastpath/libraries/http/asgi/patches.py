@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.upstream import requires, sources
-from otel_fastpath.patching.guard import SkipError, check_sources
+from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -94,10 +94,11 @@ def _known_matches(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     """The methods `matches` of these classes; empty if a source is not known, or if other code has replaced one."""
     places = [f"{kind.__module__}:{kind.__qualname__}.matches" for kind in kinds]
     try:
-        check_sources(sources(*places), frozenset())
-    except (KeyError, SkipError):
+        known = sources(*places)
+    except KeyError:
+        # Other code has put a class of its own there.
         return ()
-    return tuple(kind.matches for kind in kinds)
+    return tuple(kind.matches for kind in kinds) if are_known(known) else ()
 
 
 PATCHES: Final = (

@@ -28,7 +28,7 @@ from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.guard import SkipError, check_sources
+from otel_fastpath.patching.guard import are_known
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
@@ -151,11 +151,7 @@ def _known_module(details: Any) -> dict[str, Any] | None:
     expected = sources(place)
     if "sanitize_method" in module:
         expected[f"{name}:sanitize_method"] = sources(_SANITIZE)[_SANITIZE]
-    try:
-        check_sources(expected, frozenset())
-    except SkipError:
-        return None
-    return module
+    return module if are_known(expected) else None
 
 
 def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ cdef object functools
 cdef object sys
 cdef object FunctionType
 cdef object sources
-cdef object SkipError
-cdef object check_sources
+cdef object are_known
 cdef object trace
 cdef object Context
 cdef dict _asgi_globals

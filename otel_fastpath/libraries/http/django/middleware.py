@@ -148,7 +148,7 @@ class Middleware:
         return shapes
 
     def _begun(self, middleware: Any, request: Any) -> Any:
-        """The request with its span; False: it has none, because its URL is excluded or after a fault of ours."""
+        """The request with its span; False: its host is refused or its URL excluded, or after a fault of ours."""
         # Upstream asks Django, too, and has no telemetry then: anybody may send any host.
         if is_refused(request):
             return False

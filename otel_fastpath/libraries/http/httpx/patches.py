@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.guard import SkipError, check_sources
+from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -40,11 +39,9 @@ def _divert_transport(diversions: Diversions, name: str, method: str, make: Call
     module = vars(sys.modules[_MODULE])
     for each in (f"_{name}Base", name):
         function = vars(module.get(each, object)).get(method)
-        if function is not None:
-            # What other code has wrapped, or put in its place, stays as it is.
-            with suppress(SkipError):
-                check_sources({f"{_MODULE}:{each}.{method}": known}, frozenset())
-                diversions.divert(function, make)
+        # What other code has wrapped, or put in its place, stays as it is.
+        if function is not None and are_known({f"{_MODULE}:{each}.{method}": known}):
+            diversions.divert(function, make)
 
 
 def _make_sync(original: Any, _settings: Config) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from wsgiref.util import setup_testing_defaults
 
@@ -118,17 +119,13 @@ urlpatterns = [
 ]
 
 
-@pytest.fixture
-def instrumented_django():
-    """Instruments Django for a `Telemetry`; with keyword arguments."""
-
-    def instrument(telemetry, **options):
-        DjangoInstrumentor().instrument(
-            tracer_provider=telemetry.tracer_provider, meter_provider=telemetry.meter_provider, **options
-        )
-
-    yield instrument
-    if DjangoInstrumentor().is_instrumented_by_opentelemetry:
+@contextmanager
+def instrumented_django(telemetry):
+    """While Django is instrumented, with these providers."""
+    DjangoInstrumentor().instrument(tracer_provider=telemetry.tracer_provider, meter_provider=telemetry.meter_provider)
+    try:
+        yield
+    finally:
         DjangoInstrumentor().uninstrument()
 
 
@@ -145,43 +142,35 @@ def ask(handler, target, **more):
 
 
 @pytest.mark.usefixtures("configured", "mode")
-def test_a_view_of_django_that_stops_the_worker(both, instrumented_django):
+def test_a_view_of_django_that_stops_the_worker(both):
     """Its span ends when the request is forgotten, and the next one is not below it."""
 
     def run(telemetry):
-        instrumented_django(telemetry)
-        try:
+        with instrumented_django(telemetry):
             handler = WSGIHandler()
             return [ask(handler, each) for each in ("/items/1", "/stop", "/items/2")]
-        finally:
-            DjangoInstrumentor().uninstrument()
 
     both(run)
 
 
 @pytest.mark.usefixtures("configured", "mode")
 @pytest.mark.parametrize("method", ["PUT", "weird"])
-def test_a_middleware_of_django_that_sets_the_method(both, instrumented_django, monkeypatch, method):
+def test_a_middleware_of_django_that_sets_the_method(both, monkeypatch, method):
     """The name of the span has it."""
     monkeypatch.setenv("OTEL_PYTHON_DJANGO_MIDDLEWARE_POSITION", "1")
 
     def run(telemetry):
-        with override_settings(MIDDLEWARE=[f"{__name__}.Override"]):
-            instrumented_django(telemetry)
-            try:
-                return ask(WSGIHandler(), "/items/1", HTTP_X_METHOD=method, REQUEST_METHOD="POST")
-            finally:
-                DjangoInstrumentor().uninstrument()
+        with override_settings(MIDDLEWARE=[f"{__name__}.Override"]), instrumented_django(telemetry):
+            return ask(WSGIHandler(), "/items/1", HTTP_X_METHOD=method, REQUEST_METHOD="POST")
 
     both(run)
 
 
 @pytest.mark.usefixtures("configured", "mode")
-def test_a_host_that_django_refuses(instrumentor, core, telemetry, no_faults, instrumented_django):
+def test_a_host_that_django_refuses(instrumentor, core, telemetry, no_faults):
     """Anybody may send any: it has no telemetry, as with upstream, which answers 400 by itself."""
     instrumentor.instrument(core=core, disabled="exceptions")
-    with override_settings(ALLOWED_HOSTS=["localhost"]):
-        instrumented_django(telemetry)
+    with override_settings(ALLOWED_HOSTS=["localhost"]), instrumented_django(telemetry):
         handler = WSGIHandler()
         answers = [ask(handler, "/items/1", HTTP_HOST=host) for host in ("evil", "localhost")]
 
@@ -192,15 +181,15 @@ def test_a_host_that_django_refuses(instrumentor, core, telemetry, no_faults, in
 
 
 @pytest.mark.usefixtures("configured", "mode")
-def test_an_application_of_django_from_before(instrumentor, core, telemetry, no_faults, instrumented_django):
+def test_an_application_of_django_from_before(instrumentor, core, telemetry, no_faults):
     """Django keeps some methods that it found when it was loaded: upstream's, then those of this package as it was."""
-    instrumented_django(telemetry)
-    handler = WSGIHandler()
-    expected = [ask(handler, "/items/1"), *telemetry.points()]
-    for _ in "12":
-        instrumentor.instrument(core=core, disabled="exceptions")
-        assert ask(handler, "/items/1") == "200 OK"
-        instrumentor.uninstrument()
+    with instrumented_django(telemetry):
+        handler = WSGIHandler()
+        expected = [ask(handler, "/items/1"), *telemetry.points()]
+        for _ in "12":
+            instrumentor.instrument(core=core, disabled="exceptions")
+            assert ask(handler, "/items/1") == "200 OK"
+            instrumentor.uninstrument()
 
     assert expected[0] == "200 OK"
     assert telemetry.points() == [each.replace("1]", "3]") for each in expected[1:]]
@@ -210,14 +199,14 @@ def test_an_application_of_django_from_before(instrumentor, core, telemetry, no_
 
 @pytest.mark.usefixtures("configured", "mode")
 @pytest.mark.parametrize("how", ["off", "c", "py"])
-def test_a_change_in_the_middle_of_a_request_of_django(instrumentor, core, telemetry, instrumented_django, how):
+def test_a_change_in_the_middle_of_a_request_of_django(instrumentor, core, telemetry, how):
     """The request that is in progress is answered, counted out, and leaves nothing behind."""
     if how == "c" and core != "c":
         pytest.importorskip("otel_fastpath.libraries.http.django.middleware_c")
     instrumentor.instrument(core=core, disabled="exceptions")
-    instrumented_django(telemetry)
-    handler = WSGIHandler()
-    answers = [ask(handler, each) for each in (f"/change?how={how}", "/items/1")]
+    with instrumented_django(telemetry):
+        handler = WSGIHandler()
+        answers = [ask(handler, each) for each in (f"/change?how={how}", "/items/1")]
 
     assert answers == ["200 OK", "200 OK"]
     assert [span.parent for span in telemetry.spans()] == [None, None]
