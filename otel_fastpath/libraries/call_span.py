@@ -347,13 +347,6 @@ def watch(call: Any, start_ns: Any) -> None:
         _begin_without(call, None, fault)
 
 
-def _is_inside(around: Any) -> bool:
-    """Whether this is executed inside of that query, not by another thread or task at the same time."""
-    if get_current_span() is not around.span:
-        return False
-    return type(around) is not SpanlessQuery or get_value(_spanless) is around
-
-
 def _new_spanless() -> Any:
     call: Any = SpanlessQuery.__new__(SpanlessQuery)
     call._mark = set_value(_spanless, call)
@@ -370,7 +363,11 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
         start_ns: When it began, in nanoseconds since the epoch; None: now.
     """
     around = link.call
-    if plan.is_quiet or (around is not None and _is_inside(around)) or outer_call() is not None:
+    is_inside = around is not None and get_current_span() is around.span
+    if is_inside and type(around) is SpanlessQuery:
+        # Not of another thread or task at the same time.
+        is_inside = get_value(_spanless) is around
+    if plan.is_quiet or is_inside or outer_call() is not None:
         return None
     series = _metered(link.has_meter, plan.series)
     span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)

@@ -90,10 +90,8 @@ cdef _begin_without(Call call, object span, object fault)
 @cython.locals(link=Link)
 cdef watch(Query call, object start_ns)
 
-cdef bint _is_inside(Call around) except -1
-
 @cython.locals(call=SpanlessQuery)
 cdef SpanlessQuery _new_spanless()
 
-@cython.locals(call=Query, around=Call)
+@cython.locals(call=Query, around=Call, is_inside=bint)
 cpdef open_query(Link link, Plan plan, int kind, object start_ns)
