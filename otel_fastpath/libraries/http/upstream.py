@@ -32,6 +32,15 @@ def sources(*places: str) -> dict[str, frozenset[str]]:
     return {place: frozenset(_known()[place]) for place in places}
 
 
+def imported(module: str, *names: str) -> dict[str, frozenset[str]]:
+    """The fingerprints of functions of `opentelemetry.util.http` under the names by which a module has imported them.
+
+    Other code may have replaced them there: a stricter `redact_url`, for example, must be the one that is called.
+    """
+    known = sources(*(f"{_UTIL}:{name}" for name in names))
+    return {f"{module}:{name}": known[f"{_UTIL}:{name}"] for name in names}
+
+
 def requires(name: str, oldest: str = "0.61b0") -> tuple[str, ...]:
     """The supported releases of `opentelemetry-instrumentation-<name>`."""
     return (f"opentelemetry-instrumentation-{name}>={oldest}",)

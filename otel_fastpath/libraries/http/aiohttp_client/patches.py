@@ -45,7 +45,8 @@ PATCHES: Final = (
         "are made once for each method and server. Sessions that were created before keep upstream's functions.",
         make=_make,
         requires=upstream.requires("aiohttp-client"),
-        sources=upstream.sources(f"{_MODULE}:create_trace_config", *upstream.SHARED),
+        sources=upstream.sources(f"{_MODULE}:create_trace_config", *upstream.SHARED)
+        | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
         diversions=_diversions,
         budgets=("aiohttp client",),
     ),

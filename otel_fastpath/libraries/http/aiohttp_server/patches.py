@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http.closures import Closures
-from otel_fastpath.libraries.http.upstream import sources
+from otel_fastpath.libraries.http.upstream import imported, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ PATCHES: Final = (
             f"{_MODULE}:get_default_span_name",
             f"{_MODULE}:set_status_code",
             f"{_MODULE}:_get_canonical_path",
-        ),
+        )
+        | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
         diversions=_closures.diversions,
         needs_gil=False,
         budgets=("aiohttp.web request",),

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http.upstream import requires, sources
+from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
 
@@ -110,7 +110,7 @@ PATCHES: Final = (
         make=_make_call,
         # 0.61b0 does not ask whether HTTP instrumentation is suppressed.
         requires=requires("asgi", "0.62b0"),
-        sources=sources(*_REQUEST),
+        sources=sources(*_REQUEST) | imported(_MODULE, "redact_url"),
         budgets=("ASGI request",),
     ),
     Patch(

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http.upstream import requires, sources
+from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch, SkipError
 
 if TYPE_CHECKING:
@@ -72,11 +72,15 @@ def _make_process_response(original: Any, _settings: Config) -> Any:
     return process_response
 
 
-_SOURCES: Final = sources(
-    *(f"{_MODULE}:_DjangoMiddleware.{name}" for name in _METHODS),
-    f"{_MODULE}:_DjangoMiddleware._get_span_name",
-    f"{_WSGI}:collect_request_attributes",
-    f"{_WSGI}:add_response_attributes",
+_SOURCES: Final = (
+    sources(
+        *(f"{_MODULE}:_DjangoMiddleware.{name}" for name in _METHODS),
+        f"{_MODULE}:_DjangoMiddleware._get_span_name",
+        f"{_WSGI}:collect_request_attributes",
+        f"{_WSGI}:add_response_attributes",
+    )
+    | imported(_MODULE, "sanitize_method")
+    | imported(_WSGI, "redact_url", "sanitize_method")
 )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.closures import Closures
-from otel_fastpath.libraries.http.upstream import requires, sources
+from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def _patch(name: str, factory: str, closure: str, kind: str, why: str, *rests_on
         why=why,
         make=make,
         requires=requires("flask"),
-        sources=sources(f"{_MODULE}:{factory}", *rests_on),
+        sources=sources(f"{_MODULE}:{factory}", *rests_on)
+        | imported(_MODULE, "sanitize_method")
+        | imported(_WSGI, "redact_url", "sanitize_method"),
         diversions=closures.diversions,
         needs_gil=False,
         budgets=("Flask request",),

@@ -22,14 +22,15 @@ _sync: Final = Diversions()
 _async: Final = Diversions()
 
 
-def _sources(wrapper: str) -> tuple[str, ...]:
-    return (
+def _sources(wrapper: str) -> dict[str, frozenset[str]]:
+    own = upstream.sources(
         f"{_MODULE}:HTTPXClientInstrumentor.{wrapper}",
         *(f"{_MODULE}:_apply_request_client_attributes_to_span", f"{_MODULE}:_inject_propagation_headers"),
         *(f"{_MODULE}:_apply_response_client_attributes_to_span", f"{_MODULE}:_extract_parameters"),
         *(f"{_MODULE}:_apply_response_client_attributes_to_metrics", f"{_MODULE}:_extract_response"),
         *upstream.SHARED,
     )
+    return own | upstream.imported(_MODULE, "redact_url", "sanitize_method")
 
 
 def _divert_transport(diversions: Diversions, name: str, method: str, make: Callable[[Any], Any]) -> None:
@@ -70,7 +71,7 @@ PATCHES: Final = (
         "made once for each method and server.",
         make=_make_sync,
         requires=upstream.requires("httpx"),
-        sources=upstream.sources(*_sources("_handle_request_wrapper")),
+        sources=_sources("_handle_request_wrapper"),
         diversions=_sync,
         budgets=("httpx",),
     ),
@@ -80,7 +81,7 @@ PATCHES: Final = (
         why="As for a synchronous call.",
         make=_make_async,
         requires=upstream.requires("httpx"),
-        sources=upstream.sources(*_sources("_handle_async_request_wrapper")),
+        sources=_sources("_handle_async_request_wrapper"),
         diversions=_async,
         budgets=("httpx, async",),
     ),

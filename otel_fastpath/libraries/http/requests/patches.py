@@ -40,7 +40,8 @@ PATCHES: Final = (
             f"{_MODULE}:_instrument",
             *upstream.SHARED,
             *upstream.SOCKETS,
-        ),
+        )
+        | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,
         budgets=("requests",),

@@ -43,7 +43,8 @@ PATCHES: Final = (
             f"{_MODULE}:_set_status_code_attribute",
             *upstream.SHARED,
             *upstream.SOCKETS,
-        ),
+        )
+        | upstream.imported(_MODULE, "sanitize_method"),
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,
         budgets=("urllib3",),

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http.upstream import requires, sources
+from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ PATCHES: Final = (
             f"{_MODULE}:collect_request_attributes",
             f"{_MODULE}:get_default_span_name",
             f"{_MODULE}:WSGIGetter.get",
-        ),
+        )
+        | imported(_MODULE, "redact_url", "sanitize_method"),
         needs_gil=False,
         budgets=("WSGI request",),
     ),

@@ -1,0 +1,84 @@
+"""Functions that other code has put into an instrumentation are called: its patch stands back."""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+
+import pytest
+import requests
+from opentelemetry.instrumentation import requests as upstream
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from requests.adapters import BaseAdapter
+
+_DJANGO = "django.middleware.otel_middleware"
+
+
+def _hidden(url):
+    return url.partition("?")[0] + "?hidden"
+
+
+@pytest.mark.parametrize(
+    ("patch", "module", "function"),
+    [
+        ("requests.send", "requests", "redact_url"),
+        ("requests.send", "requests", "sanitize_method"),
+        ("urllib3.urlopen", "urllib3", "sanitize_method"),
+        ("aiohttp_client.trace_config", "aiohttp_client", "redact_url"),
+        ("httpx.sync", "httpx", "redact_url"),
+        ("httpx.async", "httpx", "redact_url"),
+        ("asgi.request", "asgi", "redact_url"),
+        ("wsgi.request", "wsgi", "redact_url"),
+        ("flask.before_request", "wsgi", "redact_url"),
+        ("flask.before_request", "flask", "sanitize_method"),
+        ("django.process_request", "wsgi", "redact_url"),
+        ("django.process_request", _DJANGO, "sanitize_method"),
+        ("aiohttp_server.request", "aiohttp_server", "redact_query_parameters"),
+    ],
+)
+def test_a_patch_stands_back_for_a_replaced_function(instrumentor, monkeypatch, patch, module, function):
+    """The status names the module that has replaced it."""
+    importlib.import_module(f"opentelemetry.instrumentation.{patch.partition('.')[0]}")
+    replaced = importlib.import_module(f"opentelemetry.instrumentation.{module}")
+    monkeypatch.setattr(replaced, function, _hidden)
+    instrumentor.instrument()
+    row = next(row for row in instrumentor.status() if row.name == patch)
+    assert (row.state.value, row.reason) == (
+        "skipped",
+        f"{replaced.__name__}:{function} is replaced already, by {__name__}",
+    )
+
+
+class _Answering(BaseAdapter):
+    def send(self, request, **_more):
+        response = requests.Response()
+        response.status_code, response.request, response.url, response._content = 200, request, request.url, b""
+        response.raw = SimpleNamespace(version=11)
+        return response
+
+    def close(self):
+        """There is nothing to close."""
+
+
+@pytest.mark.parametrize("library", ["before", "after"], ids=lambda when: f"instrumented {when}")
+def test_a_stricter_redaction_is_what_spans_show(instrumentor, core, monkeypatch, library):
+    """And not what upstream's own would have left."""
+    monkeypatch.setattr(upstream, "redact_url", _hidden)
+    exporter, tracers = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    if library == "after":
+        instrumentor.instrument(core=core)
+    official = upstream.RequestsInstrumentor()
+    official.instrument(tracer_provider=tracers)
+    try:
+        if library == "before":
+            instrumentor.instrument(core=core)
+        with requests.Session() as session:
+            session.mount("http://", _Answering())
+            session.get("http://shop.example/orders?token=of-the-shop")
+    finally:
+        official.uninstrument()
+    [span] = exporter.get_finished_spans()
+    assert span.attributes["http.url"] == "http://shop.example/orders?hidden"
