@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
 from django.urls import Resolver404, converters, get_resolver, get_urlconf, resolve
-from django.urls.resolvers import RegexPattern, RoutePattern
+from django.urls.resolvers import LocalePrefixPattern, RegexPattern, RoutePattern, URLPattern, URLResolver
 from django.utils import translation
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
@@ -21,9 +21,11 @@ _custom_converters: Final[Any] = getattr(converters, "REGISTERED_CONVERTERS", Tr
 # The requests that no route matches.
 _NOTHING: Final = ""
 _names: Final[dict[Any, str]] = {}
-# Patterns of other types, such as those of `i18n_patterns`, and texts of other types may depend on the language.
+# What else than the path decides about a route: nothing, the selected language, or code of the application's.
+_PATH, _LANGUAGE, _CODE = range(3)
+_ROUTES: Final = (URLPattern, URLResolver)
 _PATTERNS: Final = (RoutePattern, RegexPattern)
-_translated: Final[dict[Any, bool]] = {}
+_deciding: Final[dict[Any, int]] = {}
 _get_host: Final = WSGIRequest.get_host
 # Where Django keeps the settings that were read; reading one as an attribute takes 3,000 instructions.
 _settings: Final[dict[str, Any]] = object.__getattribute__(settings, "__dict__")
@@ -35,42 +37,50 @@ _accepted: Final[dict[Any, bool]] = {}
 def name_of(request: Any, method: str) -> str:
     """The name of a request's span, as `_get_span_name` makes it, for a known method."""
     match = request.resolver_match
-    if match:
-        found = _of_match(match)
-    elif _custom_converters:
-        found = _resolved(request.path)
-    else:
-        resolver = get_resolver(get_urlconf())
-        # Django raises and catches an exception to find out that no language is selected.
-        language = translation.get_language() if _is_translated(resolver) else None
-        key = (resolver, request.path, language)
-        kept = _names.get(key)
-        if kept is None:
-            kept = _resolved(request.path)
-            if len(request.path) + len(kept) <= LONGEST:
-                keep(_names, key, kept)
-        found = kept
+    found = _of_match(match) if match else _found(request.path)
     return f"{method} {found}" if found else request.method
 
 
-def _is_translated(resolver: Any) -> bool:
-    """Whether the routes depend on the selected language."""
-    found = _translated.get(resolver)
+def _found(path: str) -> str:
+    """The route of a path, kept where nothing else than the path and the language decides about it."""
+    resolver = get_resolver(get_urlconf())
+    decided = _CODE if _custom_converters else _decided_by(resolver)
+    if decided == _CODE:
+        return _resolved(path)
+    # Django raises and catches an exception to find out that no language is selected.
+    language = translation.get_language() if decided == _LANGUAGE else None
+    key = (resolver, path, language)
+    found = _names.get(key)
     if found is None:
-        found = _has_translations(resolver)
-        keep(_translated, resolver, found)
+        found = _resolved(path)
+        # A route may be added later, and strangers ask for any path.
+        if found is not _NOTHING and len(path) + len(found) <= LONGEST:
+            keep(_names, key, found)
     return found
 
 
-def _has_translations(resolver: Any) -> bool:
+def _decided_by(resolver: Any) -> int:
+    found = _deciding.get(resolver)
+    if found is None:
+        found = _most_of(resolver)
+        keep(_deciding, resolver, found)
+    return found
+
+
+def _most_of(resolver: Any) -> int:
+    """What decides about these routes beside the path: of several, the last one of `_PATH`, `_LANGUAGE`, `_CODE`."""
+    most = _PATH
     for each in resolver.url_patterns:
         pattern = each.pattern
+        if type(each) not in _ROUTES or type(pattern) not in (*_PATTERNS, LocalePrefixPattern):
+            return _CODE
         texts = [text for name in ("_route", "_regex") if (text := getattr(pattern, name, None)) is not None]
-        if type(pattern) not in _PATTERNS or not texts or any(type(text) is not str for text in texts):
-            return True
-        if hasattr(each, "url_patterns") and _has_translations(each):
-            return True
-    return False
+        # Texts of other types may depend on the language.
+        if type(pattern) is LocalePrefixPattern or any(type(text) is not str for text in texts):
+            most = max(most, _LANGUAGE)
+        if type(each) is URLResolver:
+            most = max(most, _most_of(each))
+    return most
 
 
 def _resolved(path: str) -> str:

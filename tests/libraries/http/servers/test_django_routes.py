@@ -10,7 +10,8 @@ from django.conf import settings
 from django.conf.urls.i18n import i18n_patterns
 from django.http import HttpResponse
 from django.test import RequestFactory, override_settings
-from django.urls import include, path, resolve
+from django.urls import URLPattern, include, path, resolve
+from django.urls.resolvers import RoutePattern
 from django.utils import translation
 from django.utils.functional import lazystr
 
@@ -65,6 +66,49 @@ def test_one_path_in_two_languages():
                 named.append(routes.name_of(RequestFactory().get("/de/items"), "GET"))
 
     assert named == ["GET de/items", "GET"] * 2
+
+
+def test_a_route_that_is_added_after_a_request():
+    """A request that found no route does not hide it."""
+    routed = urlconf()
+    with override_settings(ROOT_URLCONF=routed):
+        before = routes.name_of(RequestFactory().get("/items"), "GET")
+        routed.urlpatterns.append(path("items", item))
+        after = routes.name_of(RequestFactory().get("/items"), "GET")
+
+    assert (before, after) == ("GET", "GET items")
+
+
+def switchable(kind):
+    """A route or pattern of the application's own, which decides for itself whether it is there."""
+    is_on = [True]
+
+    class Switchable(kind):
+        def resolve(self, path):
+            return super().resolve(path) if is_on[0] else None
+
+        def match(self, path):
+            return super().match(path) if is_on[0] else None
+
+    return Switchable, is_on
+
+
+@pytest.mark.parametrize("is_included", [False, True], ids=["at the root", "included"])
+@pytest.mark.parametrize("kind", ["route", "pattern"])
+def test_a_route_that_the_application_decides_about(kind, is_included):
+    """It is asked for each request."""
+    if kind == "route":
+        made, is_on = switchable(URLPattern)
+        route = made(RoutePattern("items", is_endpoint=True), item)
+    else:
+        made, is_on = switchable(RoutePattern)
+        route = URLPattern(made("items", is_endpoint=True), item)
+    named = []
+    with override_settings(ROOT_URLCONF=urlconf(path("", include([route])) if is_included else route)):
+        for is_on[0] in (True, False, True):
+            named.append(routes.name_of(RequestFactory().get("/items"), "GET"))
+
+    assert named == ["GET items", "GET", "GET items"]
 
 
 def test_other_routes(monkeypatch):
