@@ -81,6 +81,22 @@ import opentelemetry.instrumentation.logging.handler
     assert len(pure) > 15 if kept == "py" else pure <= {f"{NAME}.compiled.facts"}
 
 
+def test_asgi_knows_the_tracers_without_another_library(core):
+    """Otherwise, it would make the spans of messages although they are dropped."""
+    program = f"""
+from otel_fastpath import FastpathInstrumentor, compiled
+FastpathInstrumentor().instrument(core={core!r})
+import opentelemetry.instrumentation.asgi
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import DEFAULT_OFF
+tracer = TracerProvider(sampler=DEFAULT_OFF, shutdown_on_exit=False).get_tracer("of the request")
+assert compiled.hot("libraries.starting").drops_below(tracer, tracer.start_span("request"))
+"""
+    modules, _, _ = loaded_by(program)
+
+    assert f"{NAME}.libraries.call" not in modules
+
+
 def test_known_sources_are_not_parsed():
     """The guards know the text of what they check; to parse it all takes as long as the rest of instrumenting."""
     read = ("opentelemetry-instrumentation", "opentelemetry-sdk", "fastapi")

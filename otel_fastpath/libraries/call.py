@@ -39,10 +39,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries import tracers
 from otel_fastpath.libraries.failure import Failure, describe, error_type
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.context import kept_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -242,10 +242,4 @@ async def call_async(
     return finish(made, result, done)
 
 
-def _watch_tracer(starter: kept_spans.Starter) -> None:
-    if starter.core:
-        hot = compiled.hot("libraries.starting", starter.core)
-        hot.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)
-
-
-kept_spans.listen(_watch_tracer)
+tracers.watch()

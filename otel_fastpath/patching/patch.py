@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.locks import Lock
+from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
 from otel_fastpath.patching.guard import (
@@ -120,7 +120,7 @@ class Installation:
 
     All methods are thread-safe and none raises. One thread at a time works on a patch, without holding a lock: a thread
     in an import hook holds the import lock of a module, and would deadlock if it waited here for a thread that imports
-    that module. A second thread sets a flag for the first one and returns.
+    that module. A second thread leaves its work to the first one and returns.
     """
 
     def __init__(self, patch: Patch, distributions: Distributions, log_skip: Callable[[int, str, str], None]) -> None:
@@ -132,8 +132,7 @@ class Installation:
         places = (patch.target, *patch.sources)
         self._modules = tuple(dict.fromkeys(place.partition(":")[0] for place in places))
         self._note = Lock()
-        self._is_noted = False
-        self._is_worked_on = False
+        self._agenda = Agenda()
         self._off: str | None = self.reason
         self._settings: Any = None
         self._is_new = False
@@ -190,24 +189,13 @@ class Installation:
         self._settle()
 
     def _settle(self) -> None:
+        self._agenda.do(self._work)
+
+    def _work(self) -> None:
         with self._note:
-            self._is_noted = True
-            if self._is_worked_on:
-                return
-            self._is_worked_on = True
-        try:
-            while True:
-                with self._note:
-                    if not self._is_noted:
-                        self._is_worked_on = False
-                        return
-                    self._is_noted = False
-                    off, is_new = self._off, self._is_new
-                    self._is_new = False
-                self._step(off, is_new=is_new)
-        except BaseException:
-            self._is_worked_on = False
-            raise
+            off, is_new = self._off, self._is_new
+            self._is_new = False
+        self._step(off, is_new=is_new)
 
     def _step(self, off: str | None, *, is_new: bool) -> None:
         """Apply or undo the patch, as was last requested."""

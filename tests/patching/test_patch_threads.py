@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import subprocess
 import sys
 import textwrap
@@ -99,6 +100,38 @@ def test_installed_by_many_threads(modules):
     run(*[patcher.uninstall] * 8)
 
     assert subject.function is original
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_forked_while_another_thread_applies_the_patch(modules):
+    """That thread is not in the child, which applies it itself."""
+    modules("subject", "def function(): return 'plain'")
+    subject = importlib.import_module("subject")
+    begun, forked = threading.Event(), threading.Event()
+
+    def slowly(original, settings):
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            forked.wait(60)
+        return louder(original, settings)
+
+    patcher = patcher_of("subject:function", make=slowly)
+    thread = threading.Thread(target=patcher.install)
+    thread.start()
+    begun.wait(60)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        patcher.install()
+        os.write(writing, subject.function().encode())
+        os._exit(0)
+    forked.set()
+    os.waitpid(child, 0)
+    thread.join(60)
+    patcher.uninstall()
+
+    assert os.read(reading, 100) == b"plain!"
 
 
 def test_on_and_off_by_turns_while_others_call(modules):

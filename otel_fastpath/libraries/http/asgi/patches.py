@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries import tracers
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
@@ -36,6 +37,7 @@ _REQUEST: Final = tuple(
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
+    tracers.watch()
     # Imported here: it imports what it patches.
     return compiled.hot("libraries.http.asgi.serving").bind_call(original)
 
