@@ -4,21 +4,6 @@ A wrapper has one `Telemetry` for its library, passes a span name and ready attr
 errors. Everything else is here: suppression, the current span, calling the host exactly once, errors, the duration
 metric, and keeping our own errors away from the host.
 
-The short way, for a call whose span ends when the call returns or raises::
-
-    def create(self, *args, **kwargs):
-        return call(telemetry, "chat gpt-5", attributes, series, done, original, (self, *args), kwargs)
-
-    async def create(self, *args, **kwargs):
-        return await call_async(telemetry, "chat gpt-5", attributes, series, done, original, (self, *args), kwargs)
-
-`done(call, result)` may be None; it returns the result for the host, usually the same object. It sets attributes of the
-result, `if call.recording: call.span.set_attributes(...)`, and may set `call.series` if the series is known only now.
-For a result that continues, such as a stream, it sets `call.is_held = True`: the skeleton then only restores the
-context, and the holder of the call calls `call.end()` or `call.fail(error)`.
-
-The long way is the same in steps: `begin`, then `leave` and `end` or `fail`::
-
     call = begin(telemetry, name, attributes, series)   # None: no telemetry; just call the host
     try:
         result = original(...)
@@ -26,6 +11,9 @@ The long way is the same in steps: `begin`, then `leave` and `end` or `fail`::
         call.fail(error)
         raise
     call.end()
+
+For a result that continues, such as a stream, `call.leave()` restores the context when the host's call has returned,
+and `call.end()` or `call.fail(error)` follows when the result is there.
 
 `begin`, `leave`, `end` and `fail` raise no `Exception`; `end` and `fail` restore the context, record the duration and
 end the span, once and in this order; each step is done even if the one before failed.
@@ -42,7 +30,6 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries import tracers
 from otel_fastpath.libraries.failure import Failure, describe, error_type
 from otel_fastpath.metrics.bind import bind
-from otel_fastpath.patching.outcome import absorbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,11 +43,8 @@ __all__ = [
     "Series",
     "Telemetry",
     "begin",
-    "call",
-    "call_async",
     "describe",
     "error_type",
-    "finish",
     "is_suppressed",
 ]
 
@@ -137,13 +121,11 @@ class Call(Protocol):
         span: Its span; a non-recording one if it was not sampled.
         recording: Whether the span records attributes.
         series: Records the duration; None: it is not recorded.
-        is_held: Set by `done` if other code ends the call.
     """
 
     span: Any
     recording: bool
     series: Any
-    is_held: bool
 
     def leave(self) -> None:
         """Restore the context; the span goes on."""
@@ -182,64 +164,6 @@ def begin(
     """
     made: Call | None = compiled.hot("libraries.call_span").begin(telemetry, name, attributes, series, start_ns)
     return made
-
-
-def finish(call: Call, result: Any, done: Callable[[Call, Any], Any] | None) -> Any:
-    """End a call that returned this result, as its `done` decides; return the result for the host."""
-    if done is not None:
-        try:
-            result = done(call, result)
-        except BaseException as error:
-            absorbed("the result of a wrapped call", call, error)
-    if call.is_held:
-        call.leave()
-    else:
-        call.end()
-    return result
-
-
-def call(
-    telemetry: Telemetry,
-    name: str,
-    attributes: Mapping[str, Any] | None,
-    series: Series | None,
-    done: Callable[[Call, Any], Any] | None,
-    host: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Any:
-    """Call the host inside a span. The module's docstring describes the arguments."""
-    made = begin(telemetry, name, attributes, series)
-    if made is None:
-        return host(*args, **kwargs)
-    try:
-        result = host(*args, **kwargs)
-    except BaseException as error:
-        made.fail(error)
-        raise
-    return finish(made, result, done)
-
-
-async def call_async(
-    telemetry: Telemetry,
-    name: str,
-    attributes: Mapping[str, Any] | None,
-    series: Series | None,
-    done: Callable[[Call, Any], Any] | None,
-    host: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Any:
-    """Await the host's call inside a span. The module's docstring describes the arguments."""
-    made = begin(telemetry, name, attributes, series)
-    if made is None:
-        return await host(*args, **kwargs)
-    try:
-        result = await host(*args, **kwargs)
-    except BaseException as error:
-        made.fail(error)
-        raise
-    return finish(made, result, done)
 
 
 tracers.watch()

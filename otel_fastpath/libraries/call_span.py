@@ -42,7 +42,7 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 class Call:
     """One instrumented call of the host. Made by `begin`; its attributes are described in `call`."""
 
-    __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "is_held", "recording", "series", "span")
+    __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "recording", "series", "span")
 
     def leave(self) -> None:
         """Restore the context; the span goes on."""
@@ -289,7 +289,7 @@ def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any, is_
     """
     call._telemetry = telemetry
     call._token = call.series = None
-    call.recording = call.is_held = False
+    call.recording = False
     call.span = get_current_span() if span is None else span
     # A span that is not sampled needs no `end`.
     call._is_ours = span is not None and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan

@@ -24,7 +24,6 @@ cdef class Call:
     cdef public object _started
     cdef public object _telemetry
     cdef public object _token
-    cdef public bint is_held
     cdef public bint recording
     cdef public object series
     cdef public object span

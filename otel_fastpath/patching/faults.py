@@ -37,7 +37,7 @@ def report(place: str, error: BaseException) -> None:
     try:
         if _counts.add(place):
             _logger.error(
-                "otel-fastpath failed in %s; upstream's own code runs instead. Further failures are only counted.",
+                "otel-fastpath failed in %s and went on without it. Further failures there are only counted.",
                 place,
                 exc_info=error,
             )

@@ -145,7 +145,6 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("patching/faults.py", {"report"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
-        ("libraries/call.py", {"finish"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"begin", "look", "watch"}),

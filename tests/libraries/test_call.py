@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager, nullcontext
 
 import pytest
 from opentelemetry import context, trace
@@ -57,17 +58,32 @@ def points(reader):
 def run(request):
     """Call a host through the skeleton, in both of its forms; gives the result."""
 
-    def call(telemetry, host, *args, attributes=None, series=None, done=None, **kwargs):
-        if request.param == "sync":
-            return _call.call(telemetry, "get", attributes, series, done, host, args, kwargs)
+    def call(telemetry, host, *args, attributes=None, series=None, **kwargs):
+        async def coroutine():
+            with begun(telemetry, attributes, series):
+                await asyncio.sleep(0)
+                return host(*args, **kwargs)
 
-        async def coroutine(*args, **kwargs):
-            await asyncio.sleep(0)
+        if request.param == "async":
+            return asyncio.run(coroutine())
+        with begun(telemetry, attributes, series):
             return host(*args, **kwargs)
 
-        return asyncio.run(_call.call_async(telemetry, "get", attributes, series, done, coroutine, args, kwargs))
-
     return call
+
+
+@contextmanager
+def begun(telemetry, attributes=None, series=None):
+    """A call, as the module's docstring shows it; None: no telemetry."""
+    made = _call.begin(telemetry, "get", attributes, series)
+    try:
+        yield made
+    except BaseException as error:
+        if made is not None:
+            made.fail(error)
+        raise
+    if made is not None:
+        made.end()
 
 
 def test_a_call_is_one_span(run, telemetry, exporter, series, reader):
@@ -158,62 +174,38 @@ def test_a_suppressed_call_is_the_hosts_alone(run, telemetry, exporter, series, 
     assert points(reader) == {}
 
 
-def test_what_is_not_sampled_is_still_counted(run, exporter, series, reader):
+def test_what_is_not_sampled_is_still_counted(exporter, series, reader):
     """Nothing is recorded on the span; the metric does not depend on it."""
     provider = TracerProvider(sampler=ALWAYS_OFF)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    recording = []
 
-    def done(call, result):
-        recording.append(call.recording)
-        return result
+    with begun(_call.Telemetry(provider.get_tracer("wrapper")), series=series) as call:
+        assert not call.recording
 
-    assert run(_call.Telemetry(provider.get_tracer("wrapper")), lambda: 3, series=series, done=done) == 3
-
-    assert recording == [False]
     assert exporter.get_finished_spans() == ()
     assert points(reader) == {(("operation", "get"),): 1}
 
 
-def test_done_adds_and_replaces(run, telemetry, exporter):
-    """What it returns is what the host gets."""
-
-    def done(call, result):
-        call.span.set_attribute("rows", result)
-        return result + 1
-
-    assert run(telemetry, lambda: 3, done=done) == 4
-
-    (span,) = exporter.get_finished_spans()
-    assert dict(span.attributes) == {"rows": 3}
-
-
-def test_a_held_call_goes_on(run, telemetry, exporter, series, reader):
+def test_a_call_with_a_result_that_continues(telemetry, exporter, series, reader):
     """The context is restored; the span ends when its holder says so, once."""
-    held = []
-
-    def done(call, result):
-        call.is_held = True
-        held.append(call)
-        return result
-
-    run(telemetry, lambda: None, series=series, done=done)
+    call = _call.begin(telemetry, "get", None, series)
+    call.leave()
     assert trace.get_current_span() is trace.INVALID_SPAN
     assert exporter.get_finished_spans() == ()
-    held[0].end()
-    held[0].fail(ValueError())
+    call.end()
+    call.fail(ValueError())
 
     (span,) = exporter.get_finished_spans()
     assert span.status.status_code is StatusCode.UNSET
     assert points(reader) == {(("operation", "get"),): 1}
 
 
-@pytest.mark.parametrize("place", ["start", "done", "end", "describe"])
-def test_our_faults_do_not_reach_the_host(run, telemetry, no_faults, place, logged):
+@pytest.mark.parametrize("place", ["start", "end", "describe"])
+def test_our_faults_do_not_reach_the_host(telemetry, no_faults, place, logged):
     """The host is called once, its result or exception stands, and the fault is counted."""
     calls = []
 
-    def broken(*_args, **_kwargs):
+    def broken(_error):
         raise ZeroDivisionError
 
     def host():
@@ -226,17 +218,10 @@ def test_our_faults_do_not_reach_the_host(run, telemetry, no_faults, place, logg
         telemetry.tracer = None
     if place == "describe":
         telemetry.describe = broken
-
-    def done(call, result):
+    with pytest.raises(LookupError) if place == "describe" else nullcontext(), begun(telemetry) as call:
         if place == "end":
             call.span = None
-        return broken() if place == "done" else result
-
-    if place == "describe":
-        with pytest.raises(LookupError):
-            run(telemetry, host)
-    else:
-        assert run(telemetry, host, done=done) == "result"
+        assert host() == "result"
 
     assert calls == [1]
     assert sum(no_faults.counts().values()) == 1
@@ -252,9 +237,10 @@ def test_a_coroutine_that_is_given_up_ends_its_span(telemetry, exporter):
             yield
 
     async def host():
-        await Never()
+        with begun(telemetry):
+            await Never()
 
-    coroutine = _call.call_async(telemetry, "get", None, None, None, host, (), {})
+    coroutine = host()
     coroutine.send(None)
     coroutine.close()
 

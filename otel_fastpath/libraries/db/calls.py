@@ -98,7 +98,7 @@ def _lost(database: Database, args: Any) -> Any:
     call = hot.Query.__new__(hot.Query)
     # Like a call that has ended.
     call._telemetry = call._token = call.series = None
-    call.recording = call.is_held = False
+    call.recording = False
     call.is_timed = False
     call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()

@@ -93,11 +93,12 @@ def around_executemany(driver: Driver, original: Any) -> Any:
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
         return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    look = functools.partial(_commented, driver) if driver.comments_batches else _unchanged
+    look = functools.partial(_commented, driver) if driver.comments_batches else unchanged
     return around(driver, calls.ByOpener(driver.database, opened), look, original)
 
 
-def _unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a method that the options do not change."""
     return args, kwargs
 
 

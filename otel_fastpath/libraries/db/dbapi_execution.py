@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.call_span import is_suppressed
-from otel_fastpath.libraries.db.official_dbapi import CollectedAttributes
+from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
@@ -62,7 +62,7 @@ class Text:
         self.name = self.operation or integration.database or integration.name
         collected = CollectedAttributes()
         tracer._populate_span(collected, cursor, text)
-        self.attributes = collected.collected
+        self.attributes = dict(collected)
         self.duration = self.rows = None
         if integration._duration_histogram is not None:
             attributes = tracer._get_metric_attributes(self.operation, None)

@@ -30,9 +30,4 @@ def opener(driver: Driver) -> Any:
 
 def around(driver: Driver, original: Any) -> Any:
     """Wrap `callproc` of a cursor."""
-    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), unchanged, original)
-
-
-def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments of a method that the options do not change."""
-    return args, kwargs
+    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), cursors.unchanged, original)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.call import Series
+from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 from otel_fastpath.metrics.bind import bind
 
@@ -105,7 +106,7 @@ class Official:
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         found = CollectedAttributes()
         self._traced(server)._populate_span(found, None, query.raw)
-        return found.collected
+        return dict(found)
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)}
@@ -134,22 +135,6 @@ class Official:
         attributes = self._traced(server)._get_metric_attributes(self._its_name(query.raw), None)
         rows = bind(self._integration._returned_rows_histogram, attributes)
         return _Durations(self._integration._duration_histogram, attributes), rows
-
-
-class CollectedAttributes:
-    """A span that only collects attributes."""
-
-    def __init__(self) -> None:
-        self.collected: dict[str, Any] = {}
-
-    def is_recording(self) -> bool:
-        return True
-
-    def set_attribute(self, key: str, value: Any) -> None:
-        self.collected[key] = value
-
-    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
-        self.collected.update(attributes)
 
 
 class _Durations(Series):

@@ -16,6 +16,7 @@ from otel_fastpath.metrics.bind import bind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 
+    from otel_fastpath.libraries.db.database import Database
     from otel_fastpath.libraries.db.plans import Active
 
 NAME_KEY: Final = "db.client.connection.pool.name"
@@ -200,6 +201,23 @@ _GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]
         lambda pool: pool.pending(),
     ),
 )
+
+
+def metrics_of(database: Database, system: str, registry: weakref.WeakSet[Any]) -> PoolMetrics | None:
+    """The metrics of a library's pools, which are made on first use; None: it is off, or without metrics.
+
+    Args:
+        database: The library's `Database`.
+        system: The name of a pool until its server is known.
+        registry: The pools.
+    """
+    active = database.active
+    if active is None or not active.options.metrics:
+        return None
+    if active.pools is None:
+        active.pools = PoolMetrics(active, lambda: database.active, system, registry)
+    made: PoolMetrics = active.pools
+    return made
 
 
 def begin_acquire(active: Active, pool: Watched | None, system: str, start_ns: int | None = None) -> Any:

@@ -22,14 +22,11 @@ ALLOWED |= {
     ("http/aiohttp_server/middleware.py", "begin"),
     ("http/closures.py", "_hand_over"),
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
-    *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind", "_set_up")),
+    *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),
     *(("http/httpx/set_up.py", name) for name in ("failed", "response_info", "response_of")),
 }
 # The end of a call that has begun, for each query: a guard of its own would be one more call.
 ALLOWED |= {
-    *(("db/cassandra/futures.py", name) for name in ("_set_final_result", "_set_final_exception")),
-    *(("db/cassandra/futures.py", name) for name in ("make_result", "make_exception")),
-    ("db/cassandra/hooks.py", "_enter_batch"),
     ("db/redis/hooks.py", "_enter_pipeline"),
 }
 # The one way itself, and what decides whether a wrapper is on.

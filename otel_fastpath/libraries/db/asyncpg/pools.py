@@ -91,7 +91,7 @@ def make_acquire(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(*args: Any, **kwargs: Any) -> Any:
-        started, call = _now(), _begin(args[0])
+        started, call = perf_counter(), _begin(args[0])
         try:
             proxy = await original(*args, **kwargs)
         except BaseException as error:
@@ -108,11 +108,6 @@ def make_acquire(original: Any) -> Any:
 
 
 @never_raises(_PLACE)
-def _now() -> float:
-    return perf_counter()
-
-
-@never_raises(_PLACE)
 def _begin(pool: Any) -> Any:
     active = plans.DATABASE.active
     if active is None or not active.options.acquire:
@@ -121,19 +116,13 @@ def _begin(pool: Any) -> Any:
 
 
 def _metrics() -> pools.PoolMetrics | None:
-    active = plans.DATABASE.active
-    if active is None or not active.options.metrics:
-        return None
-    if active.pools is None:
-        active.pools = pools.PoolMetrics(active, lambda: plans.DATABASE.active, POSTGRESQL.name, _registry)
-    made: pools.PoolMetrics = active.pools
-    return made
+    return pools.metrics_of(plans.DATABASE, POSTGRESQL.name, _registry)
 
 
 @never_raises(_PLACE)
-def _acquired(pool: Any, proxy: Any, started: float | None) -> None:
+def _acquired(pool: Any, proxy: Any, started: float) -> None:
     metrics = _metrics()
-    if metrics is not None and started is not None:
+    if metrics is not None:
         watched(pool).was_acquired(metrics, proxy._holder, started)
 
 
@@ -185,7 +174,7 @@ def make_new_connection(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_new_connection(*args: Any, **kwargs: Any) -> Any:
-        started = _now()
+        started = perf_counter()
         connection = await original(*args, **kwargs)
         _connected(args[0], connection, started)
         return connection
@@ -194,9 +183,9 @@ def make_new_connection(original: Any) -> Any:
 
 
 @never_raises(_PLACE)
-def _connected(pool: Any, connection: Any, started: float | None) -> None:
+def _connected(pool: Any, connection: Any, started: float) -> None:
     metrics = _metrics()
-    if metrics is not None and started is not None and pool._queue is not None:
+    if metrics is not None and pool._queue is not None:
         of_pool = watched(pool)
         # The pool's holder does not have the connection yet.
         of_pool.name = of_pool.name or plans.server_of(connection._addr, connection._params).name

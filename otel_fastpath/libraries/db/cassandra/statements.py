@@ -36,10 +36,6 @@ def _simple(statement: Any, parameters: Any) -> tuple[str, bool]:
     return statement.query_string, bool(parameters)
 
 
-def _prepared(statement: Any, parameters: Any) -> tuple[str, bool]:
-    return statement.query_string, bool(parameters)
-
-
 def _bound(statement: Any, _parameters: Any) -> tuple[str, bool]:
     return statement.prepared_statement.query_string, bool(statement.values)
 
@@ -65,7 +61,7 @@ def readers() -> Mapping[Any, Reader]:
             {
                 str: _text,
                 query.SimpleStatement: _simple,
-                query.PreparedStatement: _prepared,
+                query.PreparedStatement: _simple,
                 query.BoundStatement: _bound,
             }
         )

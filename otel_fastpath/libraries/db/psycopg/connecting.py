@@ -9,14 +9,14 @@ from time import time_ns
 from types import MethodType
 from typing import Any, Final
 
-from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.psycopg.plans import DATABASE, server_of
+from otel_fastpath.libraries.db.dbapi_connections import begin_connect
+from otel_fastpath.libraries.db.libpq import server_meant, server_of
+from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 from otel_fastpath.patching.outcome import never_raises
 
 _PLACE: Final = "psycopg's connect"
-NAME: Final = "CONNECT"
 # The parameters that say where a connection goes.
 _WHERE: Final = ("host", "hostaddr", "port", "dbname", "user")
 
@@ -43,18 +43,9 @@ def _start(args: Any, kwargs: Any) -> Any:
     return time_ns(), args, kwargs
 
 
-def _begun(start_ns: int, server: Server) -> Any:
-    active = DATABASE.active
-    # Below a library that has a span for it, there is none.
-    if active is None or active.hot.outer_call() is not None:
-        return None
-    plan = active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
-    return None if plan is None else call.begin(active.telemetry, plan.name, plan.attributes, plan.series, start_ns)
-
-
 @never_raises(_PLACE)
 def _connected(start: Any, _args: Any, connection: Any) -> None:
-    begun = _begun(start[0], server_of(connection))
+    begun = begin_connect(DATABASE, start[0], server_of(connection))
     if begun is not None:
         begun.end()
 
@@ -62,7 +53,7 @@ def _connected(start: Any, _args: Any, connection: Any) -> None:
 @never_raises(_PLACE)
 def _failed(start: Any, _args: Any, error: BaseException) -> None:
     start_ns, args, kwargs = start
-    begun = _begun(start_ns, _meant(args, kwargs))
+    begun = begin_connect(DATABASE, start_ns, _meant(args, kwargs))
     if begun is not None:
         begun.fail(error)
 
@@ -74,11 +65,7 @@ def _meant(args: Any, kwargs: Any) -> Server:
     text = args[1] if len(args) > 1 else kwargs.get("conninfo", "")
     try:
         where = conninfo.conninfo_to_dict(text, **{key: kwargs[key] for key in _WHERE if key in kwargs})
-    except Error:
+    except (Error, TypeError, AttributeError):
         # The arguments are wrong.
         return Server(POSTGRESQL)
-    host, _, _ = str(where.get("host") or where.get("hostaddr") or "").partition(",")
-    port, _, _ = str(where.get("port") or "").partition(",")
-    address = (host, int(port) if port.isdigit() else POSTGRESQL.port) if host else None
-    user = where.get("user")
-    return Server(POSTGRESQL, address, str(where.get("dbname") or user or "") or None, str(user) if user else None)
+    return server_meant(where)

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.libpq import server_of
 from otel_fastpath.libraries.db.psycopg import texts
 from otel_fastpath.libraries.db.psycopg.official import Official
 from otel_fastpath.libraries.db.psycopg.options import Options
-from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 
 LINK: Final = "_otel_fastpath"
 
@@ -24,14 +24,6 @@ class Plans(dbapi_plans.Plans):
         if text == "":
             return not self.active.is_same and not self.active.options.check
         return super().is_quiet(text, operation)
-
-
-def server_of(connection: Any) -> Server:
-    """The server of a connection; that of a closed one is not known."""
-    if connection.closed:
-        return Server(POSTGRESQL)
-    info = connection.info
-    return Server(POSTGRESQL, (info.host, info.port), info.dbname, info.user)
 
 
 def text_of(query: Any, link: Any, connection: Any) -> str:

@@ -77,13 +77,7 @@ def watched(pool: Any) -> Watched:
 
 
 def _metrics() -> pools.PoolMetrics | None:
-    active = DATABASE.active
-    if active is None or not active.options.metrics:
-        return None
-    if active.pools is None:
-        active.pools = pools.PoolMetrics(active, lambda: DATABASE.active, POSTGRESQL.name, _registry)
-    made: pools.PoolMetrics = active.pools
-    return made
+    return pools.metrics_of(DATABASE, POSTGRESQL.name, _registry)
 
 
 def make_getconn(original: Any) -> Any:

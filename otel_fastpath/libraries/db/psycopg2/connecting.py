@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.dbapi_connections import around_command, begin_connect
 from otel_fastpath.libraries.db.derived import Derived
+from otel_fastpath.libraries.db.libpq import server_meant, server_of
 from otel_fastpath.libraries.db.psycopg2 import hooks
-from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, LINK, server_of
+from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, LINK
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 from otel_fastpath.patching.outcome import guarded, never_raises
 
@@ -186,8 +187,4 @@ def _meant(args: Any) -> Server:
     except (ProgrammingError, IndexError, TypeError):
         # The arguments are wrong.
         return Server(POSTGRESQL)
-    host, _, _ = (where.get("host") or where.get("hostaddr") or "").partition(",")
-    port, _, _ = where.get("port", "").partition(",")
-    address = (host, int(port) if port.isdigit() else POSTGRESQL.port) if host else None
-    user = where.get("user")
-    return Server(POSTGRESQL, address, where.get("dbname") or user, user)
+    return server_meant(where)

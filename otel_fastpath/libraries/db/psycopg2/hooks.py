@@ -97,7 +97,7 @@ def _is_on_another(args: Any) -> bool:
 
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
-    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), dbapi_procedures.unchanged, original)
+    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), cursors.unchanged, original)
 
 
 def _around_declaration(original: Any) -> Any:

@@ -7,19 +7,11 @@ from typing import Any, Final
 from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.libpq import server_of
 from otel_fastpath.libraries.db.psycopg2 import texts
 from otel_fastpath.libraries.db.psycopg2.official import Official
-from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 
 LINK: Final = "_otel_fastpath"
-
-
-def server_of(connection: Any) -> Server:
-    """The server of a connection; that of a closed one is not known."""
-    if connection.closed:
-        return Server(POSTGRESQL)
-    info = connection.info
-    return Server(POSTGRESQL, (info.host, info.port), info.dbname, info.user)
 
 
 def _text_of(query: Any, link: Any, connection: Any) -> str:

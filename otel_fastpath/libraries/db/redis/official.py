@@ -10,6 +10,7 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.one_tracer import OneTracer
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Official:
 
     def _with_server(self, found: dict[str, Any], own: Any) -> dict[str, Any]:
         if own is not None:
-            collected = _Collected(found)
+            collected = CollectedAttributes(found)
             modes = [self._modes[signal] for signal in self._signals]
             self._module._set_connection_attributes(collected, _client(own), *modes)
             return dict(collected)
@@ -123,15 +124,6 @@ class Official:
         """Add what it tells of a search."""
         if call.plan.name == _SEARCH:
             self._module._add_search_attributes(call.span, result, args[1:])
-
-
-class _Collected(dict[str, Any]):
-    """A span that only collects attributes."""
-
-    set_attribute = dict.__setitem__
-
-    def is_recording(self) -> bool:
-        return True
 
 
 def _client(own: Any) -> Any:

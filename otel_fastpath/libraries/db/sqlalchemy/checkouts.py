@@ -75,4 +75,4 @@ def released(record: Any) -> None:
 def _metrics(active: Any) -> Any:
     """What `metrics_of` returns, without its call where they exist or are off."""
     found = active.pools
-    return pools.metrics_of(active) if found is None and active.options.metrics else found
+    return pools.metrics_of() if found is None and active.options.metrics else found

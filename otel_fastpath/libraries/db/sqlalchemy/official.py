@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import metrics, trace
 
+from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import Stable
 from otel_fastpath.libraries.db.one_tracer import OneTracer
 
@@ -49,12 +50,6 @@ class Read(NamedTuple):
     name: str | None
     attributes: tuple[tuple[str, Any], ...]
     is_whole: bool
-
-
-class _Collected(dict[str, Any]):
-    """Attributes that its functions set on a span."""
-
-    set_attribute = dict.__setitem__
 
 
 class Official(Stable):
@@ -134,7 +129,7 @@ class Official(Stable):
         return name
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # likewise
-        found = _Collected()
+        found = CollectedAttributes()
         if _is_connect(query):
             found.update(self._read.attributes)
             self._module._set_db_system(found, self._read.vendor, self._modes[0])

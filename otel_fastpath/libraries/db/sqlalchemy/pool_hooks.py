@@ -52,8 +52,7 @@ def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | 
         call = _late(engine, time_ns() - int((perf_counter() - started) * 1e9))
     if call is not None:
         hooks.fail(call, error)
-    active = DATABASE.active
-    metrics = None if active is None else pools.metrics_of(active)
+    metrics = pools.metrics_of()
     if metrics is not None and is_timeout:
         pools.watched(engine).timed_out(metrics)
 
@@ -118,7 +117,6 @@ def make_connect(original: Any) -> Any:
 
 @never_raises(PLACE)
 def _connected(pool: pools.Watched, started: float) -> None:
-    active = DATABASE.active
-    metrics = None if active is None else pools.metrics_of(active)
+    metrics = pools.metrics_of()
     if metrics is not None:
         pool.was_connected(metrics, started)

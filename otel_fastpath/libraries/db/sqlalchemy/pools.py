@@ -14,7 +14,6 @@ from otel_fastpath.libraries.db.sqlalchemy.official import Official
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from otel_fastpath.libraries.db.plans import Active
 
 PLACE: Final = "a pool of SQLAlchemy"
 _USAGE: Final = "db.client.connections.usage"
@@ -106,12 +105,9 @@ def _owner(engine: Any) -> Any:
     return engine
 
 
-def metrics_of(active: Active) -> pools.PoolMetrics | None:
-    """The metrics of this set-up, which are made on first use; None: it has none."""
-    if active.pools is None and active.options.metrics:
-        active.pools = pools.PoolMetrics(active, lambda: DATABASE.active, "sqlalchemy", _registry)
-    made: pools.PoolMetrics | None = active.pools
-    return made
+def metrics_of() -> pools.PoolMetrics | None:
+    """The metrics of the pools, which are made on first use; None: there are none."""
+    return pools.metrics_of(DATABASE, "sqlalchemy", _registry)
 
 
 def observe_usage(providers: Mapping[str, Any]) -> None:

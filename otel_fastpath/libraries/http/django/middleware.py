@@ -21,6 +21,7 @@ from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 
 _PLACE = "the Django middleware"
 upstream: Any = otel_middleware
@@ -185,7 +186,7 @@ class Middleware:
             if not is_active:
                 _count(begun, -1)
                 taken_back(token)
-                _end(span)
+                guarded(_PLACE, span.end)
         if is_active:
             begun.started = perf_counter()
             environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
@@ -263,13 +264,6 @@ def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, An
         traced = upstream.extract_attributes_from_object(request, middleware._traced_request_attrs)
         for name, value in traced.items():
             span.set_attribute(name, value)
-
-
-def _end(span: Any) -> None:
-    try:
-        span.end()
-    except Exception as fault:
-        faults.report(_PLACE, fault)
 
 
 def _count(begun: Request, number: int) -> None:

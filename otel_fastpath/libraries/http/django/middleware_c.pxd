@@ -23,6 +23,7 @@ cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object VARIABLES
 cdef object faults
+cdef object guarded
 cdef object _PLACE
 cdef object _SERVER
 cdef object _Middleware
@@ -67,8 +68,6 @@ cdef Shapes _shapes(Middleware kept)
 cdef _keep_shapes(Middleware kept, Shapes shapes)
 
 cdef _put_more(object middleware, object request, object span, dict attributes)
-
-cdef _end(object span)
 
 cdef _count(Request begun, int number)
 

@@ -20,6 +20,7 @@ from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.trace.context.current_context import current, with_span
 
 if TYPE_CHECKING:
@@ -278,10 +279,7 @@ class Before:
     def _undo(self, span: Any, token: Any) -> None:
         """End a span that is not to become the current one."""
         taken_back(token)
-        try:
-            span.end()
-        except Exception as error:
-            faults.report(_PLACE, error)
+        guarded(_PLACE, span.end)
 
     def _started(self, request: Any, environ: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
         shape, attributes = self._shapes.look(environ)

@@ -19,6 +19,7 @@ cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object VARIABLES
 cdef object faults
+cdef object guarded
 cdef object _PLACE
 cdef object _SERVER
 cdef object _START_TIME

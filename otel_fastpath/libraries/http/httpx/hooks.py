@@ -157,15 +157,6 @@ def _bound_to(options: dict[str, Any], bind: Callable[..., Any], original: Calla
         return None
 
 
-def _set_up(options: dict[str, Any]) -> SetUp | None:
-    """The `SetUp` for these options; None if upstream's own code has to run."""
-    try:
-        return SetUp(options)
-    except Exception as error:
-        faults.report(BEGINNING, error)
-        return None
-
-
 def _rebind(
     instance: Any, method: str, options: dict[str, Any], run: Callable[..., Any], diversions: Diversions
 ) -> None:
@@ -194,7 +185,7 @@ def _of_transport(transport: Any) -> SetUp | None:
         # Upstream reads them at each call.
         options = {name: getattr(transport, f"_{name}") for name in _NAMES}
         if set_up is None or any(set_up.options[name] is not each for name, each in options.items()):
-            set_up = _set_up({**options, "module": transport._module} if TAKES_MODULE else options)
+            set_up = SetUp({**options, "module": transport._module} if TAKES_MODULE else options)
             setattr(transport, _KEPT, set_up)
     except Exception as error:
         faults.report(BEGINNING, error)
