@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from otel_fastpath import compiled
 
@@ -15,21 +14,31 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def in_context(function: Callable[..., _Result], context: Context) -> functools.partial[_Result]:
+def in_context(function: Callable[..., _Result], context: Context) -> Callable[..., _Result]:
     """The function, to be called in this context.
 
     Args:
         function: Any callable.
         context: The OpenTelemetry context.
     """
-    return functools.partial(_called, function, context)
+    return _InContext(function, context)
 
 
-def _called(function: Callable[..., _Result], context: Context, /, *args: Any, **kwargs: Any) -> _Result:
-    hot = compiled.hot("trace.context.current_context")
-    token = hot.attach_context(context)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        if token is not None:
-            hot.restore(token)
+class _InContext(Generic[_Result]):
+    """It looks like the function: gevent prints what failed, and a context may hold what must not be printed."""
+
+    def __init__(self, function: Callable[..., _Result], context: Context) -> None:
+        self._function = function
+        self._context = context
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> _Result:
+        hot = compiled.hot("trace.context.current_context")
+        token = hot.attach_context(self._context)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            if token is not None:
+                hot.restore(token)
+
+    def __repr__(self) -> str:
+        return repr(self._function)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries import layers
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.guard import Distributions, UnmetError
@@ -138,7 +139,8 @@ class Wrapper:
         self._taken: list[_Taken] = []
         # The rival beyond which our wrapper emits nothing.
         self._limit: Rival | None = None
-        self._ahead: dict[str, Rival] = {}
+        # The targets of the rivals for which it stands back -> what else the status says of them.
+        self._ahead: dict[str, str] = {}
         # Held only to read and change the state, never while code outside of this class is called.
         self._lock = Lock()
         self._agenda = Agenda()
@@ -205,7 +207,7 @@ class Wrapper:
         self._limit = None
         reason = self._why_it_is_off or ""
         if self._ahead:
-            reason = f"it stands back for {', '.join(tuple(self._ahead))}"
+            reason = f"it stands back for {', '.join(target + why for target, why in tuple(self._ahead.items()))}"
         elif self.library.is_on_request and self._mode != "on":
             reason = f"{self.library.name} is not set to on"
         elif self._is_same() and not taken:
@@ -262,8 +264,10 @@ class Wrapper:
         instrumentor = self._instrumented(rival)
         if instrumentor is None or any(each.instrumentor is instrumentor for each in self._taken):
             return
-        if not self._takes_over(rival):
-            self._ahead[rival.target] = rival
+        package = rival.target.partition(":")[0]
+        vendor = layers.above(package, (patch.target for patch in self.library.patches))
+        if vendor or not self._takes_over(rival):
+            self._ahead[rival.target] = f", around which {vendor} has put a wrapper" if vendor else ""
             return
         uninstrument = self._original(rival, "_uninstrument")
         if uninstrument is not None:
@@ -341,7 +345,7 @@ class Wrapper:
             if taken is not None:
                 self._taken.append(taken)
             else:
-                self._ahead[rival.target] = rival
+                self._ahead[rival.target] = ""
         self._agenda.do(self._settle)
         return taken is not None
 

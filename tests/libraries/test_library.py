@@ -8,6 +8,7 @@ import itertools
 import sys
 
 import pytest
+import wrapt
 
 from otel_fastpath import wrong_settings
 from otel_fastpath.libraries import library as _library
@@ -241,6 +242,31 @@ def test_the_status_says_who_stands_back(world):
     (row,) = (row for row in world.wrapper.status() if row.name == "subject.call")
     assert (row.state.value, row.reason) == ("off", "it stands back for subject_rival:SubjectInstrumentor")
     world.theirs().uninstrument()
+
+
+@pytest.mark.parametrize("mode", ["", "on"])
+@pytest.mark.parametrize("kind", ["function", "wrapt"])
+def test_a_wrapper_around_the_rivals_stays(world, mode, kind):
+    """To take over would take that wrapper off, in the place of the rival's."""
+    theirs = world.theirs()
+    theirs.instrument()
+    subject, inner = sys.modules["subject_library"], sys.modules["subject_library"].call
+
+    @functools.wraps(inner)
+    def vendors():
+        return ["vendor", *inner()]
+
+    if kind == "function":
+        subject.call = vendors
+    else:
+        subject.call = wrapt.FunctionWrapper(inner, lambda wrapped, _self, _args, _kwargs: ["vendor", *wrapped()])
+    world.ours(mode)
+    reasons = {row.reason for row in world.wrapper.status() if row.name == "subject.call"}
+
+    assert world.call() == ["vendor", "rival", None, "host"]
+    assert reasons == {
+        f"it stands back for subject_rival:SubjectInstrumentor, around which {__name__} has put a wrapper"
+    }
 
 
 @pytest.mark.parametrize("ours_first", [True, False])

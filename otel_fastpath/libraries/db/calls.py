@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sized
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # For a batch whose parameter sets cannot be counted without consuming them.
 UNKNOWN: Final = -1
+# As their subclasses have it, too, such as named tuples.
+_LENGTHS: Final = frozenset(kind.__len__ for kind in (list, tuple, dict, set, frozenset, deque))
 # Sizes of batches that are no attribute.
 _NOT_TOLD: Final = frozenset({UNKNOWN, 1})
 # For methods that return no rows.
@@ -302,6 +304,11 @@ def query(link: Any, text: Any, parameters: Any = None) -> Opening:
     return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
 
 
+def _size(value: Any) -> int | None:
+    """The length of a container of Python's own; None: of others, `len` may load everything, or raise."""
+    return len(value) if getattr(type(value), "__len__", None) in _LENGTHS else None
+
+
 def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
     """Open a call with several sets of parameters.
 
@@ -311,8 +318,8 @@ def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
         sets: The sets of parameters.
         given: What the caller passed after the text, by position.
     """
-    size = len(sets) if isinstance(sets, Sized) else None
+    size = _size(sets)
     # Sets that can be iterated only once are not read.
-    has_arguments = isinstance(sets, (list, tuple)) and size != 0 and isinstance(sets[0], Sized) and len(sets[0]) > 0
+    has_arguments = isinstance(sets, (list, tuple)) and bool(size) and bool(_size(sets[0]))
     plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
     return link, plan, None, given, UNKNOWN if size is None else size

@@ -30,13 +30,13 @@ def commented(
 
 
 def with_comment(text: Any, *, is_formatted: bool = False) -> Any:
-    """The query with the current trace context; a value that is not a string is returned unchanged.
+    """The query with the current trace context; a value that is not a plain `str` is returned unchanged.
 
     Args:
         text: The query.
         is_formatted: See `comment`.
     """
-    return text + comment(text, is_formatted=is_formatted) if isinstance(text, str) else text
+    return text + comment(text, is_formatted=is_formatted) if type(text) is str else text
 
 
 def comment(text: str, *, is_formatted: bool) -> str:

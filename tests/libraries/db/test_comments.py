@@ -53,6 +53,19 @@ def test_values_are_encoded():
     assert text == f"SELECT 1 /*traceparent='{HEADER}',tracestate='congo%3Dt61%27%2A%2F%3B--rojo'*/"
 
 
+def test_a_text_of_the_applications_own_type_stays_what_it_is():
+    """Drivers may refuse it, or treat it in their own way."""
+
+    class Text(str):
+        __slots__ = ()
+
+    text = Text("SELECT 1")
+    with trace.use_span(NonRecordingSpan(SpanContext(1, 2, is_remote=False, trace_flags=TraceFlags(1)))):
+        (_, sent), _ = commented((None, text), {}, ())
+
+    assert sent is text
+
+
 def test_without_a_span_nothing_is_sent():
     """Even where there is baggage."""
     assert commented((None, "SELECT 1"), {}, ()) == ((None, "SELECT 1"), {})

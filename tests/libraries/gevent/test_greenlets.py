@@ -136,6 +136,23 @@ def test_a_function_carries_it_by_itself(core):
 
 
 @pytest.mark.usefixtures("mine")
+def test_what_gevent_prints_of_a_failure_does_not_show_the_context(instrumentor, core, capfd):
+    """The function, as without us."""
+    instrumentor.instrument(core=core, gevent="on", disabled="exceptions")
+
+    def failing(_value):
+        raise KeyError("mine")
+
+    for pool in (gevent.pool.Pool(1), gevent.threadpool.ThreadPool(1)):
+        with pytest.raises(KeyError):
+            pool.map(failing, [1])
+    shown = capfd.readouterr().err
+
+    assert "failing" in shown
+    assert str(KEY) not in shown
+
+
+@pytest.mark.usefixtures("mine")
 @pytest.mark.parametrize("place", ["_carry", "_wrapped"])
 def test_a_fault_of_ours_is_counted_only(instrumentor, no_faults, monkeypatch, place):
     """The greenlet runs, with gevent's own context."""

@@ -48,6 +48,10 @@ class _Attempt:
             self.call = call.begin(
                 plans.DATABASE.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns
             )
+            # The connection's transport keeps the context in which it is made: each notification would be told as a
+            # part of this span.
+            if self.call is not None:
+                self.call.leave()
 
     def leave(self) -> None:
         """Make this no longer the current attempt; its call goes on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections import namedtuple
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -307,6 +308,54 @@ def test_notifications_and_introspection_make_no_spans(look):
 
     assert told == ["hello"]
     assert names == ['LISTEN "orders"', "NOTIFY orders", "CREATE TYPE pg_temp.pair", "SELECT"]
+
+
+def test_what_a_listener_does_is_no_part_of_connecting(wrap, run, database_url):
+    """It is called in the context that was current where the connection was made."""
+    wrap()
+    current = []
+
+    async def main(_connection):
+        arrived = asyncio.Event()
+        connection = await asyncpg.connect(database_url)
+        await connection.add_listener("orders", lambda *_: (current.append(trace.get_current_span()), arrived.set()))
+        await connection.execute("NOTIFY orders")
+        await arrived.wait()
+        await connection.close()
+
+    run(main)
+
+    assert current == [trace.INVALID_SPAN]
+
+
+@pytest.mark.parametrize("row", ["tuple", "named tuple"])
+def test_what_a_batch_is_made_of_is_not_asked_for_its_length(look, row):
+    """Only Python's own containers are: another one may load all its rows, or raise."""
+    asked = []
+
+    class Lazy:
+        def __init__(self, *values):
+            self.values = values
+
+        def __iter__(self):
+            return iter(self.values)
+
+        def __len__(self):
+            asked.append(1)
+            return len(self.values)
+
+    Row = namedtuple("Row", "id")  # noqa: PYI024  # as applications have them
+    made = Row if row == "named tuple" else lambda value: (value,)
+
+    async def main(connection):
+        await connection.executemany("INSERT INTO t VALUES ($1)", Lazy(made(11), made(12)))
+        await connection.executemany("INSERT INTO t VALUES ($1)", [made(13), made(14)])
+
+    unknown, known = look(main).spans()
+    assert (unknown.name, known.name) == ("BATCH INSERT t", "BATCH INSERT t")
+    assert "db.operation.batch.size" not in unknown.attributes
+    assert known.attributes["db.operation.batch.size"] == 2
+    assert asked == []
 
 
 def test_a_procedure_has_its_name(look):
