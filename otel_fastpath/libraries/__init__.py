@@ -1,4 +1,5 @@
-"""Our own instrumentation of libraries: one folder per library, each exporting LIBRARY.
+"""Instrumentation of libraries. The folder of each exports LIBRARY, a wrapper of ours, or has patches for the hooks of
+its official instrumentation.
 
 A wrapper never imports its library: its patches are applied when the application does. See `library.Library` for what
 a wrapper declares, and `call` for what it does around a call. `register` lists them.

@@ -67,7 +67,7 @@ def start(tracer: Any, kind: Any, late: Any) -> Any:
     Args:
         tracer: The tracer.
         kind: The kind of the span.
-        late: A `trace.plan.Late` with its name and attributes.
+        late: A `trace.planning.plan.Late` with its name and attributes.
     """
     watched = _watched(_watch)
     if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:

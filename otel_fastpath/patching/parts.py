@@ -132,7 +132,7 @@ class Waiting:
             self._given = wanted
             if wanted is not None and wanted is not given:
                 made.install(*wanted)
-            # Last: what was imported meanwhile is told of, too.
+            # Last, so that an import during the lines above is noticed, too.
             imports.unannounce(self.part.modules, self._is_imported)
         except Exception:
             imports.unannounce(self.part.modules, self._is_imported)

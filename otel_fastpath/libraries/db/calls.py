@@ -162,7 +162,7 @@ async def watch(
         kwargs: The method's keyword arguments.
         coroutine: The coroutine that it returned.
     """
-    # As `begin`, inlined.
+    # Not with `begin`: it runs for each query, and a call within a call has a budget.
     begun = guarded(database.place, _begun, database, opener, args, kwargs)
     call = guarded(database.place, _lost, database, args) if begun is None else begun[0]
     if call is None:

@@ -203,7 +203,7 @@ class Plans:
         return made
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:
-        """A plan for an operation without a text: `name` is the summary. None: likewise."""
+        """A plan for an operation without a text: `name` is the summary. None: it is begun without telemetry."""
         key = (_SPECIAL, name)
         made = self._others.items.get(key)
         if made is None and not self.is_silent(f"{name.partition(' ')[0]} "):

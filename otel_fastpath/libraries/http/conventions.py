@@ -27,7 +27,7 @@ _PERHAPS_SECRET: Final = re.compile(r"sig|Signature|AWSAccessKeyId|[%\t\r\n]")
 def is_suppressed() -> bool:
     """Whether HTTP instrumentation is suppressed in the current context (`is_http_instrumentation_enabled`).
 
-    Also after a fault of ours: a call that is not instrumented is the host's own.
+    True after a fault of ours, too: the host's call then runs without a span.
     """
     try:
         context = current()

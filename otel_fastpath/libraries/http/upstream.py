@@ -28,7 +28,7 @@ def _known() -> dict[str, list[str]]:
 
 
 def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of each "module:qualified.name" in the releases that `make fingerprints` has read."""
+    """The fingerprints of each "module:qualified.name" as `make fingerprints` prints them."""
     return {place: frozenset(_known()[place]) for place in places}
 
 

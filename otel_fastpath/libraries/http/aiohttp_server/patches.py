@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http.closures import Closures
-from otel_fastpath.libraries.http.upstream import imported, sources
+from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PATCHES: Final = (
         why="Makes all attributes of each request, and redacts its URL twice; here what requests share is made once.",
         make=_make_factory,
         # Before, the names of spans and the routes were others.
-        requires=("opentelemetry-instrumentation-aiohttp-server>=0.65b0",),
+        requires=requires("aiohttp-server", "0.65b0"),
         sources=sources(
             f"{_MODULE}:create_aiohttp_middleware",
             f"{_MODULE}:collect_request_attributes",
