@@ -220,7 +220,7 @@ class Middleware:
         return None
 
     def process_response(self, original: Any, middleware: Any, request: Any, response: Any) -> Any:
-        """End a request as upstream's method does; `original`, `middleware` and `request` are those of `process_request`."""
+        """End a request as upstream's method does; the other arguments are those of `process_request`."""
         try:
             begun = request._otel_fastpath
         except AttributeError:
