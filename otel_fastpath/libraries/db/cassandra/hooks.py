@@ -10,7 +10,7 @@ from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.cassandra import statements
 from otel_fastpath.libraries.db.cassandra.official import Official
-from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of
+from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of, own_of
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
 from otel_fastpath.patching.outcome import guarded_during, never_raises
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CONNECT: Final = "CONNECT"
 _CONNECTING: Final = "the connect of cassandra"
+_ATTRIBUTES: Final = {"db.operation.name": CONNECT}
 
 
 def make_execute(original: Any) -> Any:
@@ -83,8 +84,13 @@ def _connect(args: Any, kwargs: Any) -> Any:
         return None
     keyspace = args[1] if len(args) > 1 else kwargs.get("keyspace")
     server = Server(CASSANDRA, address_of(args[0]), keyspace if isinstance(keyspace, str) else None)
-    plan = active.plans_to_connect(server).special(CONNECT, {"db.operation.name": CONNECT})
-    return None if plan is None else skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
+    # In the place of the official instrumentation, the plans are those of the session that is made.
+    plan = (
+        active.plans_of(server, own_of(args[0], server.namespace))
+        if isinstance(active.convention, Official)
+        else active.plans_to_connect(server)
+    ).special(CONNECT, _ATTRIBUTES)
+    return skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
 
 
 def _connected(call: Any, _args: Any, _session: Any) -> None:

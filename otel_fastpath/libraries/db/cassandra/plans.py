@@ -136,10 +136,13 @@ def status_code(error: BaseException) -> str | None:
     return f"{code:04X}" if isinstance(code, int) else None
 
 
-def _read_of(session: Any) -> Any:
-    """What the plans depend on besides the server: what the official instrumentation tells of it."""
-    cluster = getattr(session, "cluster", session)
-    return getattr(session, "keyspace", None), tuple(cluster.contact_points or ())
+def own_of(cluster: Any, keyspace: Any) -> Any:
+    """What the plans depend on besides the server: what the official instrumentation tells of a session."""
+    return keyspace, tuple(cluster.contact_points or ())
+
+
+def _own_of_session(session: Any) -> Any:
+    return own_of(getattr(session, "cluster", session), getattr(session, "keyspace", None))
 
 
 DATABASE: Final = Database(
@@ -150,5 +153,5 @@ DATABASE: Final = Database(
     options=Options,
     official=Official,
     make_plans=Plans,
-    own=_read_of,
+    own=_own_of_session,
 )

@@ -98,6 +98,23 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, session, ours_firs
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.cassandra"}
 
 
+def test_ours_adds_the_connect(official, wrap, seen, connect, server):
+    """With `telemetry="full"`: with what the official one tells of the session, and of no other."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    wrap()
+
+    connect("shop").execute("SELECT a FROM b")
+    connect("other", contact_points=["127.0.0.1", "localhost"])
+
+    first, request, second = seen.spans()
+    own = {key: value for key, value in request.attributes.items() if key.split(".")[0] in {"db", "net"}}
+    assert {"db.name", "db.system", "net.peer.name"} <= set(own)
+    assert (first.name, first.instrumentation_scope.name) == ("Cassandra", SCOPE)
+    assert own.items() <= first.attributes.items()
+    assert (second.attributes["db.name"], second.attributes["net.peer.name"]) == ("other", ("127.0.0.1", "localhost"))
+    assert server
+
+
 def test_what_is_meant_to_differ_differs(official, wrap, seen, session, server):
     """The end of a span, errors, the traces of concurrent requests, suppression, a keyword: its faults are not ours."""
     server.answer("SELECT slow", delay=80)
