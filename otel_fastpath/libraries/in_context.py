@@ -24,6 +24,23 @@ def in_context(function: Callable[..., _Result], context: Context) -> Callable[.
     return _InContext(function, context)
 
 
+def arguments_in_context(context: Context, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The positional arguments of a method whose first argument is a function, to be called in this context.
+
+    Args:
+        context: The OpenTelemetry context.
+        name: The name of the argument.
+        args: The positional arguments, `self` among them.
+        kwargs: The others; the function is replaced if it is one of them.
+    """
+    if len(args) > 1:
+        if callable(args[1]):
+            return args[0], _InContext(args[1], context), *args[2:]
+    elif callable(kwargs.get(name)):
+        kwargs[name] = _InContext(kwargs[name], context)
+    return args
+
+
 class _InContext(Generic[_Result]):
     """It looks like the function: gevent prints what failed, and a context may hold what must not be printed."""
 

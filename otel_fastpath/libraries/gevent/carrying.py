@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opentelemetry import context as _context_api
 
-from otel_fastpath.libraries.in_context import in_context
+from otel_fastpath.libraries.in_context import arguments_in_context, in_context
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def make_map(original: Any) -> Any:
     """Wrap a method that calls a function in greenlets which another greenlet spawns."""
 
     @functools.wraps(original)
-    def over(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, guarded(_PLACE, _wrapped, func) or func, *args, **kwargs)
+    def over(*args: Any, **kwargs: Any) -> Any:
+        return original(*guarded(_PLACE, _carrying, args, kwargs) or args, **kwargs)
 
     return over
 
 
-def _wrapped(function: Any) -> Any:
+def _carrying(args: Any, kwargs: Any) -> Any:
     context = _context_api.get_current()
-    return in_context(function, context) if context and callable(function) else None
+    return arguments_in_context(context, "func", args, kwargs) if context else None

@@ -153,14 +153,14 @@ def test_what_gevent_prints_of_a_failure_does_not_show_the_context(instrumentor,
 
 
 @pytest.mark.usefixtures("mine")
-@pytest.mark.parametrize("place", ["_carry", "_wrapped"])
+@pytest.mark.parametrize("place", ["_carry", "_carrying"])
 def test_a_fault_of_ours_is_counted_only(instrumentor, no_faults, monkeypatch, place):
     """The greenlet runs, with gevent's own context."""
     instrumentor.instrument(gevent="on", disabled="exceptions")
     if place == "_carry":
         monkeypatch.setattr(carrying.contextvars, "Context", broken)
     else:
-        monkeypatch.setattr(carrying, "_wrapped", broken)
+        monkeypatch.setattr(carrying, "_carrying", broken)
 
     assert SPAWNS["spawn"]()[1] == "gevent's own"
     assert SPAWNS["pool.imap"]()[1] == "gevent's own"
@@ -188,3 +188,20 @@ def test_the_outcome_is_gevents(instrumentor, core):
     first = started.spawn(gevent.sleep, 0.01)
     assert started.apply_async(current).get() == (1, "gevent's own")
     first.join()
+
+
+@pytest.mark.usefixtures("mine")
+@pytest.mark.parametrize("name", ["map", "imap", "imap_unordered"])
+def test_arguments_are_checked_by_gevent(instrumentor, core, name):
+    """Its own TypeError if there is no function; the function may be passed by its name."""
+    method = getattr(gevent.pool.Pool(1), name)
+    with pytest.raises(TypeError) as own:
+        method()
+    instrumentor.instrument(core=core, gevent="on", disabled="exceptions")
+    method = getattr(gevent.pool.Pool(1), name)
+
+    with pytest.raises(TypeError) as raised:
+        method()
+
+    assert raised.value.args == own.value.args
+    assert list(gevent.pool.Pool(1).map(func=current, iterable=[1])) == [(1, "gevent's own")]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
-from otel_fastpath.libraries.in_context import in_context
+from otel_fastpath.libraries.in_context import arguments_in_context
 from otel_fastpath.patching.outcome import guarded
 
 _PLACE: Final = "a callback of cassandra"
@@ -18,16 +18,17 @@ _PLACE: Final = "a callback of cassandra"
 
 def make_add(original: Any) -> Any:
     """Wrap a method that adds a callback."""
+    current = compiled.hot("trace.context.current_context").current
 
     @functools.wraps(original)
-    def add(self: Any, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, guarded(_PLACE, carried, fn) or fn, *args, **kwargs)
+    def add(*args: Any, **kwargs: Any) -> Any:
+        return original(*guarded(_PLACE, carrying, current(), args, kwargs) or args, **kwargs)
 
     return add
 
 
-def carried(function: Any) -> Any:
-    """The function, to be called in the current context; None if there is nothing in it."""
-    context = compiled.hot("trace.context.current_context").current()
-    is_needed = DATABASE.active is not None and context and callable(function)
-    return in_context(function, context) if is_needed else None
+def carrying(context: Any, args: Any, kwargs: Any) -> Any:
+    """The arguments, with the callback to be called in this context; None if there is nothing in it."""
+    if not context or DATABASE.active is None:
+        return None
+    return arguments_in_context(context, "fn", args, kwargs)

@@ -136,3 +136,24 @@ def test_an_exception_of_a_callback_is_the_drivers(traced, tracer):
         with pytest.raises(KeyError, match="mine"):
             future.add_callback(callback)
         assert trace.get_current_span().name == "request"
+
+
+@pytest.mark.parametrize("name", ["add_callback", "add_errback"])
+def test_arguments_are_checked_by_the_driver(wrap, session, tracer, name):
+    """Its own TypeError if there is no callback; the callback may be passed by its name."""
+    future = session.execute_async("SELECT a FROM b")
+    future.result()
+    with pytest.raises(TypeError) as own:
+        getattr(future, name)()
+    wrap()
+    found = []
+
+    with tracer.start_as_current_span("request"):
+        with pytest.raises(TypeError) as raised:
+            getattr(future, name)()
+        getattr(future, name)(fn=lambda _rows: found.append(trace.get_current_span().name))
+    for callback, _, _ in (*future._callbacks, *future._errbacks):
+        callback(None)
+
+    assert raised.value.args == own.value.args
+    assert set(found) == {"request"}

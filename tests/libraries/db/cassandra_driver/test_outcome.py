@@ -31,7 +31,7 @@ OWN = {
     "server": (plans, "address_of"),
     "end": (plans.Plans, "end"),
     "look": (hooks, "_look"),
-    "callback": (callbacks, "carried"),
+    "callback": (callbacks, "carrying"),
     "speculative": (futures, "_attempts"),
     "interrupted": (futures, "_interrupted"),
     "series": (calls.Series, "record_failed"),
