@@ -38,7 +38,11 @@ def enter(args: Any, kwargs: Any) -> Any:
                 return _enter_batch(link, statement, session)
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
-        plan = get_item(link.queries_with_arguments if has else link.queries, text)
+        try:
+            plan = get_item(link.queries_with_arguments if has else link.queries, text)
+        except TypeError:
+            # A list, for example: the driver raises an error.
+            plan = None
         if plan is None:
             plan = link.plans.plan(text, "", has)
         return _opened(link, plan)

@@ -91,12 +91,16 @@ def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> Batch:
     """
     entries = statement._statements_and_parameters
     found: dict[Any, tuple[bool, Any]] = {}
-    for is_prepared, what, values in entries:
-        if what not in found:
-            if len(found) == MOST_SHOWN:
-                break
-            text = getattr(prepared.get(what), "query_string", _UNKNOWN) if is_prepared else what
-            found[what] = bool(is_prepared and values), text
+    try:
+        for is_prepared, what, values in entries:
+            if what not in found:
+                if len(found) == MOST_SHOWN:
+                    break
+                text = getattr(prepared.get(what), "query_string", _UNKNOWN) if is_prepared else what
+                found[what] = bool(is_prepared and values), text if isinstance(text, str) else _UNKNOWN
+    except TypeError:
+        # Something without a hash, such as a list, in the place of a text.
+        return Batch((_UNKNOWN,), len(entries), has_arguments=False)
     return Batch(
         tuple([text for _, text in found.values()]),
         len(entries),

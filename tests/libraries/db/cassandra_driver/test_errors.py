@@ -16,7 +16,7 @@ from cassandra.policies import (
     RoundRobinPolicy,
 )
 from cassandra.protocol import SyntaxException
-from cassandra.query import SimpleStatement
+from cassandra.query import BatchStatement, SimpleStatement
 from opentelemetry.trace import StatusCode
 
 TEXT = "SELECT name FROM users"
@@ -100,6 +100,24 @@ def test_what_cannot_be_sent_is_an_error(traced):
         session.execute_async()
 
     assert [span.status.status_code for span in seen.spans()] == [StatusCode.ERROR] * 4
+
+
+@pytest.mark.parametrize("text", [["SELECT a FROM b"], 5])
+def test_what_is_no_text_is_the_applications_error(traced, text):
+    """The driver raises it, alone and in a batch; it is no fault of ours."""
+    session, seen = traced
+    statement = SimpleStatement(text)
+    batches = BatchStatement().add(statement), BatchStatement().add("DELETE FROM a").add(statement).add(statement)
+
+    for each in (statement, *batches):
+        with pytest.raises(Exception, match=r"str|encode|int|list"):
+            session.execute(each)
+
+    assert [(span.name, span.status.status_code) for span in seen.spans()] == [
+        ("shop", StatusCode.ERROR),
+        ("shop", StatusCode.ERROR),
+        ("BATCH", StatusCode.ERROR),
+    ]
 
 
 def test_no_host_is_an_error(wrap, connect):
