@@ -19,13 +19,14 @@ _WAIT: Final = "A span whose result nobody waits for any more ends, with the exc
 _CALLBACK: Final = "A callback runs in the context in which it was added: `execute_concurrent` is in one trace."
 
 # The name of a patch, the attribute of `cassandra.cluster`, why, and the hook.
+# Those that bring results are in place before those that submit requests.
 _HOOKS: Final = (
+    ("result", "ResponseFuture._set_final_result", _RESULT, futures.make_result),
+    ("exception", "ResponseFuture._set_final_exception", _RESULT, futures.make_exception),
     ("execute", "Session.execute_async", _REQUEST, hooks.make_execute),
     ("prepare", "Session.prepare", "Preparing a statement is a span.", hooks.make_prepare),
     ("connect", "Cluster.connect", "Making a session is a span.", hooks.make_connect),
     ("page", "ResponseFuture.start_fetching_next_page", "Each further page is a span.", futures.make_page),
-    ("result", "ResponseFuture._set_final_result", _RESULT, futures.make_result),
-    ("exception", "ResponseFuture._set_final_exception", _RESULT, futures.make_exception),
     (
         "speculative",
         "ResponseFuture._on_speculative_execute",

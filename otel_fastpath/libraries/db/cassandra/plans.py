@@ -16,9 +16,10 @@ CASSANDRA: Final = System("cassandra", 9042)
 # The hot module of requests.
 HOT: Final = "libraries.db.cassandra.requests"
 LINK: Final = "_otel_fastpath"
-# Attributes of a future: its call in progress; the plan, for its further pages; the number of speculative executions;
-# the number of retries before this page.
+# Attributes of a future: its call in progress; its result or exception; the plan, for its further pages; the number of
+# speculative executions; the number of retries before this page.
 CALL: Final = "_otel_fastpath_call"
+OUTCOME: Final = "_otel_fastpath_outcome"
 PLAN: Final = "_otel_fastpath_plan"
 SPECULATIVE: Final = "_otel_fastpath_speculative"
 RETRIES: Final = "_otel_fastpath_retries"

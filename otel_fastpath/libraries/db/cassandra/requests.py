@@ -1,8 +1,9 @@
 """A request, from its submission to its result: the shortest path, taken by each of them. Compiled as `requests_c`.
 
 A call is kept on the driver's `ResponseFuture`. The result arrives in another thread or greenlet, maybe before the
-method that submitted the request has returned. Who takes the call from the future, which happens once, ends it: the one
-who brings the result, or the one who submitted it.
+method that submitted the request has returned. So the outcome is kept there, too: who submits stores the call and then
+looks for an outcome, who brings the outcome stores it and then looks for a call. One of them at least finds both. Who
+takes the call from the future, which happens once, ends it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.cassandra import statements
-from otel_fastpath.libraries.db.cassandra.plans import CALL, DATABASE, LINK, PLAN, RETRIES, SPECULATIVE
+from otel_fastpath.libraries.db.cassandra.plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
 from otel_fastpath.patching import faults
 
 # self and the statement
 _BEFORE_PARAMETERS = 2
+# There is no outcome yet; a result may be None.
+_PENDING = object()
 
 
 def enter(args: Any, kwargs: Any) -> Any:
@@ -87,6 +90,8 @@ def enter_page(future: Any) -> Any:
             plan = link.plans.plan(*statements.of_any(future.query, None))
         held[RETRIES] = future._query_retries
         held.pop(SPECULATIVE, None)
+        # That of the page before.
+        held.pop(OUTCOME, None)
         return _opened(link, plan)
     except Exception as error:
         faults.report(DATABASE.place, error)
@@ -100,11 +105,13 @@ def submitted(call: Any, future: Any) -> None:
         held = future.__dict__
         held[PLAN] = call.plan
         held[CALL] = call
-        if future._event.is_set() and held.pop(CALL, None) is not None:
-            if future._final_exception is None:
-                _succeeded(call, future, future._final_result)
+        # Not `in`: without the interpreter lock, reading could overtake the store before it, and `pop` takes a lock.
+        outcome = held.pop(OUTCOME, _PENDING)
+        if outcome is not _PENDING and held.pop(CALL, None) is not None:
+            if isinstance(outcome, BaseException):
+                failed(call, future, outcome)
             else:
-                failed(call, future, future._final_exception)
+                _succeeded(call, future, outcome)
     except Exception as error:
         faults.report(DATABASE.place, error)
         call.end()
@@ -113,7 +120,9 @@ def submitted(call: Any, future: Any) -> None:
 def received(future: Any, response: Any) -> None:
     """End the call of a future, or of its next page, whose result is there."""
     try:
-        call = future.__dict__.pop(CALL, None)
+        held = future.__dict__
+        held[OUTCOME] = response
+        call = held.pop(CALL, None)
         if call is not None:
             _succeeded(call, future, response)
     except Exception as error:
@@ -123,7 +132,9 @@ def received(future: Any, response: Any) -> None:
 def refused(future: Any, error: Any) -> None:
     """End the call of a future whose exception is there."""
     try:
-        call = future.__dict__.pop(CALL, None)
+        held = future.__dict__
+        held[OUTCOME] = error
+        call = held.pop(CALL, None)
         if call is not None:
             failed(call, future, error)
     except Exception as fault:

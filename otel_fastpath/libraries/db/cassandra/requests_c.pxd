@@ -8,11 +8,13 @@ cdef object statements
 cdef object DATABASE
 cdef object CALL
 cdef object LINK
+cdef object OUTCOME
 cdef object PLAN
 cdef object RETRIES
 cdef object SPECULATIVE
 cdef object faults
 cdef int _BEFORE_PARAMETERS
+cdef object _PENDING
 
 @cython.locals(link=Link, has=bint)
 cpdef enter(tuple args, dict kwargs)
@@ -30,8 +32,10 @@ cpdef enter_page(object future)
 @cython.locals(held=dict)
 cpdef submitted(object call, object future)
 
+@cython.locals(held=dict)
 cpdef received(object future, object response)
 
+@cython.locals(held=dict)
 cpdef refused(object future, object error)
 
 cdef _succeeded(object call, object future, object response)
