@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Final
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import CALL, DATABASE, HOT, SPECULATIVE
 from otel_fastpath.patching.outcome import guarded
 
-# An attribute of an exception that interrupted waiting for a result: the future.
-_WAITED_FOR: Final = "_otel_fastpath_waited_for"
+if TYPE_CHECKING:
+    from types import CodeType
 
 
 def make_result(original: Any) -> Any:
@@ -89,35 +90,42 @@ def make_wait(original: Any) -> Any:
             return original(self, *args, **kwargs)
         except BaseException as error:
             guarded(DATABASE.place, _interrupted, self, error)
+            # The exception keeps this frame.
+            del self
             raise
 
     return result
 
 
 def _interrupted(future: Any, error: BaseException) -> None:
-    if error is not future._final_exception:
-        setattr(error, _WAITED_FOR, future)
+    """End the call of a future that nobody can wait for again; the exception, the application's, is left as it is."""
+    if error is future._final_exception or not _is_within(_BLOCKING):
+        return
+    call = future.__dict__.pop(CALL, None)
+    if call is not None:
+        compiled.hot(HOT).failed(call, future, error)
+
+
+def _is_within(code: CodeType) -> bool:
+    """Whether a function with this code is waiting for this one to return."""
+    frame: Any = sys._getframe()
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def make_blocking(original: Any) -> Any:
-    """Wrap a method that submits a request and waits: if that is interrupted, nobody will see the result."""
+    """Wrap a method that submits a request and waits: if that is interrupted, nobody will see the result.
+
+    The wrapper does nothing but to be found by `_interrupted`, so that it costs nothing but its call.
+    """
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            guarded(DATABASE.place, _abandoned, error)
-            raise
+        return original(*args, **kwargs)
 
     return method
 
 
-def _abandoned(error: BaseException) -> None:
-    future = getattr(error, _WAITED_FOR, None)
-    if future is None:
-        return
-    delattr(error, _WAITED_FOR)
-    call = future.__dict__.pop(CALL, None)
-    if call is not None:
-        compiled.hot(HOT).failed(call, future, error)
+# The code of all these wrappers.
+_BLOCKING: Final[CodeType] = make_blocking(len).__code__

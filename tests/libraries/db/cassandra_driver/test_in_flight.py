@@ -1,8 +1,12 @@
-"""Requests in flight: results that arrive during the submission."""
+"""Requests in flight: results that arrive during the submission, waits that are interrupted."""
 
 from __future__ import annotations
 
+import pickle
+import signal
 import threading
+import time
+import traceback
 
 import pytest
 from cassandra import InvalidRequest
@@ -10,7 +14,33 @@ from cassandra.cluster import ResponseFuture, Session
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.trace import StatusCode
 
+from otel_fastpath.libraries.db.cassandra import futures
+
 TEXT = "SELECT name FROM users"
+
+
+class InterruptedWaitError(Exception):
+    """As Celery's `SoftTimeLimitExceeded`."""
+
+
+@pytest.fixture
+def interrupted():
+    """`interrupted(function, error)`: call a function, which this exception, raised by a signal, interrupts."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def call(function, error):
+        def interrupt(*_args):
+            raise error
+
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(type(error)) as raised:
+            function()
+        assert raised.value is error
+
+    yield call
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
@@ -97,3 +127,60 @@ def test_a_page_does_not_end_with_the_result_of_the_page_before(traced, server):
 
     span = seen.one()
     assert (span.end_time - span.start_time) / 1e6 > 35
+
+
+def test_the_exception_that_interrupts_is_the_applications_own(traced, server, interrupted):
+    """It can be pickled, as Celery does, and nothing of ours in it keeps the future alive."""
+    session, seen = traced
+    server.answer(TEXT, delay=300)
+    future = session.execute_async(TEXT)
+    error = InterruptedWaitError("time is up")
+
+    interrupted(future.result, error)
+
+    assert vars(error) == {}
+    assert pickle.dumps(error)
+    own = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_globals is vars(futures)]
+    assert [name for frame in own for name, value in frame.f_locals.items() if value is future] == []
+    assert own
+    future.result()
+    seen.one()
+
+
+def test_an_exception_that_is_raised_again_ends_no_other_request(traced, server, interrupted):
+    """One object interrupts waiting for a future, and later a request of its own."""
+    session, seen = traced
+    server.answer(TEXT, delay=600)
+    future = session.execute_async(TEXT)
+    error = InterruptedWaitError()
+
+    class Value:
+        def __str__(self):
+            raise error
+
+    interrupted(future.result, error)
+    with pytest.raises(InterruptedWaitError):
+        session.execute("SELECT a FROM b WHERE c = %s", [Value()])
+
+    assert seen.names() == ["SELECT b"]
+    future.result()
+    assert seen.one().status.status_code is StatusCode.UNSET
+
+
+@pytest.mark.parametrize("how", ["execute", "page"])
+def test_a_request_that_nobody_waits_for_ends(traced, server, interrupted, how):
+    """With the exception, which has nothing of ours; its late result changes nothing."""
+    session, seen = traced
+    result = session.execute(TEXT)
+    server.answer(TEXT, delay=300)
+    result.response_future._paging_state = b"more"
+    seen.spans()
+    error = InterruptedWaitError()
+
+    interrupted(result.fetch_next_page if how == "page" else lambda: session.execute(TEXT), error)
+
+    span = seen.one()
+    assert (span.status.status_code, vars(error)) == (StatusCode.ERROR, {})
+    assert span.attributes["error.type"].endswith("InterruptedWaitError")
+    time.sleep(0.4)
+    assert seen.spans() == ()
