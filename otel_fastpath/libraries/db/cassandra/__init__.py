@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from otel_fastpath.libraries.db.cassandra.futures import stop
 from otel_fastpath.libraries.db.cassandra.official import told
 from otel_fastpath.libraries.db.cassandra.patches import PATCHES
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
@@ -15,7 +16,7 @@ LIBRARY: Final = Library(
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
-    stop=DATABASE.stop,
+    stop=stop,
     rivals=(
         Rival(
             "official",

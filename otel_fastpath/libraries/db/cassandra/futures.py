@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -129,3 +130,19 @@ def make_blocking(original: Any) -> Any:
 
 # The code of all these wrappers.
 _BLOCKING: Final[CodeType] = make_blocking(len).__code__
+
+
+def stop() -> None:
+    """Instrument no further request, and end the calls of those in flight: nothing of ours will see their results.
+
+    They are looked for among all objects, because to keep a list of them would cost each request more.
+    """
+    was_active = DATABASE.active is not None
+    DATABASE.stop()
+    module = sys.modules.get("cassandra.cluster")
+    if not was_active or module is None:
+        return
+    for future in gc.get_referrers(module.ResponseFuture):
+        call = future.__dict__.pop(CALL, None) if type(future) is module.ResponseFuture else None
+        if call is not None:
+            call.end()

@@ -1,4 +1,4 @@
-"""Requests in flight: results that arrive during the submission, waits that are interrupted."""
+"""Requests in flight: results that arrive during the submission, waits that are interrupted, `uninstrument()`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.trace import StatusCode
 
 from otel_fastpath.libraries.db.cassandra import futures
+from otel_fastpath.libraries.db.cassandra.plans import CALL
 
 TEXT = "SELECT name FROM users"
 
@@ -183,4 +184,21 @@ def test_a_request_that_nobody_waits_for_ends(traced, server, interrupted, how):
     assert (span.status.status_code, vars(error)) == (StatusCode.ERROR, {})
     assert span.attributes["error.type"].endswith("InterruptedWaitError")
     time.sleep(0.4)
+    assert seen.spans() == ()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_uninstrumented_in_flight_the_span_ends(traced, server, instrumentor, wrap, again):
+    """Without its result, which nothing of ours sees any more; instrumented again, it does not end twice."""
+    session, seen = traced
+    server.answer(TEXT, delay=200)
+    future = session.execute_async(TEXT)
+
+    instrumentor.uninstrument()
+    if again:
+        wrap()
+    span = seen.one()
+    future.result()
+
+    assert (span.name, span.status.status_code, CALL in vars(future)) == ("SELECT users", StatusCode.UNSET, False)
     assert seen.spans() == ()
