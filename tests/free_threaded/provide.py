@@ -19,7 +19,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 CACHE = Path.home() / ".cache" / "otel-fastpath"
 UV = ROOT / ".tools" / "bin" / "uv"
-SOURCE, SUITE = "python3.13", "sid"
+# The first of these that can be fetched or was built before.
+SOURCES, SUITE = ("python3.14", "python3.13"), "sid"
 KEYS = Path("/usr/share/keyrings")
 # What apt must not share with the machine's own: only sources are fetched, from another suite.
 APT = """Dir::Etc "{0}/etc";
@@ -89,7 +90,7 @@ def source(folder: Path) -> Path:
     """CPython's source as Debian has it, fetched with an apt configuration of its own."""
     known = sorted(folder.glob("Python-3*/configure"))
     if known:
-        return known[0].parent
+        return known[-1].parent
     apt = folder / "apt"
     for name in ("etc/preferences.d", "etc/sources.list.d", "state/lists/partial", "cache/archives/partial"):
         (apt / name).mkdir(parents=True, exist_ok=True)
@@ -102,28 +103,35 @@ def source(folder: Path) -> Path:
     (apt / "conf").write_text(APT.format(apt))
     environ = {**os.environ, "APT_CONFIG": str(apt / "conf")}
     run("apt-get", "-qq", "update", env=environ)
-    listed = run("apt-cache", "showsrc", SOURCE, env=environ).splitlines()
+    for name in SOURCES:
+        archive = fetched(name, folder, environ)
+        if archive is not None:
+            run("tar", "xf", archive, cwd=folder)
+            return next(folder.glob("Python-3*"))
+    raise SystemExit(f"apt has no source of {' or '.join(SOURCES)} to fetch from {SUITE}.")
+
+
+def fetched(name: str, folder: Path, environ: dict[str, str]) -> Path | None:
+    """The newest source of this package that can be fetched; None if there is none."""
+    listed = run("apt-cache", "showsrc", name, env=environ).splitlines()
     versions = {line.split()[1] for line in listed if line.startswith("Version:")}
     # The newest may be announced before it can be fetched.
     for version in sorted(
         versions, key=lambda each: [int(part) for part in each.split("-")[0].split(".")], reverse=True
     ):
-        command = ["apt-get", "-qq", "source", "--download-only", f"{SOURCE}={version}"]
+        command = ["apt-get", "-qq", "source", "--download-only", f"{name}={version}"]
         if not subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=False).returncode:
-            break
-    archives = sorted(folder.glob(f"{SOURCE}_*.orig.tar.xz"))
-    if not archives:
-        raise SystemExit(f"apt has no source of {SOURCE} to fetch from {SUITE}.")
-    run("tar", "xf", archives[-1], cwd=folder)
-    return next(folder.glob("Python-3*"))
+            return next(iter(folder.glob(f"{name}_*.orig.tar.xz")), None)
+    return None
 
 
 def built(*, tsan: bool) -> str:
     """An interpreter built from source, unless it was built before."""
-    place = CACHE / ("python3.13t-tsan" if tsan else "python3.13t")
-    python = place / "bin" / "python3.13t"
-    if python.exists():
-        return str(python)
+    suffix = "t-tsan" if tsan else "t"
+    for name in SOURCES:
+        known = CACHE / f"{name}{suffix}" / "bin" / f"{name}t"
+        if known.exists():
+            return str(known)
     lacking = missing()
     if lacking:
         raise SystemExit(
@@ -133,6 +141,9 @@ def built(*, tsan: bool) -> str:
     folder = CACHE / "src"
     folder.mkdir(parents=True, exist_ok=True)
     unpacked = source(folder)
+    name = "python" + ".".join(unpacked.name.removeprefix("Python-").split(".")[:2])
+    place = CACHE / f"{name}{suffix}"
+    python = place / "bin" / f"{name}t"
     work = folder / "build" / ("tsan" if tsan else "t")
     work.mkdir(parents=True, exist_ok=True)
     sys.stderr.write(f"Building {python} from {unpacked.name}\n")
