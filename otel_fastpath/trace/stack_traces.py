@@ -12,6 +12,7 @@ import linecache
 import sys
 import traceback
 import weakref
+from itertools import chain, repeat
 from sys import getsizeof
 from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 Frame = tuple[CodeType, int, int]
 
@@ -29,6 +30,8 @@ _CAUSE: Final = "\nThe above exception was the direct cause of the following exc
 _CONTEXT: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
 # traceback._RECURSIVE_CUTOFF: how many equal frames in a row are shown.
 _RECURSIVE_CUTOFF: Final = 3
+# From so many frames on, a stack is kept as `Repeats`: it is probably that of a recursion.
+_LONG: Final = 100
 # The approximate size in bytes of a dict entry with a tuple and a weak reference.
 _ENTRY: Final = 300
 _GROUP: Any = getattr(sys.modules["builtins"], "BaseExceptionGroup", None)
@@ -87,12 +90,39 @@ def is_standard() -> bool:
     return False
 
 
+class Repeats:
+    """The frames of a long stack, in little memory: those of a recursion are mostly the same few."""
+
+    __slots__ = ("_counts", "_frames")
+
+    def __init__(self, frames: list[Frame]) -> None:
+        # Each frame that follows others, and how often it follows itself.
+        self._frames: list[Frame] = []
+        self._counts: list[int] = []
+        known: dict[tuple[int, int, int], Frame] = {}
+        previous = None
+        for frame in frames:
+            code, instruction, line = frame
+            # Equal frames become one object. By the id of the code object, see `_texts`.
+            kept = known.setdefault((id(code), instruction, line), frame)
+            if kept is previous:
+                self._counts[-1] += 1
+            else:
+                self._frames.append(kept)
+                self._counts.append(1)
+                previous = kept
+
+    def __iter__(self) -> Iterator[Frame]:
+        """All frames, each as often as it was there."""
+        return chain.from_iterable(map(repeat, self._frames, self._counts))
+
+
 class Stack(Lazy):
     """The text of one exception's stack trace, formatted when it is needed."""
 
     __slots__ = ()
 
-    def __init__(self, links: list[tuple[list[Frame], str, str]]) -> None:
+    def __init__(self, links: list[tuple[Iterable[Frame], str, str]]) -> None:
         super().__init__(_text_of, (links,), {})
 
     def prepare(self, turn: Callable[[], None]) -> None:
@@ -119,7 +149,7 @@ def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str
     group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", ())
     if getattr(sys, "tracebacklimit", None) is not None:
         return _text_now(error, outer)
-    links: list[tuple[list[Frame], str, str]] = []
+    links: list[tuple[Iterable[Frame], str, str]] = []
     seen: set[int] = set()
     link: BaseException | None = error
     joint = ""
@@ -175,7 +205,7 @@ def _frame_of(code: CodeType) -> FrameType:
     return frame
 
 
-def _frames(error: BaseException, outer: tuple[Frame, ...]) -> list[Frame]:
+def _frames(error: BaseException, outer: tuple[Frame, ...]) -> Iterable[Frame]:
     frames = list(outer)
     step = error.__traceback__
     while step is not None:
@@ -184,7 +214,7 @@ def _frames(error: BaseException, outer: tuple[Frame, ...]) -> list[Frame]:
             _settle_source(code, step)
         frames.append((code, step.tb_lasti, step.tb_lineno))
         step = step.tb_next
-    return frames
+    return frames if len(frames) < _LONG else Repeats(frames)
 
 
 def _settle_source(code: CodeType, step: TracebackType) -> None:
@@ -231,7 +261,7 @@ def _text_now(error: BaseException, outer: tuple[Frame, ...]) -> str:
     return "".join(traceback.format_exception(type(error), error, under(error.__traceback__, outer)))
 
 
-def _text_of(links: list[tuple[list[Frame], str, str]]) -> str:
+def _text_of(links: list[tuple[Iterable[Frame], str, str]]) -> str:
     parts: list[str] = []
     for frames, last_lines, joint in reversed(links):
         if frames:
@@ -242,7 +272,7 @@ def _text_of(links: list[tuple[list[Frame], str, str]]) -> str:
     return "".join(parts)
 
 
-def _add_frames(parts: list[str], frames: list[Frame]) -> None:
+def _add_frames(parts: list[str], frames: Iterable[Frame]) -> None:
     """Add what `traceback.StackSummary.format` returns, with repeated frames shortened."""
     previous: Any = None
     count = 0
