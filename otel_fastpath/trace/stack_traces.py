@@ -143,29 +143,35 @@ def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str
         outer: Frames to show before those of its traceback.
 
     Returns:
-        A `Stack`, or the text itself if there are exception groups or `sys.tracebacklimit` is set.
+        A `Stack`, or the text itself if it cannot be made from what is captured here.
+
+    Raises:
+        Exception: What the `traceback` module raises, for example an error of the exception's own methods.
     """
     # Before 3.11 groups come from the backport, which changes the `traceback` module to format them.
     group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", ())
     if getattr(sys, "tracebacklimit", None) is not None:
         return _text_now(error, outer)
     links: list[tuple[Iterable[Frame], str, str]] = []
-    seen: set[int] = set()
-    link: BaseException | None = error
-    joint = ""
-    while link is not None:
-        if isinstance(link, group):
-            return _text_now(error, outer)
-        seen.add(id(link))
-        links.append((_frames(link, () if links else outer), _last_lines(link), joint))
-        cause, context = link.__cause__, link.__context__
-        if cause is not None and id(cause) not in seen:
-            link, joint = cause, _CAUSE
-        elif context is not None and not link.__suppress_context__ and id(context) not in seen:
-            link, joint = context, _CONTEXT
-        else:
-            link = None
-    return Stack(links)
+    seen = {id(error)}
+    link, joint = error, ""
+    try:
+        # An exception can be false. The `traceback` module leaves out what is chained to such a one.
+        while link and not isinstance(link, group):
+            links.append((_frames(link, () if links else outer), _last_lines(link), joint))
+            cause, context = link.__cause__, link.__context__
+            if cause is not None and id(cause) not in seen:
+                link, joint = cause, _CAUSE
+            elif context is not None and not link.__suppress_context__ and id(context) not in seen:
+                link, joint = context, _CONTEXT
+            else:
+                return Stack(links)
+            seen.add(id(link))
+    except Exception as fault:
+        # An error of the exception's own methods is left to the `traceback` module.
+        if faults.ours(fault):
+            faults.report("stack traces", fault)
+    return _text_now(error, outer)
 
 
 def text(error: BaseException) -> str:
@@ -238,23 +244,29 @@ def _settle_source(code: CodeType, step: TracebackType) -> None:
 
 def _last_lines(error: BaseException) -> str:
     kind = type(error)
-    if isinstance(error, _TELLING) or getattr(error, "__notes__", None) is not None:
-        step = error.__traceback__
-        while step is not None and step.tb_next is not None:
-            step = step.tb_next
-        last = traceback.TracebackException(kind, error, step, limit=0, compact=True)
-        return "".join(last.format_exception_only())
+    if issubclass(kind, _TELLING):
+        return _last_lines_by_traceback(error)
     name = kind.__qualname__
     module: str | None = kind.__module__
     try:
-        message = str(error)
-    except BaseException:  # as the `traceback` module does
+        # Twice, as the `traceback` module does: the first may return an instance of a subclass.
+        message = str(str(error))
+        notes = getattr(error, "__notes__", None)
+    except BaseException:  # the `traceback` module writes it into the text
         module = None
-    if type(module) is not str:
-        return "".join(traceback.format_exception_only(kind, error))
+    if type(module) is not str or notes is not None:
+        return _last_lines_by_traceback(error)
     if module not in {"__main__", "builtins"}:
         name = f"{module}.{name}"
     return f"{name}: {message}\n" if message else f"{name}\n"
+
+
+def _last_lines_by_traceback(error: BaseException) -> str:
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    last = traceback.TracebackException(type(error), error, step, limit=0, compact=True)
+    return "".join(last.format_exception_only())
 
 
 def _text_now(error: BaseException, outer: tuple[Frame, ...]) -> str:

@@ -253,6 +253,35 @@ def test_an_exception_without_a_text_is_counted(instrumented, make):  # noqa: AR
     assert sum(refused.counts().values()) == before + 1
 
 
+class _AnswerError(Exception):
+    """Of a client of some service: an attribute that it does not have is a KeyError."""
+
+    def __getattr__(self, name):
+        return {"status": 500}[name]
+
+
+class _DelegatingError(Exception):
+    """Whose attributes are another's, which is one of them."""
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+@pytest.mark.parametrize("kind", [_AnswerError, _DelegatingError])
+def test_an_exception_whose_attributes_raise_is_in_its_record(kind, instrumented, make, no_faults):  # noqa: ARG001  # the fast path is in place
+    """With the text of the `traceback` module, which looks for notes."""
+    setup = make()
+    setup.provider.get_logger("direct").emit(body="direct", exception=kind("failed"))
+    with pytest.raises(kind) as raised:
+        raise kind("failed")
+    setup.logger.error("handled", exc_info=raised.value)
+    assert setup.bodies() == ["direct", "handled"]
+    for each in setup.exporter.get_finished_logs():
+        assert "failed\nIgnored error getting __notes__: " in each.log_record.attributes["exception.stacktrace"]
+    assert no_faults.counts() == {}
+
+
 def test_a_body_that_contains_itself_many_times_takes_no_time(instrumented, make):  # noqa: ARG001  # likewise
     """Two references at each of 24 levels would be 16 million copies."""
     setup = make()

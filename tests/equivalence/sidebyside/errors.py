@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
+from sidebyside import odd_errors
+
 # Python 3.10 has groups from a package, which has the `traceback` module show them.
 _groups: Any = (
     sys.modules["builtins"]
@@ -289,7 +291,7 @@ RAISERS = {
         close,
         own_base,
     )
-}
+} | odd_errors.RAISERS
 if sys.version_info >= (3, 11):
     RAISERS |= {"noted": noted}
 if _groups is not None:

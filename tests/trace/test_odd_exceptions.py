@@ -1,0 +1,62 @@
+"""Exceptions whose own methods raise: the application gets its own exception, never one that describing it met."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+WITH_NOTES = pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+
+
+class _AnswerError(Exception):
+    """Of a client of some service: an attribute that it does not have is a KeyError."""
+
+    def __getattr__(self, name):
+        return {"status": 500}[name]
+
+
+class _DelegatingError(Exception):
+    """Whose attributes are another's, which is one of them."""
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+class _NotedError(Exception):
+    """Whose notes are an error of no usual kind."""
+
+    @property
+    def __notes__(self):
+        raise ZeroDivisionError
+
+
+KINDS = pytest.mark.parametrize("kind", [_AnswerError, _DelegatingError, _NotedError])
+
+
+@KINDS
+def test_it_leaves_a_span_as_it_came(kind, exporting, no_faults):
+    """And the span says that it failed."""
+    error = kind("failed")
+    with exporting() as (provider, got):
+        tracer = provider.get_tracer("odd")
+        with pytest.raises(kind) as raised, tracer.start_as_current_span("span"):
+            raise error
+        provider.force_flush()
+    assert raised.value is error
+    assert got[0].status.description == f"{kind.__name__}: failed"
+    assert [event.name for event in got[0].events] == ["exception"]
+    assert no_faults.counts() == {}
+
+
+@WITH_NOTES
+@KINDS
+def test_it_can_be_recorded(kind, exporting, no_faults):
+    """With the text of the `traceback` module, which looks for notes."""
+    with exporting() as (provider, got):
+        span = provider.get_tracer("odd").start_span("span")
+        span.record_exception(kind("failed"))
+        span.end()
+        provider.force_flush()
+    assert "failed\nIgnored error getting __notes__: " in got[0].events[0].attributes["exception.stacktrace"]
+    assert no_faults.counts() == {}
