@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _OPTIMIZED: Final = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
 _MAX_SITES: Final = 2048
 _MAX_TYPES: Final = 1024
+# Not as attributes: a class or its metaclass may define what reading them does.
+_module_of: Final = type.__dict__["__module__"].__get__
+_name_of: Final = type.__dict__["__qualname__"].__get__
+_bases_of: Final = type.__dict__["__mro__"].__get__
+_traceback_of: Final = BaseException.__dict__["__traceback__"].__get__
 
 
 class Operation:
@@ -43,8 +48,8 @@ class _Row:
 
 _other = _Row(None)
 _rows: dict[str, _Row] = {}
-# None: the type is not counted.
-_types: dict[type, _Row | None] = {}
+# By the id of the type, which is kept with it; a metaclass may define hashes. None: the type is not counted.
+_types: dict[int, tuple[type, _Row | None]] = {}
 _sites: dict[tuple[_Row, CodeType, int], list[int]] = {}
 _limit = 0
 _skip: frozenset[str] = frozenset()
@@ -93,9 +98,14 @@ def reset() -> None:
 
 
 def on_raise(code: CodeType, offset: int, exception: BaseException, /) -> None:
-    """The callback of RAISE."""
+    """The callback of RAISE.
+
+    It calls no code of the application, which could raise. It catches no exceptions: a signal handler can run here, and
+    what that raises is the application's.
+    """
     kind = type(exception)
-    row = _types[kind] if kind in _types else _learn(kind)
+    known = _types.get(id(kind))
+    row = _learn(kind) if known is None else known[1]
     if row is None or not _is_first(code, exception):
         return
     row.raised += 1
@@ -121,13 +131,19 @@ def on_handled(code: CodeType, offset: int, exception: BaseException, /) -> None
 
 
 def _name(kind: type) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name: str = _name_of(kind)
+    try:
+        module = _module_of(kind)
+    except AttributeError:
+        # Made by `type()` in code without a module.
+        return name
+    return name if module == "builtins" or not isinstance(module, str) else f"{module}.{name}"
 
 
 def _learn(kind: type) -> _Row | None:
     row: _Row | None = None
     name = _name(kind)
-    is_skipped = any(_name(base) in _skip for base in kind.__mro__)
+    is_skipped = any(_name(base) in _skip for base in _bases_of(kind))
     if len(name) > LONGEST_NAME:
         # Such a class is not kept in `_types`.
         return None if is_skipped else _other
@@ -137,7 +153,7 @@ def _learn(kind: type) -> _Row | None:
             row = _rows.setdefault(name, _Row(name)) if len(_rows) < _limit else _other
     if len(_types) >= _MAX_TYPES:
         _types.clear()
-    _types[kind] = row
+    _types[id(kind)] = kind, row
     return row
 
 
@@ -158,7 +174,7 @@ def _is_synthetic(code: CodeType) -> bool:
 
 def _is_first(code: CodeType, exception: BaseException) -> bool:
     """Whether this is the first RAISE of the exception; as `is_first_by_traceback` of the compiled callbacks."""
-    traceback = exception.__traceback__
+    traceback = _traceback_of(exception)
     if traceback is None or not _counts_in(code):
         return False
     behind: TracebackType | None = traceback.tb_next
@@ -166,7 +182,7 @@ def _is_first(code: CodeType, exception: BaseException) -> bool:
     if handled is not None:
         if handled is exception:
             return False
-        if behind is not None and behind is handled.__traceback__:
+        if behind is not None and behind is _traceback_of(handled):
             return True
     while behind is not None:
         passed = behind.tb_frame.f_code

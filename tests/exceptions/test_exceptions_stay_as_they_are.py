@@ -217,6 +217,64 @@ def test_at_the_recursion_limit_the_users_exception_comes_through(run_python):
     assert found == "True {'RecursionError': 3}"
 
 
+class _Refusing(type):
+    """Some of what every class has is an error here."""
+
+    def __getattribute__(cls, name):
+        if name in {"__module__", "__qualname__", "__mro__", "__dict__"}:
+            raise LookupError(name)
+        return super().__getattribute__(name)
+
+
+class _Unhashable(type):
+    __hash__ = None
+
+
+class _Incomparable(type):
+    def __hash__(cls):
+        return 0
+
+    def __eq__(cls, other):
+        raise LookupError
+
+
+class _RefusingError(Exception):
+    def __getattribute__(self, name):
+        raise LookupError(name)
+
+
+@pytest.mark.parametrize("core", ["c", "py"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        _Refusing("OddError", (Exception,), {"__module__": "odd"}),
+        _Unhashable("OddError", (Exception,), {"__module__": "odd"}),
+        _Incomparable("OddError", (Exception,), {"__module__": "odd"}),
+        type("OddError", (_RefusingError,), {"__module__": "odd"}),
+    ],
+)
+def test_no_code_of_the_class_is_called(counters, start, core, kind):
+    """An error in it would take the place of the user's exception."""
+    error = kind("theirs")
+
+    def fail():
+        raise error
+
+    assert start(core, python=True)
+    assert error_of(fail) is error
+    assert raised(counters, "odd.OddError") == 1
+
+
+@pytest.mark.parametrize("core", ["c", "py"])
+@pytest.mark.parametrize("fields", [{"__module__": None}, {"__module__": 3}, {}])
+def test_a_class_without_a_module_has_its_own_name(counters, start, core, fields):
+    """Its module is no text, or it is made in code that has none."""
+    kind = eval("type('OddError', (Exception,), fields)", {"fields": fields})  # noqa: S307  # the subject
+    assert start(core, python=True)
+    error_of(lambda: (_ for _ in ()).throw(kind))
+    assert raised(counters, "OddError") == 1
+
+
 def test_callbacks_can_be_called_with_anything():
     """Whoever finds the callbacks and calls them by hand gets None, not a crash."""
     excmon = pytest.importorskip("otel_fastpath.exceptions.callbacks_c")
