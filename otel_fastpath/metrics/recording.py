@@ -249,7 +249,8 @@ def _record_to(
             if sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)  # type: ignore[arg-type]  # likewise
         except Exception as error:
-            faults.report("metrics", error)
+            # An exemplar reservoir can be the application's.
+            faults.report_any("metrics", error)
     if stale:
         try:
             recorder.forget()

@@ -11,7 +11,10 @@ from otel_fastpath.locks import Tally
 _OWN: Final = "otel_fastpath"
 _UPSTREAM: Final = "opentelemetry"
 _logger = logging.getLogger(__name__)
+_FAULT: Final = "otel-fastpath failed in %s and went on without it. Further failures there are only counted."
+_ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further ones are not logged."
 _counts: Final = Tally()
+_counts_of_others: Final = Tally()
 
 
 def ours(error: BaseException) -> bool:
@@ -34,13 +37,21 @@ def ours(error: BaseException) -> bool:
 
 def report(place: str, error: BaseException) -> None:
     """Count a fault, and log the first one of each place. Never raises."""
+    _tell(_counts, _FAULT, place, error)
+
+
+def report_any(place: str, error: BaseException) -> None:
+    """The same for an exception that other code may have raised: that is no fault, and is logged as what it is."""
+    if ours(error):
+        report(place, error)
+    else:
+        _tell(_counts_of_others, _ERROR_OF_OTHERS, place, error)
+
+
+def _tell(counts: Tally, message: str, place: str, error: BaseException) -> None:
     try:
-        if _counts.add(place):
-            _logger.error(
-                "otel-fastpath failed in %s and went on without it. Further failures there are only counted.",
-                place,
-                exc_info=error,
-            )
+        if counts.add(place):
+            _logger.error(message, place, exc_info=error)
     except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
         pass
 

@@ -8,11 +8,13 @@ import sys
 import threading
 
 import pytest
-from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics import AlwaysOnExemplarFilter, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import View
 
 import otel_fastpath
+from otel_fastpath.locks import Tally
+from otel_fastpath.patching import faults
 
 # OTEL_FASTPATH_TESTS=heavy: a million records.
 RECORDS = 125_000 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 5_000
@@ -24,9 +26,11 @@ def provided(instrumented):  # noqa: ARG001  # a fixture cannot use `usefixtures
     """Makes a meter and its reader, under the fast path."""
     made = []
 
-    def make(views=(), **settings):
+    def make(views=(), exemplar_filter=None, **settings):
         reader = InMemoryMetricReader(**settings)
-        made.append(MeterProvider(metric_readers=[reader], shutdown_on_exit=False, views=views))
+        made.append(
+            MeterProvider(metric_readers=[reader], shutdown_on_exit=False, views=views, exemplar_filter=exemplar_filter)
+        )
         return made[-1].get_meter("recording"), reader
 
     yield make
@@ -182,3 +186,41 @@ def test_a_bound_proxy_becomes_real(instrumented, core):  # noqa: ARG001  # the 
     (point,) = points(reader)["proxied"]
     assert (point.count, point.sum) == (3, 6)
     assert bound._series is not None
+
+
+class _Reservoir:
+    """A reservoir of the application's, which stops accepting measurements."""
+
+    is_closed = False
+
+    def __init__(self, **_settings):
+        pass
+
+    def offer(self, *_measurement):
+        if self.is_closed:
+            raise LookupError("closed")
+
+    def collect(self, _point_attributes):
+        return []
+
+
+def test_an_error_of_a_reservoir_is_logged_once(provided, monkeypatch, no_faults, logged):
+    """The measurements count, and it is no fault of this package."""
+    monkeypatch.setattr(faults, "_counts_of_others", Tally())
+    view = View(instrument_name="*", exemplar_reservoir_factory=lambda _kind: _Reservoir)
+    meter, reader = provided(views=[view], exemplar_filter=AlwaysOnExemplarFilter())
+    counter = meter.create_counter("counter")
+    # The first measurement makes the series, and the second is learnt from.
+    counter.add(1, {"known": True})
+    counter.add(1, {"known": True})
+    bound = otel_fastpath.bind(counter, {"known": True})
+    monkeypatch.setattr(_Reservoir, "is_closed", True)
+
+    counter.add(1, {"known": True})
+    counter.add(1, {"known": True})
+    bound.add(1)
+
+    assert [point.value for point in points(reader)["counter"]] == [5]
+    assert no_faults.counts() == {}
+    (line,) = logged()
+    assert line.startswith("Code that otel-fastpath called in metrics raised an exception.")
