@@ -243,6 +243,15 @@ class TestRequest:
         with pytest.raises(TypeError):
             hash(request)
 
+    def test_protobuf_copies_only_what_it_made(self):
+        """A copy of the request is a message, which protobuf accepts."""
+        request, message = self.make()
+        with pytest.raises(TypeError):
+            ExportTraceServiceRequest().CopyFrom(request)
+        accepted = ExportTraceServiceRequest()
+        accepted.CopyFrom(copy.copy(request))
+        assert accepted == message
+
     def test_a_change_is_sent(self):
         """Whoever changes the message changes what is sent."""
         request, message = self.make()
