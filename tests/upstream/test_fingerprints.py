@@ -153,6 +153,16 @@ def test_what_cannot_be_told_is_refused(tmp_path, text, reason):
         sources.fingerprint(write(tmp_path, text), "subject:f")
 
 
+def test_an_inherited_method_is_that_of_its_base(tmp_path):
+    """Also in a second base, and in a base's base."""
+    top = "class Top:\n    def f(self):\n        return 4\n\n\nclass Base(Top):\n    pass\n\n\n"
+    classes = write(tmp_path, f"import other\n{top}class Own(other.Mixin, Base):\n    def g(self): pass\n")
+
+    assert "return 4" in sources.source(classes, "subject", ["Own", "f"])
+    with pytest.raises(sources.NotFoundError, match="no definition of h"):
+        sources.fingerprint(classes, "subject:Own.h")
+
+
 def test_relative_imports_are_followed(tmp_path):
     """A name that a package takes from its own module has the source that it has there."""
     package = tmp_path / "package"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from otel_fastpath.patching import syntax
@@ -46,7 +47,8 @@ _parsed = functools.lru_cache(maxsize=256)(ast.parse)
 def source(roots: Sequence[Path], module: str, path: list[str], aliases: int = 0) -> str:
     """The text of a definition, comments and decorators included.
 
-    A name that the module only imports is looked up where it comes from, as at run time.
+    A name that the module only imports is looked up where it comes from, and what a class inherits in its bases, as at
+    run time.
 
     Raises:
         NotFoundError: See `fingerprint`.
@@ -57,8 +59,13 @@ def source(roots: Sequence[Path], module: str, path: list[str], aliases: int = 0
     try:
         node = _definition(tree, path)
     except NotFoundError:
+        if aliases >= _MAX_ALIASES:
+            raise
+        for base in _bases(tree, path[:-1]):
+            with suppress(NotFoundError):
+                return source(roots, module, [base, path[-1]], aliases + 1)
         origin = _imported_from(tree, module, path[0], is_package=file.name == "__init__.py")
-        if origin is None or aliases >= _MAX_ALIASES:
+        if origin is None:
             raise
         return source(roots, origin[0], [origin[1], *path[1:]], aliases + 1)
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -93,6 +100,19 @@ def _definition(tree: ast.Module, path: Iterable[str]) -> Definition:
     if isinstance(scope, ast.Module):
         raise NotFoundError("no name")
     return scope
+
+
+def _bases(tree: ast.Module, path: Sequence[str]) -> list[str]:
+    """The base classes of a class that the module has by a plain name; none if it does not define the class.
+
+    A base that has another form is left out. If it has the attribute, the text of another is read, which no guard
+    accepts at run time.
+    """
+    try:
+        node = _definition(tree, path)
+    except NotFoundError:
+        return []
+    return [base.id for base in node.bases if isinstance(base, ast.Name)] if isinstance(node, ast.ClassDef) else []
 
 
 def _definitions(body: Iterable[ast.stmt], block: int) -> Iterator[tuple[int, Definition]]:
