@@ -139,6 +139,7 @@ def test_the_build_leaves_sources_of_the_build_out_of_the_wheel(tmp_path):
     assert wheel.name.endswith("-py3-none-any.whl")
     sources = {f"otel_fastpath/{path.relative_to(ROOT)}" for path in FILES if path.name != "build_hook.py"}
     assert sources <= names
-    assert {"otel_fastpath/py.typed", "otel_fastpath/trace/sources.json"} <= names
+    data = {f"otel_fastpath/{path.relative_to(ROOT)}" for path in ROOT.rglob("*.json")}
+    assert {"otel_fastpath/py.typed", *data} <= names
     assert not [name for name in names if name.endswith((".so", ".pxd", ".pyx", ".c", ".h", "build_hook.py", ".pyc"))]
     assert all(name.startswith("otel_fastpath/") for name in names)

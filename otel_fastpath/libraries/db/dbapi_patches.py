@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cursors import DATABASE_OF
+from otel_fastpath.patching.known import Known
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
+KNOWN: Final = Known(Path(__file__).with_name("dbapi_sources.json"))
 
 
 def _make_query(original: Any, _settings: Config) -> Any:
@@ -49,10 +52,7 @@ PATCHES: Final = (
         make=_make_query,
         # Older releases do not support the stable conventions.
         requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
-        sources={
-            f"{_TRACER}.traced_execution": frozenset({"2de9c1c7d3c8", "9f0576fb6b11", "d7769650a8ce"}),
-            f"{_TRACER}.get_operation_name": frozenset({"ce7c5426ae05", "46410c6564b6", "4926d0e64602"}),
-        },
+        sources=KNOWN.sources(f"{_TRACER}.traced_execution", f"{_TRACER}.get_operation_name"),
         budgets=("dbapi, execute of another driver",),
     ),
     Patch(

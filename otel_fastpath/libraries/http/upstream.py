@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from pathlib import Path
 from typing import Final
+
+from otel_fastpath.patching.known import Known
 
 _UTIL: Final = "opentelemetry.util.http"
 # What the hooks of all clients depend on, beside the functions that run for each call.
@@ -19,17 +19,9 @@ SOCKETS: Final = (
     *(f"{_UTIL}.httplib:set_ip_on_next_http_connection", f"{_UTIL}.httplib:_getstate"),
     *("opentelemetry.instrumentation.utils:suppress_http_instrumentation",),
 )
-
-
-@functools.cache
-def _known() -> dict[str, list[str]]:
-    known: dict[str, list[str]] = json.loads(Path(__file__).with_name("sources.json").read_text("utf-8"))
-    return known
-
-
-def sources(*places: str) -> dict[str, frozenset[str]]:
-    """The fingerprints of each "module:qualified.name" as `make fingerprints` prints them."""
-    return {place: frozenset(_known()[place]) for place in places}
+KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
+# The fingerprints of each "module:qualified.name" in the releases that tests/others/library_fingerprints.py has read.
+sources: Final = KNOWN.sources
 
 
 def imported(module: str, *names: str) -> dict[str, frozenset[str]]:

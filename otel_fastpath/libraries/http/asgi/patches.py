@@ -94,13 +94,9 @@ def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tup
 
 def _known_matches(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     """The methods `matches` of these classes; empty if a source is not known, or if other code has replaced one."""
-    places = [f"{kind.__module__}:{kind.__qualname__}.matches" for kind in kinds]
-    try:
-        known = sources(*places)
-    except KeyError:
-        # Other code has put a class of its own there.
-        return ()
-    return tuple(kind.matches for kind in kinds) if are_known(known) else ()
+    known = sources(*(f"{kind.__module__}:{kind.__qualname__}.matches" for kind in kinds))
+    # Nothing is known of a class that other code has put there: it need not be looked at.
+    return tuple(kind.matches for kind in kinds) if all(known.values()) and are_known(known) else ()
 
 
 PATCHES: Final = (
