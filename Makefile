@@ -254,11 +254,14 @@ fingerprints: setup ## Print the fingerprints of a patch's target in each releas
 sources: setup ## Record the fingerprints of new OpenTelemetry releases
 	$(PY) tests/upstream/follow.py $(TARGETS) $(ARGS)
 
-# The same for the patches of other instrumentations; the releases are those that their patches name.
+# The same for the patches of other instrumentations: of libraries, FastAPI and Starlette in the releases that their files
+# do not name yet, else in the releases that the patches name.
 .PHONY: sources-others
 sources-others: setup ## Record the fingerprints of other instrumentations
 	$(PY) tests/others/lookup_fingerprints.py
 	$(PY) tests/others/openai_fingerprints.py
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/http/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/db/dbapi_sources.json
 
 # The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
 .PHONY: new-sources

@@ -2,9 +2,9 @@
 
     python tests/upstream/new_sources.py build/new-sources.md
 
-The files that list the known sources are written anew, as by `make sources`. The issue names each target whose source
-has a fingerprint that was not in its file, and the releases that have it. If nothing is new, the issue is empty. Exit
-status 2 means that the releases could not be read.
+The files that list the known sources are written anew, as by `make sources` and `make sources-others`. The issue names
+each target whose source has a fingerprint that was not in its file, and the releases that have it. If nothing is new,
+the issue is empty. Exit status 2 means that the releases could not be read.
 """
 # ruff: noqa: T201  # a program that prints
 
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
+_LIBRARY = (sys.executable, "tests/others/library_fingerprints.py")
+_HTTP = "otel_fastpath/libraries/http/sources.json"
+_DBAPI = "otel_fastpath/libraries/db/dbapi_sources.json"
 # File -> the command that writes it.
 COMMANDS = {
     "otel_fastpath/trace/sources.json": ("make", "sources"),
     "otel_fastpath/others/version_lookups.json": (sys.executable, "tests/others/lookup_fingerprints.py"),
     "otel_fastpath/others/openai_sources.json": (sys.executable, "tests/others/openai_fingerprints.py"),
+    _HTTP: (*_LIBRARY, _HTTP),
+    _DBAPI: (*_LIBRARY, _DBAPI),
 }
 
 
@@ -66,7 +71,7 @@ def issue(found: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
             "",
             "1. Compare its source with that of the release before.",
             "2. Change the patch where the telemetry would differ, with a test.",
-            "3. Run `make sources`, and commit the file; then `make test-newest`.",
+            "3. Run `make sources` and `make sources-others`, and commit the files; then `make test-newest`.",
             *lines,
             "",
         ]
