@@ -15,10 +15,9 @@ FREE_THREADED: Final = CPYTHON and "free-threading build" in sys.version
 WHY_NO_CORE: Final = (
     "" if CPYTHON else f"the fast path relies on how CPython switches threads; this is {sys.implementation.name}"
 )
-# CPython 3.14 and later stop all threads before a fork. 3.13 leaves locks of objects, such as a dict's, locked in the
-# child if another thread held them: docs/free-threaded.md.
+# CPython calls the build experimental before 3.14, which stops all threads before a fork: docs/free-threaded.md.
 WHY_ON_REQUEST: Final = (
-    "CPython 3.13 without the GIL may hang in a forked child: OTEL_FASTPATH_CORE=c or py turns the fast path on"
+    "CPython 3.13 without the GIL is experimental: OTEL_FASTPATH_CORE=c or py turns the fast path on"
     if FREE_THREADED and sys.version_info < (3, 14)
     else ""
 )

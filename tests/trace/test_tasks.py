@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import random
+import sys
 
 from opentelemetry import context as context_api
 from opentelemetry import trace
@@ -43,7 +44,7 @@ def test_a_tree_of_tasks(exporting, caplog):
 
 
 def test_work_in_threads(exporting):
-    """`asyncio.to_thread` takes the current span along; a plain executor does not."""
+    """`asyncio.to_thread` takes the current span along; a plain executor where new threads inherit the context."""
     with exporting(_read) as (provider, got):
         tracer = provider.get_tracer("tasks")
 
@@ -63,7 +64,8 @@ def test_work_in_threads(exporting):
 
         names = asyncio.run(main())
     parents = _parents(got)
-    assert all(parents[name] == ("main" if name.startswith("to_thread") else None) for name in names)
+    inherited = "main" if getattr(sys.flags, "thread_inherit_context", 0) else None
+    assert all(parents[name] == ("main" if name.startswith("to_thread") else inherited) for name in names)
 
 
 def test_contexts_are_not_changed(exporting):
