@@ -40,7 +40,7 @@ def test_the_interpreters_are_those_that_wheels_are_built_for():
     free_threaded = ", ".join(f"3.{minor}t" for minor, free in built if free)
 
     assert f"| CPython {with_the_lock} | wheels | yes |" in PAGE.splitlines()
-    assert f"| CPython {free_threaded} (free-threaded) | wheels, experimental | experimental |" in PAGE.splitlines()
+    assert f"| CPython {free_threaded} (free-threaded) | wheels | yes |" in PAGE.splitlines()
 
 
 def test_the_platforms_are_those_of_the_images():
