@@ -28,7 +28,9 @@ _PARENT_BASED: Final = (ParentBased, ParentBasedTraceIdRatio)
 
 
 class Before(Sampler):
-    """Stands before a user's sampler.
+    """Stands before a user's sampler, which gets exactly the arguments that this one gets, by position or by name.
+
+    The SDK passes fewer than `Sampler.should_sample` has, and a user's sampler may have no others.
 
     Args:
         below: The user's sampler.
@@ -64,17 +66,9 @@ class FewerTraces(Before):
             written = self._written = threshold, TraceState([(KEY, entry_with("", threshold))])
         return written[1]
 
-    def should_sample(
-        self,
-        parent_context: Any,
-        trace_id: int,
-        name: str,
-        kind: Any = None,
-        attributes: Any = None,
-        links: Any = None,
-        trace_state: Any = None,
-    ) -> SamplingResult:
+    def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
+        _, trace_id, _, _, attributes = _asked(*given, **named)
         threshold = self._shed.threshold
         if self._keeps_everything and threshold:
             # A root has no trace state yet.
@@ -82,7 +76,7 @@ class FewerTraces(Before):
                 self._shed.count("trace")
                 return self._drop
             return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes, self._state(threshold))
-        result = self.below.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
+        result = self.below.should_sample(*given, **named)
         if not threshold or not result.decision.is_sampled():
             return result  # type: ignore[no-any-return]  # the user's
         state = result.trace_state
@@ -104,22 +98,12 @@ class FewerWholeTraces(FewerTraces):
     It is in place until a while after the last trace was shed: see `control.CALM`.
     """
 
-    def should_sample(
-        self,
-        parent_context: Any,
-        trace_id: int,
-        name: str,
-        kind: Any = None,
-        attributes: Any = None,
-        links: Any = None,
-        trace_state: Any = None,
-    ) -> SamplingResult:
+    def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
-        given = parent_context, trace_id, name, kind, attributes, links, trace_state
-        parent = get_current_span(parent_context).get_span_context()
+        parent = get_current_span(_asked(*given, **named)[0]).get_span_context()
         if parent is None or not parent.is_valid:
-            return super().should_sample(*given)
-        result = self.below.should_sample(*given)
+            return super().should_sample(*given, **named)
+        result = self.below.should_sample(*given, **named)
         if result.decision.is_sampled() and not parent.trace_flags.sampled:
             # Its trace was shed, and it would have no parent.
             return SamplingResult(Decision.DROP, trace_state=result.trace_state)
@@ -129,24 +113,13 @@ class FewerWholeTraces(FewerTraces):
 class NoMessages(Before):
     """Drops the spans around the messages of ASGI, which have no children."""
 
-    def should_sample(
-        self,
-        parent_context: Any,
-        trace_id: int,
-        name: str,
-        kind: Any = None,
-        attributes: Any = None,
-        links: Any = None,
-        trace_state: Any = None,
-    ) -> SamplingResult:
+    def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
+        _, _, name, kind, _ = _asked(*given, **named)
         if kind is SpanKind.INTERNAL and name.endswith(_MESSAGES):
             self._shed.count("internal_span")
             return self._drop
-        result: SamplingResult = self.below.should_sample(
-            parent_context, trace_id, name, kind, attributes, links, trace_state
-        )
-        return result
+        return self.below.should_sample(*given, **named)  # type: ignore[no-any-return]  # the user's
 
 
 def before(sampler: Any, shed: Shed, *, sheds_messages: bool, sheds_traces: bool) -> Any:
@@ -177,6 +150,19 @@ def is_countable(sampler: Any) -> bool:
     if type(sampler) in _PARENT_BASED:
         sampler = sampler._root
     return _keeps_everything(sampler) or type(sampler).__module__.startswith("opentelemetry.sdk.trace._sampling")
+
+
+def _asked(
+    parent_context: Any,
+    trace_id: int,
+    name: str,
+    kind: Any = None,
+    attributes: Any = None,
+    *_others: Any,
+    **_named: Any,
+) -> tuple[Any, int, str, Any, Any]:
+    """The arguments of `Sampler.should_sample` that decide here, however they were passed."""
+    return parent_context, trace_id, name, kind, attributes
 
 
 def _keeps_everything(sampler: Any) -> bool:
