@@ -52,7 +52,10 @@ class Providers:
         from otel_fastpath.guard import sampler  # noqa: PLC0415  # it imports the SDK
 
         own = _own(provider.sampler)
-        return "" if sampler.is_countable(own) else str(own.get_description())
+        try:
+            return "" if sampler.is_countable(own) else str(own.get_description())
+        except Exception:  # the user's code
+            return type(own).__name__
 
     def follow(self, state: control.State) -> None:
         """Change the provider and its tracers to what the state says; they get their own back at level 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.trace.sampling import (
@@ -30,17 +31,33 @@ _PARENT_BASED: Final = (ParentBased, ParentBasedTraceIdRatio)
 class Before(Sampler):
     """Stands before a user's sampler, which gets exactly the arguments that this one gets, by position or by name.
 
-    The SDK passes fewer than `Sampler.should_sample` has, and a user's sampler may have no others.
+    The SDK passes fewer than `Sampler.should_sample` has, and a user's sampler may have no others. Other attributes are
+    those of the user's sampler, also to set: an application may change it where it finds it, at the provider.
 
     Args:
         below: The user's sampler.
         shed: What to shed, and the counts of what was shed.
     """
 
+    below: Any
+    _shed: Shed
+    _drop: SamplingResult
+
     def __init__(self, below: Any, shed: Shed) -> None:
-        self.below = below
-        self._shed = shed
-        self._drop = SamplingResult(Decision.DROP)
+        vars(self).update(below=below, _shed=shed, _drop=SamplingResult(Decision.DROP))
+
+    def __getattr__(self, name: str) -> Any:
+        """The user's sampler's attribute."""
+        # Not `self.below`, which a copy does not have at first: this method would call itself.
+        return getattr(object.__getattribute__(self, "below"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set it there."""
+        setattr(self.below, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete it there."""
+        delattr(self.below, name)
 
     def get_description(self) -> str:
         """The description of the user's sampler, in that of this one."""
@@ -54,16 +71,18 @@ class FewerTraces(Before):
     written one.
     """
 
+    _keeps_everything: bool
+    _written: tuple[int, TraceState]
+
     def __init__(self, below: Any, shed: Shed) -> None:
         super().__init__(below, shed)
-        self._keeps_everything = _keeps_everything(below)
-        self._written: tuple[int, TraceState] = 0, TraceState()
+        vars(self).update(_keeps_everything=_keeps_everything(below), _written=(0, TraceState()))
 
     def _state(self, threshold: int) -> TraceState:
         """The trace state of a root with this threshold."""
         written = self._written
         if written[0] != threshold:
-            written = self._written = threshold, TraceState([(KEY, entry_with("", threshold))])
+            written = vars(self)["_written"] = threshold, TraceState([(KEY, entry_with("", threshold))])
         return written[1]
 
     def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
@@ -134,15 +153,13 @@ def before(sampler: Any, shed: Shed, *, sheds_messages: bool, sheds_traces: bool
     if type(sampler) not in _PARENT_BASED:
         made: Any = FewerWholeTraces(sampler, shed) if sheds_traces else sampler
         return NoMessages(made, shed) if sheds_messages else made
-    root, local = sampler._root, sampler._local_parent_sampled
-    # Again a `ParentBased`: the core of this package knows its rules, and asks only the samplers that are new.
-    return ParentBased(
-        FewerTraces(root, shed) if sheds_traces else root,
-        remote_parent_sampled=sampler._remote_parent_sampled,
-        remote_parent_not_sampled=sampler._remote_parent_not_sampled,
-        local_parent_sampled=NoMessages(local, shed) if sheds_messages else local,
-        local_parent_not_sampled=sampler._local_parent_not_sampled,
-    )
+    # A copy of the same class: the core of this package knows its rules, and asks only the samplers that are new.
+    copied = copy.copy(sampler)
+    if sheds_traces:
+        copied._root = FewerTraces(sampler._root, shed)
+    if sheds_messages:
+        copied._local_parent_sampled = NoMessages(sampler._local_parent_sampled, shed)
+    return copied
 
 
 def is_countable(sampler: Any) -> bool:

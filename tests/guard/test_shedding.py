@@ -1,5 +1,6 @@
 """What is shed at each level, with both cores and without any: traces stay whole, and can be counted."""
 
+import copy
 import logging
 from contextlib import suppress
 
@@ -38,6 +39,16 @@ class Six(Sampler):
     def get_description(self):
         """Its name."""
         return type(self).__name__
+
+
+class Rated(Six):
+    """One that the application changes while it runs."""
+
+    rate = 1.0
+
+    def set_rate(self, rate):
+        """Change the rate."""
+        self.rate = rate
 
 
 class Named(Six):
@@ -336,6 +347,49 @@ def test_what_others_set_meanwhile_stays(traced, driven):
     assert tracer.start_span("span").is_recording() is False
     guard.stop()
     assert tracer.sampler is new
+
+
+@pytest.mark.usefixtures("started")
+@pytest.mark.parametrize("level", [control.NO_INTERNAL_SPANS, control.FEWER_TRACES])
+def test_attributes_are_those_of_the_applications_sampler(traced, driven, level):
+    """It is found at the provider or a tracer, read, called and changed there, also while its traces are shed."""
+    user = Rated()
+    given = traced(user)
+    tracer = given.tracer(ASGI)
+    driven(given.provider)._follow(control.State(level, 1.0))
+    assert tracer.sampler is not user
+    tracer.sampler.set_rate(0.25)
+    tracer.sampler.limit = 5
+    assert (user.rate, tracer.sampler.rate) == (0.25, 0.25)
+    assert (user.limit, tracer.sampler.limit) == (5, 5)
+    del tracer.sampler.limit
+    assert not hasattr(user, "limit")
+    assert not hasattr(tracer.sampler, "limit")
+    assert type(copy.copy(tracer.sampler)) is type(tracer.sampler)
+
+
+@pytest.mark.usefixtures("started")
+def test_attributes_of_a_parent_based_sampler_are_there(traced, driven):
+    """Its own, and those of the sampler of roots, which can be changed there."""
+    user = ParentBased(Rated())
+    user.owner = "team"
+    given = traced(user)
+    driven(given.provider)._follow(control.State(control.FEWER_TRACES, 1.0))
+    assert given.provider.sampler is not user
+    assert given.provider.sampler.owner == "team"
+    given.provider.sampler._root.set_rate(0.25)
+    assert user._root.rate == 0.25
+
+
+def test_a_sampler_without_a_description(traced, driven):
+    """The status names its class."""
+
+    class Nameless(Six):
+        def get_description(self):
+            raise ValueError("none")
+
+    guard = driven(traced(Nameless()).provider)
+    assert "adjusted counts are not known beside Nameless" in guard.describe()
 
 
 def test_another_provider_is_left_alone(driven):
