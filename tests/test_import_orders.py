@@ -53,3 +53,47 @@ def test_each_order_of_imports(first, last):
     )
 
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+INSIDE = """
+import sys
+
+import wrapt
+
+from otel_fastpath import FastpathInstrumentor
+
+
+class Finder:
+    asked = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1] and name not in self.asked:
+            self.asked.add(name)
+            FastpathInstrumentor().instrument(redis="on")
+
+
+if sys.argv[2] == "find":
+    sys.meta_path.insert(0, Finder())
+else:
+    wrapt.register_post_import_hook(lambda _module: FastpathInstrumentor().instrument(redis="on"), sys.argv[1])
+import redis
+# Any other module.
+import colorsys
+
+print(hasattr(redis.Redis.execute_command, "__wrapped__"))
+for row in FastpathInstrumentor().status():
+    if row.name == "redis.command":
+        print(row.state.value)
+"""
+
+
+@pytest.mark.parametrize("way", ["find", "hook"])
+@pytest.mark.parametrize("name", ["redis", "redis.client", "redis.connection", "redis.asyncio.client"])
+def test_instrumented_while_the_library_is_imported(name, way):
+    """By another import hook, in the same thread: the next import notices that this one is complete."""
+    pytest.importorskip("redis")
+    result = subprocess.run(
+        [sys.executable, "-c", INSIDE, name, way], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "True\napplied\n", "")

@@ -6,6 +6,7 @@ happens while another thread calls `importlib.util.find_spec` for the module.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,8 @@ class _Hooks(threading.local):
 
 
 _hooks: Final = _Hooks()
+# The import locks of the modules that are being looked for or executed, by name.
+_locks: Final = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 
 
 def in_hook() -> bool:
@@ -45,6 +48,11 @@ def is_imported(name: str) -> bool:
     spec = getattr(sys.modules.get(name), "__spec__", None)
     # The import statement itself checks this attribute to wait for another thread.
     return sys.modules.get(name) is not None and not getattr(spec, "_initializing", False)
+
+
+def is_begun(name: str) -> bool:
+    """Whether the module is imported, or its import has begun: also if it is only looked for."""
+    return sys.modules.get(name) is not None or name in _locks
 
 
 def is_executed(name: str) -> bool:
@@ -77,9 +85,14 @@ class _Loader:
         for holder, attribute in ((spec, "loader"), (module, "__loader__")):
             if getattr(holder, attribute, None) is self:
                 setattr(holder, attribute, self._loader)
-        self._finder.begin(name)
-        self._loader.exec_module(module)
-        self._finder.tell(name)
+        finder = self._finder
+        try:
+            finder.begin(name)
+            self._loader.exec_module(module)
+        finally:
+            finder.executing.discard(name)
+        finder.tell(name)
+        finder.recheck()
 
 
 class _Finder:
@@ -88,8 +101,14 @@ class _Finder:
     It is never removed from `sys.meta_path`: removing an entry while another thread iterates over the list would make
     that thread's import skip a finder.
 
+    The import of a module may have begun before the module is watched: its loader is not wrapped then. While there are
+    such modules, each loader is wrapped, so as to look before and after the next module is executed whether they are
+    imported by now.
+
     Attributes:
+        executing: The modules whose code is running, and whose loaders are wrapped.
         executed: The modules whose code has run, and whose hooks are running.
+        missed: The watched modules whose imports had begun before.
     """
 
     def __init__(self) -> None:
@@ -98,7 +117,9 @@ class _Finder:
         self.after: Calls = {}
         # By the name of a top-level package: for each module in it.
         self.below: Calls = {}
+        self.executing: set[str] = set()
         self.executed: set[str] = set()
+        self.missed: set[str] = set()
 
     def add(self, calls: Calls, names: Sequence[str], call: Callable[[str], None]) -> None:
         with self._lock:
@@ -108,6 +129,30 @@ class _Finder:
             if not any(finder is self for finder in sys.meta_path):
                 sys.meta_path.insert(0, self)
 
+    def look_for_missed(self, names: Sequence[str]) -> None:
+        """Find those among these names, which are watched by now."""
+        missed = [name for name in names if is_begun(name) and not is_executed(name) and name not in self.executing]
+        with self._lock:
+            self.missed.update(missed)
+
+    def recheck(self) -> None:
+        """Tell of the missed modules that are imported by now."""
+        if not self.missed:
+            return
+        with self._lock:
+            missed = tuple(self.missed)
+        for name in missed:
+            is_complete = is_imported(name)
+            # If it is neither imported nor being imported, its import has failed.
+            if is_complete or not is_begun(name):
+                self._forget_missed(name)
+            if is_complete:
+                self.tell(name)
+
+    def _forget_missed(self, name: str) -> None:
+        with self._lock:
+            self.missed.discard(name)
+
     def remove(self, calls: Calls, names: Sequence[str], call: Callable[[str], None]) -> None:
         with self._lock:
             for name in names:
@@ -116,7 +161,8 @@ class _Finder:
                     calls[name] = others
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in self.after and name not in self.before and name.partition(".")[0] not in self.below:
+        is_watched = name in self.after or name in self.before or name.partition(".")[0] in self.below
+        if not is_watched and not self.missed:
             return None
         finders = list(sys.meta_path)
         own = next((place for place, finder in enumerate(finders) if finder is self), -1)
@@ -125,12 +171,16 @@ class _Finder:
             spec: ModuleSpec | None = None if find_spec is None else find_spec(name, path, target)
             if spec is not None:
                 # Nothing is called here: this thread holds the import lock of all modules.
-                if hasattr(spec.loader, "exec_module"):
+                # The loaders of built-in modules are classes, which all these modules share.
+                if hasattr(spec.loader, "exec_module") and (is_watched or not isinstance(spec.loader, type)):
                     spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
                 return spec
         return None
 
     def begin(self, name: str) -> None:
+        self.executing.add(name)
+        self._forget_missed(name)
+        self.recheck()
         with _hooks:
             for call in self.before.get(name, ()):
                 call(name)
@@ -152,9 +202,20 @@ def watch(names: Sequence[str], call: Callable[[str], None]) -> None:
     """Register a callable for these modules: it is called with a module's name whenever that module was executed.
 
     It runs in the importing thread, which holds the module's import lock, and the import raises what the callable
-    raises: the callable must neither wait for another thread nor fail.
+    raises: the callable must neither wait for another thread nor fail. If the module's import has begun already, it is
+    called at the first import or `recheck` after that import, by whichever thread.
     """
     _finder.add(_finder.after, names, call)
+    # Now, so that an import that begins meanwhile is noticed, too.
+    _finder.look_for_missed(names)
+
+
+def recheck() -> None:
+    """Call back for the modules whose imports had begun before they were watched, and that are imported by now.
+
+    The next import of a module does so, too.
+    """
+    _finder.recheck()
 
 
 def unwatch(names: Sequence[str], call: Callable[[str], None]) -> None:

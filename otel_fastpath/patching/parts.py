@@ -57,7 +57,7 @@ class Part:
 
     def is_needed(self) -> bool:
         """Whether a module that the part is for is imported, or being imported."""
-        return any(sys.modules.get(name) is not None for name in self.modules)
+        return any(imports.is_begun(name) for name in self.modules)
 
 
 class Installable(Protocol):

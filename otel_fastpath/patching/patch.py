@@ -345,6 +345,7 @@ class Patcher:
 
     def status(self) -> list[Row]:
         """The state of each patch, in the order of declaration."""
+        imports.recheck()
         return [installation.row() for installation in self.installations.values()]
 
     def _log_skip(self, level: int, name: str, reason: str) -> None:

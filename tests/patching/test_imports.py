@@ -157,3 +157,72 @@ def test_imports_by_several_threads_are_told_once(modules, watch):
         thread.join()
 
     assert (values, told) == ([1] * 8, ["subject_l"])
+
+
+class Meanwhile:
+    """Calls a function while a module is looked for, after the package's own finder, and does not find it."""
+
+    def __init__(self, name, call, monkeypatch):
+        self._waits_for = {name: call}
+        others = [finder for finder in sys.meta_path if finder is not imports._finder]
+        monkeypatch.setattr(sys, "meta_path", [imports._finder, self, *others])
+
+    def find_spec(self, name, path=None, target=None):  # noqa: ARG002  # the import system's interface
+        """Let somebody else find it."""
+        self._waits_for.pop(name, int)()
+
+
+@pytest.mark.parametrize("when", ["looked for", "executed"])
+def test_an_import_that_began_before_the_watch_is_told_of_by_the_next_one(modules, watch, monkeypatch, when):
+    """Its loader is not wrapped. By then it is complete; the watcher is not called for one that is not."""
+    modules("subject_m", "import subject_n\nvalue = 1")
+    modules("subject_n")
+    modules("subject_o")
+    told = []
+    begun = "subject_m" if when == "looked for" else "subject_n"
+
+    def note(name):
+        told.append(sys.modules[name].value)
+
+    Meanwhile(begun, lambda: watch("subject_m", call=note), monkeypatch)
+
+    importlib.import_module("subject_m")
+    assert told == []
+    module = importlib.import_module("subject_o")
+
+    assert told == [1]
+    assert type(module.__loader__) is type(module.__spec__.loader) is SourceFileLoader
+    importlib.reload(sys.modules["subject_m"])
+    assert told == [1, 1]
+
+
+def test_an_import_that_began_before_the_watch_and_fails_is_not_told(modules, watch, monkeypatch):
+    """Nobody waits for it any more; the next one is told as ever."""
+    file = modules("subject_p", "raise RuntimeError('no')")
+    told = []
+    Meanwhile("subject_p", lambda: watch("subject_p", call=told.append), monkeypatch)
+    with pytest.raises(RuntimeError, match="no"):
+        importlib.import_module("subject_p")
+
+    imports.recheck()
+    assert (told, imports._finder.missed) == ([], set())
+    file.write_text("", encoding="utf-8")
+    importlib.invalidate_caches()
+    importlib.import_module("subject_p")
+    assert told == ["subject_p"]
+
+
+def test_an_import_that_another_thread_began_before_the_watch_is_told(modules, watch, monkeypatch):
+    """Also while it is only looked for."""
+    modules("subject_q")
+    looked_for, watched = threading.Event(), threading.Event()
+    Meanwhile("subject_q", lambda: (looked_for.set(), watched.wait(60)), monkeypatch)
+    thread = threading.Thread(target=importlib.import_module, args=("subject_q",))
+    thread.start()
+    looked_for.wait(60)
+    told = watch("subject_q")
+    watched.set()
+    thread.join(60)
+
+    imports.recheck()
+    assert told == ["subject_q"]

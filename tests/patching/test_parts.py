@@ -302,3 +302,16 @@ def test_patches_are_declared_once():
     for room, part in ALL:
         assert part.place.startswith(f"{room.name}.")
         assert all(isinstance(patch, Patch) for patch in part.patches())
+
+
+def test_it_is_loaded_while_its_library_is_looked_for(world, monkeypatch):
+    """Another finder may install it, after ours was asked: nothing is announced to it then."""
+
+    class Installs:
+        def find_spec(self, name, path=None, target=None):  # noqa: ARG002  # the import system's interface
+            if name == "subject_library" and not world.part.is_loaded():
+                world.install()
+
+    others = [finder for finder in sys.meta_path if finder is not imports._finder]
+    monkeypatch.setattr(sys, "meta_path", [imports._finder, Installs(), *others])
+    assert world.call() == ["ours", "stock"]

@@ -6,9 +6,10 @@ import functools
 import importlib
 import logging
 import sys
+from types import SimpleNamespace
 
 import pytest
-from onepatch import louder, state
+from onepatch import SUBJECT, louder, state
 
 from otel_fastpath.patching.patch import Patch, Patcher, State, fingerprint
 
@@ -258,3 +259,15 @@ def test_a_replacement_that_cannot_come_off_says_so(patcher, logged):
 
     assert state(one) == (State.OFF, "uninstrumented, but wrapped by other code: it stays")
     assert len(logged()) == 1
+
+
+def test_installed_while_this_thread_imports_the_target(patcher, modules, monkeypatch):
+    """The import hook does not see that import. The status looks again; so does the next import, see `imports`."""
+    one = patcher()
+    monkeypatch.setitem(sys.modules, "installs", SimpleNamespace(now=one.install))
+    modules("patched", f"    import installs\n    installs.now()\n{SUBJECT}")
+
+    patched = importlib.import_module("patched")
+
+    assert state(one) == (State.APPLIED, "")
+    assert patched.function() == "plain!"
