@@ -20,6 +20,8 @@ CORES: Final = ("c", "py")
 ENTRY_POINT: Final = "fastpath"
 # The modes of a library's wrapper.
 MODES: Final = ("on", "off", "defer")
+# The libraries whose wrappers are off by default.
+_ON_REQUEST: Final = ("gevent",)
 # What is emitted besides what the service emitted before: nothing, or everything that this package can tell.
 SAME: Final = "same"
 FULL: Final = "full"
@@ -141,16 +143,20 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
     _report_unknown(environ, keywords, {name: _variable(name) for name in (*_SETTINGS, *of_libraries)})
     _report_misspelt(environ)
     lazy_instrumentations(environ)
+
+    def read(parse: Callable[[str, Any], Any], name: str) -> Any:
+        return wrong_settings.read(parse, *_given(name, keywords, environ))
+
     return Config(
-        disabled=_names(*_given("disabled", keywords, environ)),
-        core=_core(*_given("core", keywords, environ)),
+        disabled=read(_names, "disabled"),
+        core=read(_core, "core"),
         stock=_why_stock(environ),
-        telemetry=_telemetry(*_given("telemetry", keywords, environ)),
-        exceptions=tuple(_given(name, keywords, environ)[1] for name in _SETTINGS if name.startswith("exceptions")),
-        max_cpu=_share(*_given("max_cpu", keywords, environ)),
-        status_folder=_folder(*_given("status_folder", keywords, environ)),
-        profile_signal=_signal(*_given("profile_signal", keywords, environ)),
-        libraries=_libraries(libraries, keywords, environ),
+        telemetry=read(_telemetry, "telemetry"),
+        exceptions=tuple(read(wrong_settings.as_given, name) for name in _SETTINGS if name.startswith("exceptions")),
+        max_cpu=read(_share, "max_cpu"),
+        status_folder=read(_folder, "status_folder"),
+        profile_signal=read(_signal, "profile_signal"),
+        libraries=_libraries(libraries, read),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
     )
@@ -208,20 +214,11 @@ def genai(environ: Mapping[str, str] | None = None) -> GenAI:
     """Read OTEL_INSTRUMENTATION_GENAI_*, as `opentelemetry-util-genai` does."""
     environ = os.environ if environ is None else environ
     prefix = "OTEL_INSTRUMENTATION_GENAI_"
-    mode = _one_of(environ, f"{prefix}CAPTURE_MESSAGE_CONTENT", ("no_content", *_CONTENT))
+    mode = _word_in(environ, f"{prefix}CAPTURE_MESSAGE_CONTENT", ("no_content", *_CONTENT))
     on_span, on_event = _CONTENT.get(mode, (False, False))
-    emit = _one_of(environ, f"{prefix}EMIT_EVENT", ("true", "false"))
+    emit = _word_in(environ, f"{prefix}EMIT_EVENT", ("true", "false"))
     events = emit == "true" if emit else on_event
     return GenAI(on_span, on_event, events, environ.get(f"{prefix}COMPLETION_HOOK", ""))
-
-
-def _one_of(environ: Mapping[str, str], name: str, expected: tuple[str, ...]) -> str:
-    """The variable's value in lower case, or an empty string if it is not an expected one."""
-    value = environ.get(name, "").strip().lower()
-    if not value or value in expected:
-        return value
-    wrong_settings.tell(name, value, _any_of(expected), "The default is used.", allowed=expected)
-    return ""
 
 
 def disabled_instrumentations(environ: Mapping[str, str] | None = None) -> frozenset[str]:
@@ -237,10 +234,7 @@ def is_disabled(environ: Mapping[str, str] | None = None) -> bool:
 def lazy_instrumentations(environ: Mapping[str, str] | None = None) -> bool:
     """Whether an official instrumentation is loaded when its library is imported, not before."""
     environ = os.environ if environ is None else environ
-    asked = environ.get(_LAZY, "").strip().lower()
-    if asked and asked not in _SWITCH:
-        wrong_settings.tell(_LAZY, asked, _any_of(_SWITCH), "on is used.", allowed=_SWITCH)
-    return asked != "off"
+    return _word_in(environ, _LAZY, _SWITCH, "on is used.") != "off"
 
 
 def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
@@ -303,34 +297,49 @@ def _names(setting: str, value: Any) -> frozenset[str]:
     return frozenset(wrong_settings.parts(setting, value, "names of patches"))
 
 
-def _core(setting: str, value: Any) -> str | None:
+def _word(setting: str, value: Any, words: Sequence[str], expected: str, effect: str) -> str:
+    """The word, in lower case, that the value is; an empty string if it is not set, or none of these words."""
     asked = value.strip().lower() if isinstance(value, str) else value
-    if asked in CORES:
+    if asked in words:
         return str(asked)
     if asked != "":
-        effect = "The compiled core is used if it is available."
-        wrong_settings.tell(setting, value, "c (compiled) or py (pure Python)", effect, allowed=CORES)
-    return None
+        wrong_settings.tell(setting, value, expected, effect, allowed=words)
+    return ""
+
+
+def _word_in(environ: Mapping[str, str], name: str, words: Sequence[str], effect: str = "The default is used.") -> str:
+    """The same of a variable."""
+    return _word(name, environ.get(name, ""), words, _any_of(words), effect)
+
+
+def _core(setting: str, value: Any) -> str | None:
+    effect = "The compiled core is used if it is available."
+    return _word(setting, value, CORES, "c (compiled) or py (pure Python)", effect) or None
 
 
 def _telemetry(setting: str, value: Any) -> str:
-    asked = value.strip().lower() if isinstance(value, str) else value
-    if asked in (SAME, FULL):
-        return str(asked)
-    if asked != "":
-        expected = f"{SAME} (what the service emitted before) or {FULL} (all that otel-fastpath can tell)"
-        wrong_settings.tell(setting, value, expected, f"{SAME} is used.", allowed=(SAME, FULL))
-    return SAME
+    expected = f"{SAME} (what the service emitted before) or {FULL} (all that otel-fastpath can tell)"
+    return _word(setting, value, (SAME, FULL), expected, f"{SAME} is used.") or SAME
+
+
+def _mode(setting: str, value: Any) -> str:
+    return _word(setting, value, MODES, _any_of(MODES), "The default is used: ours replaces the official one.")
+
+
+def _mode_on_request(setting: str, value: Any) -> str:
+    return _word(setting, value, MODES, _any_of(MODES), "It stays off.")
 
 
 def _folder(setting: str, value: Any) -> str:
     try:
         asked = os.path.abspath(value) if value else ""  # noqa: PTH100  # pathlib would be imported by each service
-        if not asked or os.path.isdir(asked):  # noqa: PTH112  # likewise
+        if not asked or (isinstance(asked, str) and os.path.isdir(asked)):  # noqa: PTH112  # likewise
             return asked
     except (TypeError, ValueError):
         pass  # not a path at all
-    wrong_settings.tell(setting, value, "a folder that exists", "No other process can ask for the status.")
+    wrong_settings.tell(
+        setting, value, "a folder that exists, as str or Path", "No other process can ask for the status."
+    )
     return ""
 
 
@@ -365,20 +374,12 @@ def _why_stock(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def _libraries(libraries: Sequence[str], keywords: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+def _libraries(libraries: Sequence[str], read: Callable[[Callable[[str, Any], Any], str], Any]) -> dict[str, Any]:
     found = {}
     for library in libraries:
-        setting, value = _given(library, keywords, environ)
-        mode = value.strip().lower() if isinstance(value, str) else value
-        if mode in MODES:
-            found[library] = mode
-        elif mode != "":
-            effect = "The default is used: ours replaces the official one."
-            wrong_settings.tell(setting, value, _any_of(MODES), effect, allowed=MODES)
-        _, options = _given(f"{library}_options", keywords, environ)
-        if options != "":
-            found[f"{library}_options"] = options
-    return found
+        found[library] = read(_mode_on_request if library in _ON_REQUEST else _mode, library)
+        found[f"{library}_options"] = read(wrong_settings.as_given, f"{library}_options")
+    return {name: value for name, value in found.items() if value != ""}
 
 
 def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:

@@ -15,9 +15,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["forget", "found", "parts", "tell"]
+__all__ = ["forget", "found", "parts", "read", "tell"]
 
 _logger = logging.getLogger(__name__)
 
@@ -29,8 +29,39 @@ _SHOWN: Final = 200
 # The messages reported in this process, and the messages since `forget`.
 _told: dict[str, object] = {}
 _found: dict[str, None] = {}
-_shown = reprlib.Repr()
-_shown.maxstring = _shown.maxother = _SHOWN
+_shortened = reprlib.Repr()
+_shortened.maxstring = _shortened.maxother = _SHOWN
+
+
+class Unreadable:
+    """Stands for a value whose own methods raise: it is no valid value of any setting, and can be shown."""
+
+    def __init__(self, value: Any) -> None:
+        self._text = _shown(value)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __str__(self) -> str:
+        # Not the value's, which may look like a valid one.
+        return ""
+
+
+def read(parse: Callable[[str, Any], Any], setting: str, value: Any) -> Any:
+    """The setting as `parse` reads it, which reports an invalid value and returns what is used instead. Never raises.
+
+    A keyword argument can be any object, such as an array that cannot be compared: it is invalid like any other value.
+    """
+    try:
+        return parse(setting, value)
+    except Exception:  # of the value's methods
+        return parse(setting, Unreadable(value))
+
+
+def as_given(_setting: str, value: Any) -> Any:
+    """The value, for other code to read: with this function, `read` makes sure that it can be tested and compared."""
+    bool(value), bool(value == "")
+    return value
 
 
 def tell(
@@ -54,7 +85,7 @@ def tell(
     """
     every = tuple(allowed)
     hint = f"; nearest: {', '.join(nearest(value, every))}" if len(every) > _NEAREST else ""
-    text = f"{setting}: {_shown.repr(value)} is not valid; expected {expected}{hint}. {effect}"
+    text = f"{setting}: {_shown(value)} is not valid; expected {expected}{hint}. {effect}"
     _found[text] = None
     # Atomic, so that only one of two threads reports it.
     mine = object()
@@ -89,22 +120,34 @@ def parts(setting: str, value: Any, expected: str) -> list[str]:
     """
     if value is None:
         return []
-    given: Iterable[Any] = value.split(",") if isinstance(value, str) else value
     kept = []
     try:
-        for part in given:
+        for part in _listed(value):
             if isinstance(part, str):
                 kept.append(part.strip())
             else:
                 tell(setting, part, expected)
-    except TypeError:
+    except Exception:  # it is not iterable, or its iterator raises
         tell(setting, value, f"{expected}, or one comma-separated string")
     return [part for part in kept if part]
 
 
+def _listed(value: Any) -> Iterable[Any]:
+    if isinstance(value, (bytes, bytearray)):
+        raise TypeError  # the elements would be numbers
+    return value.split(",") if isinstance(value, str) else value
+
+
+def _shown(value: Any) -> str:
+    try:
+        return _shortened.repr(value)
+    except Exception:  # of its own method, or a number with too many digits
+        return f"<{type(value).__name__} object>"
+
+
 def nearest(value: Any, allowed: Iterable[str]) -> list[str]:
     """The three allowed values that are most similar to the value, the most similar first."""
-    text = value[:_SHOWN] if isinstance(value, str) else _shown.repr(value)
+    text = value[:_SHOWN] if isinstance(value, str) else _shown(value)
     by_lower = {each.lower(): each for each in allowed}
     import difflib  # noqa: PLC0415  # only if something is wrong
 

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+
 import pytest
 
+from otel_fastpath.exceptions.settings import Settings as Counting
+from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.options import parse as parse_options
 from otel_fastpath.settings import Config, from_env, loads_nothing
+
+
+class Array:
+    """As numpy's: its comparisons are arrays, and it is neither true nor false."""
+
+    def __eq__(self, other):
+        """Compare each element."""
+        return Array()
+
+    def __bool__(self):
+        """Do as numpy does."""
+        raise ValueError("ambiguous")
+
+    __hash__ = None
+
+
+class Broken:
+    """An object whose methods all raise."""
+
+    def _raise(self, *_given):
+        raise RuntimeError("broken")
+
+    __eq__ = __bool__ = __str__ = __repr__ = __iter__ = __fspath__ = __float__ = __int__ = __len__ = _raise
+    __hash__ = object.__hash__
+
+
+ODD = [Array(), Broken(), 10**5000, b"on", bytearray(b"on")]
+ODD_IDS = ["array", "broken", "long number", "bytes", "bytearray"]
 
 NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
 
@@ -273,3 +307,74 @@ def test_opentelemetrys_own_lists_are_read():
 
     assert settings.semconv == {"database", "http"}
     assert settings.disabled_instrumentations == {"asyncpg", "x"}
+
+
+@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("disabled", "names of patches, or one comma-separated string"),
+        ("core", "c (compiled) or py (pure Python)"),
+        ("telemetry", "same (what"),
+        ("max_cpu", "a percentage below 100"),
+        ("status_folder", "a folder that exists, as str or Path"),
+        ("profile_signal", "one of SIGUSR1, SIGUSR2"),
+        ("redis", "one of on, off, defer"),
+    ],
+)
+def test_a_value_of_any_class_is_ignored_alone(logged, name, expected, value):
+    """Also one that cannot be compared, read or printed: it is reported as any other, and the other settings hold."""
+    asked = {"core": "py"} if name != "core" else {"telemetry": "full"}
+
+    assert from_env({}, ["redis"], **asked, **{name: value}) == Config(**asked)
+    (line,) = logged()
+    assert line.startswith(f"instrument({name}=...): ")
+    assert f" is not valid; expected {expected}" in line
+
+
+@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
+def test_settings_that_their_room_reads_may_be_of_any_class(logged, value):
+    """There they are compared, and asked whether they are true: that does not raise."""
+    config = from_env({}, ["redis", "openai"], exceptions=value, redis_options=value, openai_options=value)
+    assert config.loads_all
+    assert Counting.parse(*config.exceptions).mode == Counting().mode
+    assert parse_options("redis", config.options("redis"), Options) == Options()
+    assert len(logged()) == 2
+
+
+@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
+def test_a_limit_of_any_class(logged, value):
+    """The default is used."""
+    assert Counting.parse(*from_env({}, exceptions_limit=value).exceptions).limit == Counting().limit
+    (line,) = logged()
+    assert "expected a number from 1 to" in line
+
+
+def test_a_folder_is_text(logged, tmp_path):
+    """The name of one in bytes is no setting, as of any other."""
+    assert from_env({}, status_folder=os.fsencode(tmp_path)).status_folder == ""
+    (line,) = logged()
+    assert "expected a folder that exists, as str or Path" in line
+
+
+def test_names_before_the_one_that_cannot_be_read_hold(logged):
+    """An iterator may raise, as any code of the application's."""
+
+    def names():
+        yield "trace.*"
+        raise RuntimeError("broken")
+
+    assert from_env({}, disabled=names()).disabled == {"trace.*"}
+    (line,) = logged()
+    assert line.startswith("instrument(disabled=...): <generator")
+
+
+@pytest.mark.parametrize(("place", "effect"), [("gevent", "It stays off."), ("db.redis", "The default is used: ours")])
+def test_what_a_bad_mode_does(logged, place, effect):
+    """What is off by default stays off."""
+    name = place.rpartition(".")[2]
+    from_env({f"OTEL_FASTPATH_{name.upper()}": "yes"}, ["gevent", "redis"])
+    (line,) = logged()
+    assert effect in line
+    library = importlib.import_module(f"otel_fastpath.libraries.{place}").LIBRARY
+    assert library.is_on_request is (effect == "It stays off.")
