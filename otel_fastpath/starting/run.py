@@ -8,13 +8,15 @@ imports it, and then runs the program as its `__main__`. PYTHONPATH is set in th
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.util
 import io
+import linecache
 import os
 import shutil
 import sys
 from importlib.machinery import BuiltinImporter, SourceFileLoader
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import settings
@@ -117,8 +119,15 @@ def _execute(program: _Program, names: dict[str, Any]) -> int:
         if program.loader is None:
             _runpy()._run_module_as_main(program.name)
         else:
-            exec(compile(program.source, program.name, "exec", dont_inherit=True), names)  # noqa: S102  # the user's
-    except (SystemExit, KeyboardInterrupt):
+            code = compile(program.source, program.name, "exec", dont_inherit=True)
+            if program.loader is BuiltinImporter:
+                _keep_lines(code, program)
+            exec(code, names)  # noqa: S102  # the user's
+    except SystemExit:
+        raise
+    except KeyboardInterrupt as error:
+        # The interpreter itself has to see it, to end the process as the signal does.
+        _trim_when_shown(error)
         raise
     except BaseException as error:
         # As the interpreter does, without the frames of this package.
@@ -127,6 +136,28 @@ def _execute(program: _Program, names: dict[str, Any]) -> int:
         sys.excepthook(type(error), error, trace)
         return _UNCAUGHT
     return 0
+
+
+def _trim_when_shown(error: BaseException) -> None:
+    """Keep the frames of this package out of the traceback that the program's `sys.excepthook` gets."""
+    hook = sys.excepthook
+    trace = error.__traceback__ and error.__traceback__.tb_next
+
+    def show(kind: type[BaseException], shown: BaseException, _trace: Any) -> None:
+        sys.excepthook = hook
+        shown.__traceback__ = trace
+        hook(kind, shown, trace)
+
+    sys.excepthook = show
+
+
+def _keep_lines(code: CodeType, program: _Program) -> None:
+    """Let tracebacks show the lines of `-c`, as they do since Python 3.13."""
+    # What the interpreter calls is not public.
+    with contextlib.suppress(Exception):
+        # In the first releases, the lines were kept by the name of the file.
+        key = code if hasattr(linecache, "_interactive_cache") else program.name
+        linecache._register_code(key, program.source, program.name)  # type: ignore[attr-defined]  # see above
 
 
 def _folder() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -39,6 +40,13 @@ TRACES = """
 from opentelemetry import trace
 with trace.get_tracer("service").start_as_current_span({name!r}):
     pass
+"""
+# Shows an exception by its class, and how many frames its traceback has, in both of its places.
+COUNTS = """
+import sys, traceback
+def show(kind, error, trace):
+    print(kind.__name__, len(traceback.extract_tb(trace)), len(traceback.extract_tb(error.__traceback__)))
+sys.excepthook = show
 """
 
 
@@ -126,6 +134,11 @@ def test_a_script_of_this_environment_is_run_in_this_interpreter(start, program)
         pytest.param("syntax error", 1, marks=pytest.mark.slow),
         pytest.param("import os; os._exit(4)", 4, marks=pytest.mark.slow),
         ("import sys\nsys.excepthook = lambda *found: print(found[0].__name__)\nraise ValueError", 1),
+        ("def f():\n    raise KeyboardInterrupt\nf()", -signal.SIGINT),
+        (f"{COUNTS}raise KeyboardInterrupt", -signal.SIGINT),
+        pytest.param(
+            f"{COUNTS}import os, signal\nos.kill(os.getpid(), signal.SIGINT)", -signal.SIGINT, marks=pytest.mark.slow
+        ),
         pytest.param("import atexit\natexit.register(print, 'at exit')\nraise ValueError", 1, marks=pytest.mark.slow),
         ("import threading, time\nthreading.Timer(0.1, print, ['later']).start()", 0),
     ],
@@ -137,6 +150,17 @@ def test_it_ends_as_under_opentelemetry_instrument(start, program, text, status)
 
     assert (ours.returncode, ours.stdout, ours.stderr) == (status, stock.stdout, stock.stderr)
     assert stock.returncode == status
+
+
+@pytest.mark.parametrize(
+    "text", ["def f():\n    raise ValueError('no')\nf()", "raise KeyboardInterrupt", "exec('1 / 0')"]
+)
+def test_code_of_the_command_line_ends_as_under_opentelemetry_instrument(start, text):
+    """Since Python 3.13, its lines are in the traceback."""
+    ours, stock = (start(way, sys.executable, "-c", text, check=False) for way in ("run", "stock"))
+
+    assert (ours.returncode, ours.stdout, ours.stderr) == (stock.returncode, stock.stdout, stock.stderr)
+    assert (text.splitlines()[-1] in ours.stderr) is (sys.version_info >= (3, 13))
 
 
 def test_a_command_that_does_not_exist_is_one_line(start):
