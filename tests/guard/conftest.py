@@ -76,3 +76,15 @@ def driven(monkeypatch):
     yield Guard
     for guard in made:
         guard.stop()
+
+
+@pytest.fixture(params=["stock", "py", "c"])
+def started(request):
+    """Without this package's patches, and with each of its cores."""
+    if request.param == "stock":
+        return None
+    instrumentor = request.getfixturevalue("instrumentor")
+    if request.param == "c":
+        pytest.importorskip("otel_fastpath.trace.context.scope_c")
+    instrumentor.instrument(core=request.param)
+    return instrumentor
