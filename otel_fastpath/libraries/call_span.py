@@ -179,12 +179,12 @@ class Query(Call):
                     elif self.kind == ALL_ROWS:
                         number = len(result)
                     if number >= 0:
-                        self.told(number)
+                        self.record_rows(number)
             except BaseException as fault:
                 absorbed(_END, self, fault)
         self.end()
 
-    def told(self, number: Any) -> None:
+    def record_rows(self, number: Any) -> None:
         """Record how many rows were returned."""
         if self.plan.rows is not None and self.series is not None:
             self.plan.rows.record(number)

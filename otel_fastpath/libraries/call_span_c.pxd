@@ -63,7 +63,7 @@ cdef class Query(Call):
     cdef public Plan plan
     @cython.locals(link=Link, number=Py_ssize_t)
     cpdef done(self, object result)
-    cpdef told(self, object number)
+    cpdef record_rows(self, object number)
     cpdef failed(self, object error)
     cdef _look_back(self)
 

@@ -40,7 +40,7 @@ class Rival:
         target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
         emulated: PEP 508 requirement: the releases that our wrapper replaces, emitting the same telemetry. It defers to
             all others; empty: to every release.
-        told: Returns the keyword arguments that its instrumentor was given, if it instrumented before our wrapper.
+        given_keywords: Returns the keyword arguments that its instrumentor was given, if it instrumented before ours.
         beyond: Patches, by name or pattern, for what it does not instrument: they are off if our wrapper replaces it
             and must emit nothing more than it.
         silent: Likewise, but they are applied and emit nothing: what the library executes inside of such a call is part
@@ -52,7 +52,7 @@ class Rival:
     name: str
     target: str
     emulated: str = ""
-    told: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
+    given_keywords: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
     beyond: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
@@ -273,7 +273,7 @@ class Wrapper:
         if uninstrument is not None:
             state = dict(vars(instrumentor))
             taken = _Taken(rival, instrumentor, {}, state)
-            self._guarded(lambda: taken.keywords.update(rival.told(instrumentor)))
+            self._guarded(lambda: taken.keywords.update(rival.given_keywords(instrumentor)))
             self._guarded(uninstrument, instrumentor)
             self._taken.append(taken)
 

@@ -146,7 +146,7 @@ def one_value(_call: Any, result: Any) -> int | None:
 def _counted(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> None:
     number = rows(call, result)
     if number is not None:
-        call.told(number)
+        call.record_rows(number)
 
 
 async def watch(

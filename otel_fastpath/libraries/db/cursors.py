@@ -151,7 +151,7 @@ def count(call: Any, cursor: Any) -> None:
     if call.link.active.is_same or getattr(cursor, "description", None) is not None:
         number = cursor.rowcount
         if 0 <= number < _MOST_ROWS:
-            call.told(number)
+            call.record_rows(number)
 
 
 def looked(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -31,7 +31,7 @@ _KEYWORDS: Final = (*COMMENTER, "capture_parameters")
 _TEXTS: Final = ("db.statement", "db.query.text")
 
 
-def told(connect: Any) -> dict[str, Any]:
+def given_keywords(connect: Any) -> dict[str, Any]:
     """The keyword arguments that an official instrumentor was given: they are in its wrapper of `connect`.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from otel_fastpath.libraries.db.cassandra.futures import stop
-from otel_fastpath.libraries.db.cassandra.official import told
+from otel_fastpath.libraries.db.cassandra.official import given_keywords
 from otel_fastpath.libraries.db.cassandra.patches import PATCHES
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -23,7 +23,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.cassandra:CassandraInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-cassandra>=0.65b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             beyond=("cassandra.prepare", "cassandra.connect", "cassandra.page"),
         ),
     ),

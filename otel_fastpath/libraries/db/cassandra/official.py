@@ -82,7 +82,7 @@ class Official:
         return {}
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given: its wrapper of `execute_async` has them."""
     wrapper = sys.modules["cassandra.cluster"].Session.execute_async._self_wrapper
     held = inspect.getclosurevars(wrapper).nonlocals

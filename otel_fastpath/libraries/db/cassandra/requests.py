@@ -146,7 +146,7 @@ def _succeeded(call: Any, future: Any, response: Any) -> None:
     # A list, unless the row factory of the application makes something else.
     if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
         try:
-            call.told(len(response))
+            call.record_rows(len(response))
         except Exception as error:
             faults.report(DATABASE.place, error)
     call.done(response)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.mysqlclient.official import told
+from otel_fastpath.libraries.db.mysqlclient.official import given_keywords
 from otel_fastpath.libraries.db.mysqlclient.patches import PATCHES
 from otel_fastpath.libraries.db.mysqlclient.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -21,7 +21,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.mysqlclient:MySQLClientInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-mysqlclient>=0.64b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             beyond=("mysqlclient.begin", "mysqlclient.commit", "mysqlclient.rollback", "mysqlclient.connect"),
         ),
     ),

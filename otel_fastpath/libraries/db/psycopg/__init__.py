@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.psycopg.official import told
+from otel_fastpath.libraries.db.psycopg.official import given_keywords
 from otel_fastpath.libraries.db.psycopg.patches import PATCHES
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -21,7 +21,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.psycopg:PsycopgInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-psycopg>=0.64b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             beyond=(
                 "psycopg.connect*",
                 *(f"psycopg.{prefix}{name}" for prefix in ("", "async_") for name in ("commit", "rollback", "tpc_*")),

@@ -119,7 +119,7 @@ def _rows(call: Any, cursor: Any) -> None:
     """Record the rows of the cursor's results; those of the official instrumentation include rows that were changed."""
     number = cursor.rowcount if call.link.active.is_same else pipelines.rows_of(cursor._results)
     if number is not None and number >= 0:
-        call.told(number)
+        call.record_rows(number)
 
 
 def _batch_rows(call: Any, cursor: Any) -> None:

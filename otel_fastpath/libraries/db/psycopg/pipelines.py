@@ -137,7 +137,7 @@ class Submission:
             self._call.failed(error)
             return
         if self._number is not None:
-            guarded(_PLACE, self._call.told, self._number)
+            guarded(_PLACE, self._call.record_rows, self._number)
         self._call.done(result)
 
 

@@ -68,7 +68,7 @@ def of_trip(args: Any, _kwargs: Any) -> Opening:
 
 def _tell_rows(call: Any, result: Any) -> None:
     if isinstance(result, list):
-        call.told(len(result))
+        call.record_rows(len(result))
 
 
 def make_trip(original: Any) -> Any:
@@ -200,4 +200,4 @@ def _count_copied(call: Any, cursor: Any) -> None:
         if call.recording:
             call.span.set_attribute(COPY_ROWS, number)
         if cursor.pgresult is not None and cursor.pgresult.status == _COPY_OUT:
-            call.told(number)
+            call.record_rows(number)

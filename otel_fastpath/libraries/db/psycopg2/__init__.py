@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.psycopg2.official import told
+from otel_fastpath.libraries.db.psycopg2.official import given_keywords
 from otel_fastpath.libraries.db.psycopg2.patches import PATCHES
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -21,7 +21,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.psycopg2:Psycopg2Instrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-psycopg2>=0.64b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             # It sees their pages.
             beyond=("psycopg2.execute_*",),
         ),

@@ -123,13 +123,13 @@ def _around_next(original: Any) -> Any:
         try:
             row = original(self)
         except StopIteration:
-            guarded(DATABASE.place, call.told, 0)
+            guarded(DATABASE.place, call.record_rows, 0)
             call.done(None)
             raise
         except BaseException as error:
             call.failed(error)
             raise
-        guarded(DATABASE.place, lambda: call.told(self.rowcount))
+        guarded(DATABASE.place, lambda: call.record_rows(self.rowcount))
         call.done(None)
         return row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.pymysql.official import told
+from otel_fastpath.libraries.db.pymysql.official import given_keywords
 from otel_fastpath.libraries.db.pymysql.patches import PATCHES
 from otel_fastpath.libraries.db.pymysql.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -21,7 +21,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.pymysql:PyMySQLInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-pymysql>=0.64b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             beyond=("pymysql.begin", "pymysql.commit", "pymysql.rollback", "pymysql.connect"),
         ),
     ),

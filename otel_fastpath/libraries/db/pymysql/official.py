@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 _OFFICIAL: Final = "opentelemetry.instrumentation.pymysql"
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given."""
-    return official_dbapi.told(sys.modules["pymysql"].connect)
+    return official_dbapi.given_keywords(sys.modules["pymysql"].connect)
 
 
 class Official(dbapi_mysql.Official):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from otel_fastpath.libraries.db.redis.observability import configure
-from otel_fastpath.libraries.db.redis.official import told
+from otel_fastpath.libraries.db.redis.official import given_keywords
 from otel_fastpath.libraries.db.redis.patches import PATCHES
 from otel_fastpath.libraries.db.redis.plans import DATABASE
 from otel_fastpath.libraries.library import Library, Rival
@@ -23,7 +23,7 @@ LIBRARY: Final = Library(
             "opentelemetry.instrumentation.redis:RedisInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-redis>=0.64b0,<0.67",
-            told=told,
+            given_keywords=given_keywords,
             beyond=("redis.*pubsub.*",),
         ),
     ),

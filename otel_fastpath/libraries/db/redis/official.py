@@ -131,7 +131,7 @@ def _client(own: Any) -> Any:
     return SimpleNamespace(connection_pool=SimpleNamespace(connection_kwargs=dict(own)))
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given: its wrapper of `execute_command` has them."""
     wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
     held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))

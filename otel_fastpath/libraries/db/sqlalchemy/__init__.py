@@ -29,7 +29,7 @@ LIBRARY: Final = Library(
             "official",
             "opentelemetry.instrumentation.sqlalchemy:SQLAlchemyInstrumentor",
             "opentelemetry-instrumentation-sqlalchemy>=0.65b0,<0.67",
-            told=official.told,
+            given_keywords=official.given_keywords,
             silent=("sqlalchemy.commit", "sqlalchemy.rollback"),
             # It refuses SQLAlchemy 2.1.
             dependencies=("sqlalchemy >= 2.0, < 2.2",),

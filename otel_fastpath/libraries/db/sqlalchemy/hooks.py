@@ -174,7 +174,7 @@ def _count(call: Any, result: Any) -> None:
     pages = getattr(context, "_insertmanyvalues_rows", None)
     number = context.cursor.rowcount if pages is None else len(pages)
     if isinstance(number, int) and number >= 0:
-        call.told(number)
+        call.record_rows(number)
 
 
 def single(args: Any, kwargs: Any) -> Opening:

@@ -157,7 +157,7 @@ def _is_connect(query: Query) -> bool:
     return query.raw == CONNECT and not query.text
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The arguments of an instrumentor that had instrumented before our wrapper, as its wrappers hold them.
 
     And the engines that it had been given or had seen made: after it was told to uninstrument, it does not know them.

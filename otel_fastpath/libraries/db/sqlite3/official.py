@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _OFFICIAL: Final = "opentelemetry.instrumentation.sqlite3"
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given."""
-    return official_dbapi.told(sys.modules["sqlite3"].connect)
+    return official_dbapi.given_keywords(sys.modules["sqlite3"].connect)
 
 
 class Official(official_dbapi.Official):

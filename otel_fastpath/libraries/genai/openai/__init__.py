@@ -99,7 +99,7 @@ LIBRARY: Final = Library(
             "official",
             f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
             f"{OFFICIAL}>=1.3b0,<1.4",
-            official.told,
+            official.given_keywords,
             beyond=("openai.socket.*",),
         ),
         Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),

@@ -37,7 +37,7 @@ class Known:
         return self._instruments[name]
 
 
-def told(_instrumentor: Any) -> dict[str, Any]:
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """Keyword arguments of `instrument()` with the same effect as those of the official instrumentation."""
     module = sys.modules.get("openai.resources.chat.completions")
     create = inspect.getattr_static(getattr(module, "Completions", None), "create", None)
