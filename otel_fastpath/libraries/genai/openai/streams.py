@@ -7,6 +7,8 @@ closes the response, whose closing methods are wrapped.
 from __future__ import annotations
 
 from contextvars import ContextVar
+from copy import deepcopy
+from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
@@ -21,6 +23,7 @@ leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=ST
 _PLACE: Final = "the end of an OpenAI response"
 _SERVED_MODEL: Final = "x-ms-served-model"
 CALL: Final = "_otel_fastpath_call"
+_CLOSING: Final = ("close", "aclose")
 
 
 class Pending:
@@ -35,6 +38,10 @@ class Pending:
         """Take the call, to continue it; None if it was taken before."""
         call, self._call = self._call, None
         return call
+
+    def __reduce__(self) -> Any:
+        # A copy of the object that refers to this has no call.
+        return type(None), ()
 
     def __del__(self) -> None:
         if self._call is not None and not self._call.is_over:
@@ -91,40 +98,84 @@ def _left_with() -> BaseException | None:
 
 
 class _Heard:
-    """The two methods that close an HTTP response, stored on it. Not closures, which would form a reference cycle."""
+    """The two methods that close an HTTP response, stored on it. Not closures, which would form a reference cycle.
 
-    __slots__ = ("_response", "_told")
+    Args:
+        response: The response.
+        told: Called when it was closed; returns whether that was the last time.
+        own: The methods that the host has stored on it, by name: they are called, and stored again in the end.
+    """
 
-    def __init__(self, response: Any, told: Callable[[], bool]) -> None:
+    __slots__ = ("_own", "_response", "_told")
+
+    def __init__(self, response: Any, told: Callable[[], bool], own: dict[str, Any]) -> None:
         self._response = response
         self._told = told
+        self._own = own
 
     def close(self) -> None:
         """Close the response, as its own method does."""
-        original = type(self._response).close
+        original = self.original("close")
         try:
-            original(self._response)
+            original()
         finally:
             self._tell()
 
     async def aclose(self) -> None:
         """Likewise, asynchronously."""
-        original = type(self._response).aclose
+        original = self.original("aclose")
         try:
-            await original(self._response)
+            await original()
         finally:
             self._tell()
+
+    def original(self, name: str) -> Any:
+        """The method that the response would have without this."""
+        if name in self._own:
+            return self._own[name]
+        return MethodType(getattr(type(self._response), name), self._response)
+
+    def __reduce__(self) -> Any:
+        # A pickled response has its original methods, and can be loaded without this package.
+        return SimpleNamespace, (), {name: self.original(name) for name in _CLOSING}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Heard:
+        # Closing a copy of the response does not end the call. A method is copied with its function, so this is no
+        # other class.
+        return _Heard(deepcopy(self._response, memo), _is_copy, deepcopy(self._own, memo))
 
     @never_raises(_PLACE)
     def _tell(self) -> None:
         if self._told():
-            own = vars(self._response)
-            for name in ("close", "aclose"):
-                if getattr(own.get(name), "__self__", None) is self:
-                    del own[name]
+            stored = vars(self._response)
+            for name in _CLOSING:
+                if _heard_by(stored.get(name)) is self:
+                    if name in self._own:
+                        stored[name] = self._own[name]
+                    else:
+                        del stored[name]
+
+
+def _is_copy() -> bool:
+    return True
+
+
+def _heard_by(method: Any) -> _Heard | None:
+    """The object whose method this is, if it is one of ours."""
+    owner = method.__self__ if type(method) is MethodType else None
+    return owner if type(owner) is _Heard else None
 
 
 def hear(response: Any, told: Callable[[], bool]) -> None:
     """Call `told` each time an HTTP response is closed, until it returns true."""
-    heard = _Heard(response, told)
+    own = {}
+    for name in _CLOSING:
+        method = vars(response).get(name)
+        # A stream that is parsed from a raw response is heard a second time.
+        before = _heard_by(method)
+        if before is not None:
+            method = before._own.get(name)
+        if method is not None:
+            own[name] = method
+    heard = _Heard(response, told, own)
     response.close, response.aclose = heard.close, heard.aclose
