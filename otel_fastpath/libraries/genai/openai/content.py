@@ -1,4 +1,4 @@
-"""The content of a call: kept by reference, formatted when it is exported.
+"""The content of a call: kept by reference, copied when the call ends, and formatted when it is exported.
 
 Texts are cut to a length; inline data (images, audio, documents) is replaced by a digest and its size. A completion
 hook gets everything uncut, in the classes of `opentelemetry.util.genai.types`.
@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.lazy import lazy
 from otel_fastpath.libraries.genai import conventions as names
 from otel_fastpath.libraries.genai.openai import messages
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Made = list[dict[str, Any]]
+# A message that is a text makes a message.
+_ASKED: Final = frozenset({messages.chat_inputs, messages.response_inputs})
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,11 @@ class Captured:
 
     def on_span(self, attributes: dict[str, Any], longest: int) -> None:
         """Set the attributes of a span, which are formatted when it is exported."""
+        reading = compiled.hot("libraries.genai.openai.reading_models")
         for name, (make, kept) in self._parts.items():
-            attributes[name] = lazy(_as_json, make, kept, longest)
+            if (make in _ASKED and reading.begins_with_text(kept)) or _has_any(make, kept):
+                # The host may change what it has passed and what it got.
+                attributes[name] = lazy(_as_json, make, reading.copied(kept), longest)
 
     def on_event(self, attributes: dict[str, Any], longest: int) -> None:
         """Set the attributes of an event."""
@@ -84,6 +90,17 @@ class Captured:
             value = make(kept)
             if value:
                 attributes[name] = _reduced(value, longest)
+
+
+def _has_any(make: Callable[[Any], Made], kept: Any) -> bool:
+    """Whether anything is made of what is kept. To make all of it would take as long as to format it."""
+    if make is messages.chat_outputs:
+        return True
+    try:
+        return bool(make(kept)) if isinstance(kept, str) else any(make([item]) for item in items(kept))
+    except Exception:
+        # Raised again in the export thread, and logged there.
+        return True
 
 
 def _as_json(make: Callable[[Any], Made], kept: Any, longest: int) -> str:

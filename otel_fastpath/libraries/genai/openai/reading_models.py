@@ -6,6 +6,7 @@ its `__getattr__`, and for a missing one pydantic creates an exception first.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.genai.rule_kinds import (
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 # A larger number is not a token count, and may not fit in 64 bits on the way to a backend.
 _MOST_TOKENS = 1 << 53
+_TEXT = frozenset({"role", "content"})
+# Data of a request or an answer is never nested as deeply.
+_DEEPEST = 200
 
 
 def field(holder: object, name: str) -> Any:
@@ -171,3 +175,48 @@ def is_text(chunk: object, kind: int, events: frozenset[str]) -> bool:
         if mine is None or mine.get("finish_reason"):
             return False
     return True
+
+
+def begins_with_text(messages: object) -> bool:
+    """Whether the first message is one text, as that of almost every conversation is."""
+    if not isinstance(messages, list) or not messages:
+        return False
+    first = messages[0]
+    if type(first) is not dict or first.keys() != _TEXT:
+        return False
+    return type(first["role"]) is str and type(first["content"]) is str
+
+
+def copied(value: Any) -> Any:
+    """A copy of lists, dicts and models, which shares with them what cannot change, and objects of other kinds.
+
+    It is the value itself if that is nested too deeply, contains itself, or has a model that cannot be copied.
+    """
+    try:
+        return _copied(value, _DEEPEST)
+    except Exception:
+        return value
+
+
+def _copied(value: Any, room: int) -> Any:
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if room == 0:
+        raise RecursionError("nested too deeply to be copied")
+    if kind is list:
+        return [_copied(each, room - 1) for each in value]
+    if kind is dict:
+        return {key: _copied(each, room - 1) for key, each in value.items()}
+    if kind is tuple:
+        return tuple([_copied(each, room - 1) for each in value])
+    return _copied_model(value, room - 1) if hasattr(kind, "model_dump") else value
+
+
+def _copied_model(model: Any, room: int) -> Any:
+    made = copy(model)
+    for own in (made.__dict__, getattr(made, "__pydantic_extra__", None)):
+        if own:
+            for key in own:
+                own[key] = _copied(own[key], room)
+    return made

@@ -2,6 +2,9 @@
 import cython
 
 cdef object _MOST_TOKENS
+cdef int _DEEPEST
+cdef object _TEXT
+cdef object copy
 cdef int CALL
 cdef int CHAT
 cdef int OTHERWISE
@@ -33,3 +36,12 @@ cdef _put(object name, int kind, object before, object value, dict attributes)
 cpdef bint is_text(object chunk, int kind, object events) except -1
 
 cpdef bint is_count(object value) except -1
+
+cpdef bint begins_with_text(object messages) except -1
+
+cpdef copied(object value)
+
+cdef _copied(object value, int room)
+
+@cython.locals(own=dict)
+cdef _copied_model(object model, int room)
