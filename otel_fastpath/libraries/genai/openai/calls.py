@@ -320,7 +320,8 @@ def _target(
         model = None
     url = client._base_url
     key = (options.method, options.url, id(url), type(client), model)
-    found = get_item(calls.targets, key)
+    # A subclass of str, such as an enum, may equal another model without being shown like it.
+    found = get_item(calls.targets, key) if model is None or type(model) is str else None
     return calls.telemetry.target(key, url) if found is None else found
 
 

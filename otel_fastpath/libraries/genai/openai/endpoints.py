@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from otel_fastpath.libraries.genai import conventions as names
 from otel_fastpath.libraries.genai.openai import chunks, content, requests, results
@@ -65,7 +66,7 @@ def _cursor(options: Any, attributes: dict[str, Any]) -> None:
 
 def _of_one(start: dict[str, Any], options: Any) -> dict[str, Any]:
     """Add the id of the requested response, which is known in advance."""
-    return {**start, names.RESPONSE_ID: options.url.partition("?")[0].rsplit("/", 1)[-1]}
+    return {**start, names.RESPONSE_ID: unquote(options.url.partition("?")[0].rsplit("/", 1)[-1])}
 
 
 def _encoding(options: Any, attributes: dict[str, Any]) -> None:

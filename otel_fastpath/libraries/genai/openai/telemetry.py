@@ -151,7 +151,9 @@ class Telemetry:
         if self._only is not None and endpoint not in self._only:
             return None
         site = site_of(kind, url)
-        found = self._known.items.get((endpoint, site, model))
+        # A subclass of str, such as an enum, may equal another model without being shown like it.
+        is_kept = model is None or type(model) is str
+        found = self._known.items.get((endpoint, site, model)) if is_kept else None
         size = _EACH + 2 * sys.getsizeof(model) + sys.getsizeof(site.address)
         if found is None:
             start = {
@@ -167,9 +169,10 @@ class Telemetry:
                 {name: value for name, value in start.items() if value is not None},
                 self.histograms,
             )
-            self._known.keep((endpoint, site, model), found, size)
+            if is_kept:
+                self._known.keep((endpoint, site, model), found, size)
         # A path that is not in the table may contain an identifier, and would not be used again.
-        if (method, path) in TABLE:
+        if is_kept and (method, path) in TABLE:
             self._targets.keep((method, path, _Identity.of(url), kind, model), found, size)
         return found
 

@@ -5,10 +5,25 @@ from __future__ import annotations
 import base64
 import inspect
 import struct
+from enum import Enum
 
 import openai
 import pytest
 from madeup import CHAT
+
+from otel_fastpath.libraries.genai.openai import patches
+
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "model": "gpt-5",
+    "status": "completed",
+    "output": [],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
 
 
 def test_the_dimensions_of_a_base64_vector_are_its_floats(told, client):
@@ -78,3 +93,44 @@ def test_a_page_after_another_is_a_call_of_its_own(told, client):
 
     assert [each.id for each in client(*pages).files.list()] == ["1", "2"]
     assert [span.name for span in told.spans()] == ["files.list", "files.list"]
+
+
+def test_an_enum_does_not_name_other_calls(told, client):
+    """It equals the text that it is, and is not shown as such."""
+
+    class Model(str, Enum):
+        A = "gpt-4o"
+
+    made = client(CHAT)
+    for model in (Model.A, "gpt-4o", Model.A):
+        made.chat.completions.create(model=model, messages=[])
+
+    assert [span.name for span in told.spans()] == [f"chat {Model.A}", "chat gpt-4o", f"chat {Model.A}"]
+    assert {type(key[-1]) for key in patches._telemetry._known.items} == {str}
+
+
+def test_a_model_that_cannot_be_compared_is_not(told, client, no_faults):
+    """Code of the application's own class is not run."""
+
+    class Model(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            raise RuntimeError(other)
+
+    made = client(CHAT)
+    for model in ("gpt-4o", Model("gpt-4o")):
+        made.chat.completions.create(model=model, messages=[])
+
+    assert [span.name for span in told.spans()] == ["chat gpt-4o", "chat gpt-4o"]
+    assert no_faults.counts() == {}
+
+
+def test_the_id_of_a_fetched_response_is_as_it_was_passed(told, client):
+    """It is escaped in the path of the request."""
+    made = client({**RESPONSE, "id": None})
+    made.responses.retrieve("a/b?c=d")
+
+    (span,) = told.spans()
+    assert span.attributes["gen_ai.response.id"] == "a/b?c=d"
