@@ -82,10 +82,13 @@ def _longest(options: Any) -> int:
         wrong_settings.tell(setting, name, f"{known}=N")
     value = found.get(known, LONGEST)
     try:
-        return max(0, int(value))
+        longest = int(value)
     except (TypeError, ValueError, OverflowError):
+        longest = -1
+    if longest < 0:
         wrong_settings.tell(f"{setting}, {known}", value, "a number of characters", f"{LONGEST} is used.")
         return LONGEST
+    return longest
 
 
 LIBRARY: Final = Library(

@@ -174,7 +174,15 @@ def test_a_call_within_one_of_util_genai_is_part_of_it(told, client):
 
 @pytest.mark.parametrize(
     ("options", "length", "logged"),
-    [("", 65536, 0), ("content_length=10", 10, 0), ({"content_length": 5}, 5, 0), ("content_length=x,a=b", 65536, 2)],
+    [
+        ("", 65536, 0),
+        ("content_length=10", 10, 0),
+        ("content_length=0", 0, 0),
+        ({"content_length": 5}, 5, 0),
+        ("content_length=x,a=b", 65536, 2),
+        ("content_length=-5", 65536, 1),
+        ({"content_length": -1}, 65536, 1),
+    ],
 )
 def test_the_length_is_an_option(options, length, logged, caplog):
     """What is not understood is one line in the log."""
