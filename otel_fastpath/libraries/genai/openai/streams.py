@@ -23,7 +23,7 @@ leaving: ContextVar[Any] = ContextVar("otel_fastpath_openai_leaving", default=ST
 _PLACE: Final = "the end of an OpenAI response"
 _SERVED_MODEL: Final = "x-ms-served-model"
 CALL: Final = "_otel_fastpath_call"
-_CLOSING: Final = ("close", "aclose")
+_CLOSING: Final = frozenset({"close", "aclose"})
 
 
 class Pending:
@@ -147,9 +147,9 @@ class _Heard:
     @never_raises(_PLACE)
     def _tell(self) -> None:
         if self._told():
-            stored = vars(self._response)
+            stored = self._response.__dict__
             for name in _CLOSING:
-                if _heard_by(stored.get(name)) is self:
+                if getattr(stored.get(name), "__self__", None) is self:
                     if name in self._own:
                         stored[name] = self._own[name]
                     else:
@@ -166,16 +166,21 @@ def _heard_by(method: Any) -> _Heard | None:
     return owner if type(owner) is _Heard else None
 
 
-def hear(response: Any, told: Callable[[], bool]) -> None:
-    """Call `told` each time an HTTP response is closed, until it returns true."""
+def _own_of(stored: dict[str, Any]) -> dict[str, Any]:
+    """The closing methods among what is stored on a response that are the host's own."""
     own = {}
     for name in _CLOSING:
-        method = vars(response).get(name)
+        method = stored.get(name)
         # A stream that is parsed from a raw response is heard a second time.
         before = _heard_by(method)
         if before is not None:
             method = before._own.get(name)
         if method is not None:
             own[name] = method
-    heard = _Heard(response, told, own)
+    return own
+
+
+def hear(response: Any, told: Callable[[], bool]) -> None:
+    """Call `told` each time an HTTP response is closed, until it returns true."""
+    heard = _Heard(response, told, {} if _CLOSING.isdisjoint(response.__dict__) else _own_of(response.__dict__))
     response.close, response.aclose = heard.close, heard.aclose
