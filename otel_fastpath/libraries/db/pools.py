@@ -215,9 +215,14 @@ def metrics_of(database: Database, system: str, registry: weakref.WeakSet[Any]) 
     if active is None or not active.options.metrics:
         return None
     if active.pools is None:
-        active.pools = PoolMetrics(active, lambda: database.active, system, registry)
+        active.pools = _new_metrics(database, active, system, registry)
     made: PoolMetrics = active.pools
     return made
+
+
+# Not in `metrics_of`, where the function inside would cost an allocation at each call.
+def _new_metrics(database: Database, active: Active, system: str, registry: weakref.WeakSet[Any]) -> PoolMetrics:
+    return PoolMetrics(active, lambda: database.active, system, registry)
 
 
 def begin_acquire(active: Active, pool: Watched | None, system: str, start_ns: int | None = None) -> Any:
