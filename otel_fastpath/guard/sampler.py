@@ -25,6 +25,8 @@ ASGI_SCOPES: Final = frozenset(
     f"opentelemetry.instrumentation.{name}" for name in ("asgi", "fastapi", "starlette", "django")
 )
 _MESSAGES: Final = tuple(f" {kind} {verb}" for kind in ("http", "websocket") for verb in ("send", "receive"))
+# The arguments of `Sampler.should_sample` that decide here, and their positions.
+_PLACES: Final = {"parent_context": 0, "trace_id": 1, "name": 2, "kind": 3, "attributes": 4}
 _PARENT_BASED: Final = (ParentBased, ParentBasedTraceIdRatio)
 
 
@@ -87,13 +89,14 @@ class FewerTraces(Before):
 
     def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
-        _, trace_id, _, _, attributes = _asked(*given, **named)
+        trace_id = _argument("trace_id", given, named)
         threshold = self._shed.threshold
         if self._keeps_everything and threshold:
             # A root has no trace state yet.
             if trace_id & RANDOMNESS < threshold:
                 self._shed.count("trace")
                 return self._drop
+            attributes = _argument("attributes", given, named)
             return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes, self._state(threshold))
         result = self.below.should_sample(*given, **named)
         if not threshold or not result.decision.is_sampled():
@@ -119,7 +122,7 @@ class FewerWholeTraces(FewerTraces):
 
     def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
-        parent = get_current_span(_asked(*given, **named)[0]).get_span_context()
+        parent = get_current_span(_argument("parent_context", given, named)).get_span_context()
         if parent is None or not parent.is_valid:
             return super().should_sample(*given, **named)
         result = self.below.should_sample(*given, **named)
@@ -134,8 +137,7 @@ class NoMessages(Before):
 
     def should_sample(self, *given: Any, **named: Any) -> SamplingResult:
         """See `Sampler.should_sample`."""
-        _, _, name, kind, _ = _asked(*given, **named)
-        if kind is SpanKind.INTERNAL and name.endswith(_MESSAGES):
+        if _argument("kind", given, named) is SpanKind.INTERNAL and _argument("name", given, named).endswith(_MESSAGES):
             self._shed.count("internal_span")
             return self._drop
         return self.below.should_sample(*given, **named)  # type: ignore[no-any-return]  # the user's
@@ -169,17 +171,10 @@ def is_countable(sampler: Any) -> bool:
     return _keeps_everything(sampler) or type(sampler).__module__.startswith("opentelemetry.sdk.trace._sampling")
 
 
-def _asked(
-    parent_context: Any,
-    trace_id: int,
-    name: str,
-    kind: Any = None,
-    attributes: Any = None,
-    *_others: Any,
-    **_named: Any,
-) -> tuple[Any, int, str, Any, Any]:
-    """The arguments of `Sampler.should_sample` that decide here, however they were passed."""
-    return parent_context, trace_id, name, kind, attributes
+def _argument(name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """An argument of `Sampler.should_sample`, however it was passed; None: it was not."""
+    place = _PLACES[name]
+    return given[place] if len(given) > place else named.get(name)
 
 
 def _keeps_everything(sampler: Any) -> bool:
