@@ -49,8 +49,10 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_has_not():
         if child == 0:
             try:
                 signal.alarm(30)
-                done.set()
-                add_one(counts, threading.Event(), done)
+                # Not the parent's, whose own lock the other thread may have held.
+                at_once = threading.Event()
+                at_once.set()
+                add_one(counts, threading.Event(), at_once)
                 watcher = threading.Thread(target=sharing._exclusive(lambda each: free.add(id(each))), args=(own,))
                 watcher.start()
                 watcher.join(0.2)
