@@ -10,6 +10,7 @@ import sys
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
 from newer_releases import log_records
+from odd_exceptions import AnswerError, DelegatingError
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
 
@@ -253,22 +254,8 @@ def test_an_exception_without_a_text_is_counted(instrumented, make):  # noqa: AR
     assert sum(refused.counts().values()) == before + 1
 
 
-class _AnswerError(Exception):
-    """Of a client of some service: an attribute that it does not have is a KeyError."""
-
-    def __getattr__(self, name):
-        return {"status": 500}[name]
-
-
-class _DelegatingError(Exception):
-    """Whose attributes are another's, which is one of them."""
-
-    def __getattr__(self, name):
-        return getattr(self.inner, name)
-
-
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
-@pytest.mark.parametrize("kind", [_AnswerError, _DelegatingError])
+@pytest.mark.parametrize("kind", [AnswerError, DelegatingError])
 def test_an_exception_whose_attributes_raise_is_in_its_record(kind, instrumented, make, no_faults):  # noqa: ARG001  # the fast path is in place
     """With the text of the `traceback` module, which looks for notes."""
     setup = make()

@@ -5,22 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+from odd_exceptions import AnswerError, DelegatingError
 
 WITH_NOTES = pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
-
-
-class _AnswerError(Exception):
-    """Of a client of some service: an attribute that it does not have is a KeyError."""
-
-    def __getattr__(self, name):
-        return {"status": 500}[name]
-
-
-class _DelegatingError(Exception):
-    """Whose attributes are another's, which is one of them."""
-
-    def __getattr__(self, name):
-        return getattr(self.inner, name)
 
 
 class _NotedError(Exception):
@@ -31,7 +18,7 @@ class _NotedError(Exception):
         raise ZeroDivisionError
 
 
-KINDS = pytest.mark.parametrize("kind", [_AnswerError, _DelegatingError, _NotedError])
+KINDS = pytest.mark.parametrize("kind", [AnswerError, DelegatingError, _NotedError])
 
 
 @KINDS

@@ -6,7 +6,7 @@ import copy
 import json
 
 import pytest
-from madeup import CHAT
+from madeup import CHAT, RESPONSE
 from openai._models import construct_type
 from openai.types.chat import ChatCompletion
 
@@ -22,17 +22,7 @@ CALLING["choices"][0]["message"]["tool_calls"] = [CALL]
 TEXT = {"type": "output_text", "text": "Hello.", "annotations": []}
 MESSAGE = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [TEXT]}
 SEARCH = {"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "oak"}}
-RESPONSE = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "model": "gpt-5",
-    "status": "completed",
-    "output": [MESSAGE, SEARCH],
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-}
+ANSWERED = {**RESPONSE, "output": [MESSAGE, SEARCH]}
 COMPACTED = {**RESPONSE, "output": [{"type": "compaction", "id": "c", "encrypted_content": "x"}]}
 UNFINISHED = {**RESPONSE, "output": [{**MESSAGE, "status": "in_progress"}]}
 
@@ -70,8 +60,8 @@ def chat(client, answer=CHAT, messages=HI, **more):
         (INPUTS, lambda client: chat(client, messages=[{"role": "user", "content": []}])),
         (OUTPUTS, lambda client: client(UNFINISHED).responses.create(model="g", input="x")),
         (OUTPUTS, lambda client: client(COMPACTED).responses.create(model="g", input="x")),
-        (INPUTS, lambda client: client(RESPONSE).responses.create(model="g", input=[{"type": "item_reference"}])),
-        (INSTRUCTIONS, lambda client: client({**RESPONSE, "instructions": HI}).responses.retrieve("resp_1")),
+        (INPUTS, lambda client: client(ANSWERED).responses.create(model="g", input=[{"type": "item_reference"}])),
+        (INSTRUCTIONS, lambda client: client({**ANSWERED, "instructions": HI}).responses.retrieve("resp_1")),
     ],
 )
 def test_content_that_makes_no_message_is_left_out(told, client, left_out, make):
@@ -113,7 +103,7 @@ def test_an_answer_that_is_changed_afterwards_is_exported_as_it_came(exported, c
 
 def test_the_output_of_a_response_that_is_changed_afterwards(exported, client):
     """Likewise; its models, and the lists in them."""
-    output = client(RESPONSE).responses.create(model="gpt-5", input="Hi").output
+    output = client(ANSWERED).responses.create(model="gpt-5", input="Hi").output
     output[0].content[0].text = "CHANGED"
     output[0].content.append(output[0].content[0])
     output[1].action.query = "CHANGED"

@@ -9,21 +9,9 @@ from enum import Enum
 
 import openai
 import pytest
-from madeup import CHAT
+from madeup import CHAT, RESPONSE
 
 from otel_fastpath.libraries.genai.openai import patches
-
-RESPONSE = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "model": "gpt-5",
-    "status": "completed",
-    "output": [],
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
-}
 
 
 def test_the_dimensions_of_a_base64_vector_are_its_floats(told, client):

@@ -9,6 +9,17 @@ try:
 except ModuleNotFoundError:  # releases of openai before 3 are made on httpx
     import httpx as http
 
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "model": "gpt-5",
+    "status": "completed",
+    "output": [],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
 CHAT = {
     "id": "chatcmpl-1",
     "object": "chat.completion",

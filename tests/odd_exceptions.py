@@ -1,0 +1,19 @@
+"""Exceptions whose own methods raise, as clients of services have them."""
+
+from __future__ import annotations
+
+
+class AnswerError(Exception):
+    """Of a client of some service: an attribute that it does not have is a KeyError."""
+
+    def __getattr__(self, name):
+        """Only `status` is there."""
+        return {"status": 500}[name]
+
+
+class DelegatingError(Exception):
+    """Whose attributes are another's, which is one of them."""
+
+    def __getattr__(self, name):
+        """Reading `inner` asks here, too, without end."""
+        return getattr(self.inner, name)
