@@ -48,8 +48,8 @@ class _Attempt:
             self.call = call.begin(
                 plans.DATABASE.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns
             )
-            # The connection's transport keeps the context in which it is made: each notification would be told as a
-            # part of this span.
+            # The connection's transport keeps the context in which it is made: spans of listeners would be children of
+            # this one.
             if self.call is not None:
                 self.call.leave()
 
