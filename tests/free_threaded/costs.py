@@ -60,6 +60,17 @@ def measurements():
     return work
 
 
+def contexts():
+    """A part of a tracer's work that is CPython's and the API's alone: a context is attached and detached."""
+    from opentelemetry.context import Context, attach, detach
+
+    def work(count):
+        for _ in range(count):
+            detach(attach(Context()))
+
+    return work
+
+
 def seconds(work, threads):
     """The CPU seconds that each call of the work takes in so many threads."""
     barrier, used = threading.Barrier(threads), []
@@ -88,7 +99,7 @@ def measure():
     logging.disable()
     FastpathInstrumentor().instrument()
     found = {}
-    for make in (spans, measurements):
+    for make in (spans, measurements, contexts):
         for threads in (1, 2):
             found[f"{make.__name__}, {threads}"] = seconds(make(), threads)
     print(json.dumps(found))
@@ -121,7 +132,7 @@ def main():
         )
 
     print(f"{'':42} {'before':>11} {'after':>11}  ratio   {given.rounds} rounds")
-    for kind in ("spans", "measurements"):
+    for kind in ("spans", "measurements", "contexts"):
         line(f"{kind}: with the lock, free-threaded", (0, f"{kind}, 1"), (1, f"{kind}, 1"))
         line(f"{kind}: free-threaded, 1 and 2 threads", (1, f"{kind}, 1"), (1, f"{kind}, 2"))
 
