@@ -9,6 +9,7 @@ from otel_fastpath.libraries.http.series_c cimport Labels, Series
 cdef object perf_counter
 cdef object time_ns
 cdef object flask
+cdef object trace
 cdef object upstream
 cdef object propagators
 cdef object otel_wsgi

@@ -133,6 +133,21 @@ def test_flask_instrumented_before_and_undone(instrumentor, core, telemetry):
     FlaskInstrumentor.uninstrument_app(app)
 
 
+def test_flask_durations_have_their_context_from_the_api(instrumentor, core, telemetry, monkeypatch):
+    """Other code may replace the function that makes it, as the official tests do."""
+    asked = []
+    stock = trace.set_span_in_context
+    monkeypatch.setattr(trace, "set_span_in_context", lambda span, *more: asked.append(span) or stock(span, *more))
+    app = flask_app([])
+    FlaskInstrumentor.instrument_app(
+        app, tracer_provider=telemetry.tracer_provider, meter_provider=telemetry.meter_provider
+    )
+    instrumentor.instrument(core=core, disabled="exceptions")
+    app.test_client().get("/items/3")
+    FlaskInstrumentor.uninstrument_app(app)
+    assert [span.name for span in telemetry.spans()] == [span.name for span in asked] == ["GET /items/<int:number>"]
+
+
 def _item(_request, number):
     return HttpResponse(f"{number} {baggage.get_all()}")
 
