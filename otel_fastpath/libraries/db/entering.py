@@ -56,7 +56,11 @@ class Connections:
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_PARAMETERS
-            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            try:
+                found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            except TypeError:
+                # A list, for example: the library raises an error.
+                found = None
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
             return open_query(link, found, self._kind, None)

@@ -193,3 +193,24 @@ def test_a_text_without_a_statement_is_no_error(look, text):
 
     assert span.status.status_code is StatusCode.UNSET
     assert span.name == span.attributes["db.namespace"]
+
+
+@pytest.mark.parametrize("method", ["execute", "fetch", "fetchrow", "executemany", "prepare", "copy_from_query"])
+def test_what_is_no_text_is_the_applications_error_alone(look, run, method):
+    """Such as a list, which has no hash: asyncpg's own error, and no fault of ours."""
+    given = {"executemany": ([],), "copy_from_query": ()}.get(method, ())
+    output = {"output": "/dev/null"} if method == "copy_from_query" else {}
+    raised = []
+
+    async def main(connection):
+        try:
+            await getattr(connection, method)(["SELECT 1"], *given, **output)
+        except Exception as error:
+            raised.append((type(error), str(error)))
+
+    run(main)
+    span = look(main).one()
+
+    bare, ours = raised
+    assert bare == ours
+    assert span.status.status_code is StatusCode.ERROR
