@@ -104,7 +104,10 @@ def submitted(call: Any, future: Any) -> None:
     try:
         held = future.__dict__
         held[PLAN] = call.plan
-        held[CALL] = call
+        if held.setdefault(CALL, call) is not call:
+            # Another page of this future is in flight, and their results look the same.
+            call.end()
+            return
         # Not `in`: without the interpreter lock, reading could overtake the store before it, and `pop` takes a lock.
         outcome = held.pop(OUTCOME, _PENDING)
         if outcome is not _PENDING and held.pop(CALL, None) is not None:

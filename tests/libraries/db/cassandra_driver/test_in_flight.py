@@ -130,6 +130,25 @@ def test_a_page_does_not_end_with_the_result_of_the_page_before(traced, server):
     assert (span.end_time - span.start_time) / 1e6 > 35
 
 
+def test_no_span_is_lost_if_two_pages_of_a_future_are_in_flight(traced, server):
+    """The first one ends with the result that comes first, the other one when it was submitted."""
+    session, seen = traced
+    future = session.execute(TEXT).response_future
+    server.answer(TEXT, delay=200)
+    seen.spans()
+    future._paging_state = b"more"
+
+    future.start_fetching_next_page()
+    future.start_fetching_next_page()
+    submitted = seen.one()
+    future.result()
+    first = seen.one()
+    time.sleep(0.1)
+
+    assert first.end_time > submitted.end_time > submitted.start_time > first.start_time
+    assert (CALL in vars(future), seen.spans()) == (False, ())
+
+
 def test_the_exception_that_interrupts_is_the_applications_own(traced, server, interrupted):
     """It can be pickled, as Celery does, and nothing of ours in it keeps the future alive."""
     session, seen = traced
