@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.connecting import begin_connect
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
@@ -16,23 +16,6 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
     from otel_fastpath.libraries.db.database import Database
     from otel_fastpath.libraries.db.servers import Server
-
-_NAME: Final = "CONNECT"
-
-
-def begin_connect(database: Database, start_ns: int, server: Server) -> Any:
-    """Begin the call of a connect; None: it is not instrumented.
-
-    Args:
-        database: The driver's `Database`.
-        start_ns: When it began, in nanoseconds since the epoch.
-        server: The server.
-    """
-    active = database.active
-    if active is None or active.is_same or active.hot.outer_call() is not None:
-        return None
-    plan = active.plans_to_connect(server).special(_NAME, {"db.operation.name": _NAME})
-    return None if plan is None else call.begin(active.telemetry, plan.name, plan.attributes, plan.series, start_ns)
 
 
 def around_connect(

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db.asyncpg import plans
+from otel_fastpath.libraries.db.connecting import begin_connect
 from otel_fastpath.patching.outcome import never_raises, reset
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.call import Call
 
 _PLACE: Final = "asyncpg's connect"
-NAME: Final = "CONNECT"
 
 
 class _Attempt:
@@ -39,15 +38,9 @@ class _Attempt:
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
         """Begin the span, once the server is known; below a library that has one for it, there is none."""
-        if not self.is_begun and plans.DATABASE.active is not None:
+        if not self.is_begun:
             self.is_begun = True
-            if plans.DATABASE.active.hot.outer_call() is not None:
-                return
-            server = plans.server_of(address, params)
-            plan = plans.DATABASE.active.plans_to_connect(server).special(NAME, {"db.operation.name": NAME})
-            self.call = call.begin(
-                plans.DATABASE.active.telemetry, plan.name, plan.attributes, plan.series, self.start_ns
-            )
+            self.call = begin_connect(plans.DATABASE, self.start_ns, plans.server_of(address, params))
             # The connection's transport keeps the context in which it is made: spans of listeners would be children of
             # this one.
             if self.call is not None:

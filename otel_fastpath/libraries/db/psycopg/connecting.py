@@ -10,7 +10,7 @@ from types import MethodType
 from typing import Any, Final
 
 from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.dbapi_connections import begin_connect
+from otel_fastpath.libraries.db.connecting import begin_connect
 from otel_fastpath.libraries.db.libpq import server_meant, server_of
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
