@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry import trace
@@ -22,6 +23,8 @@ BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
 PREPARE: Final = "PREPARE "
 LONGEST_PARAMETER: Final = 256
+_TEXTS: Final = (str, bytes, bytearray)
+_ENDS: Final[dict[Any, str]] = {list: "[]", tuple: "()", dict: "{}", set: "{}"}
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
@@ -132,23 +135,30 @@ class Stable:
 
 
 def shortened(value: Any) -> str:
-    """A parameter as text, cut to a length; large values are not made into text first."""
-    if isinstance(value, (str, bytes, bytearray)):
+    """A parameter as text, cut to a length; what is cut of a container or a text is not made into text first."""
+    if isinstance(value, _TEXTS):
         return str(value[:LONGEST_PARAMETER])
-    if isinstance(value, (list, tuple)):
-        parts = ", ".join(
-            repr(each[:LONGEST_PARAMETER])
-            if isinstance(each, (str, bytes))
-            else shortened(each)
-            if isinstance(each, (list, tuple))
-            else repr(each)[:LONGEST_PARAMETER]
-            for each in value[:LONGEST_PARAMETER]
-        )
-        ends = "()" if isinstance(value, tuple) else "[]"
-        text = f"{ends[0]}{parts}{',' if len(value) == 1 and ends == '()' else ''}{ends[1]}"
-    else:
-        text = str(value)
+    text = _written(value, LONGEST_PARAMETER) if isinstance(value, tuple(_ENDS)) else str(value)
     return text[:LONGEST_PARAMETER]
+
+
+def _written(value: Any, room: int) -> str:
+    """A value as Python writes it, about as long as there is room; there is less of it for each level of containers."""
+    if isinstance(value, _TEXTS):
+        return repr(value[:room])
+    base = next((each for each in _ENDS if isinstance(value, each)), None)
+    if base is None or not value:
+        return repr(value)
+    parts: list[str] = []
+    # In one step: another thread may change the container.
+    for each in list(islice(value.items() if base is dict else value, room)):
+        if room <= 0:
+            break
+        pair = each if base is dict else (each,)
+        parts.append(": ".join([_written(part, room - 1) for part in pair]))
+        room -= len(parts[-1]) + 2
+    comma = "," if base is tuple and len(value) == 1 else ""
+    return f"{_ENDS[base][0]}{', '.join(parts)}{comma}{_ENDS[base][1]}"
 
 
 def failure(error: BaseException, status_code: Any = None) -> Failure:

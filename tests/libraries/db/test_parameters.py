@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from otel_fastpath.libraries.db.conventions import shortened
 from otel_fastpath.libraries.db.parameters import attributes_of, text_of
 
 LONGEST = 256
@@ -184,3 +185,51 @@ def test_there_are_not_too_many(parameters):
     found = attributes_of(parameters)
 
     assert list(found.values()) == [str(number) for number in range(32)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *([], (), {}, set(), {7}, (1,), [b"a", "b'"], [dt.date(2026, 1, 2), Decimal("1.5"), None, Colour.RED]),
+        {"a": [1, {"b": ({2},)}], 7: "x"},
+        ["x" * 100, "y" * 1000, "z"],
+        {"x" * 100: "y" * 1000, "z": 1},
+        [[[["x" * 10, "y" * 10]] * 3] * 3] * 3,
+        list(range(1000)),
+    ],
+)
+def test_the_option_parameters_writes_as_python_does(value):
+    """Up to the length; without quotes around a text by itself."""
+    assert shortened(value) == str(value)[:LONGEST]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: {str(key): text for key in range(1000)},
+        lambda text: {"a": {str(key): text for key in range(1000)}},
+        lambda text: [{text: text}] * 1000,
+        lambda text: {text, *range(100_000)},
+        lambda text: [[[[text] * 300] * 300] * 300] * 300,
+    ],
+)
+def test_the_option_parameters_reads_no_more_than_it_writes(make):
+    """Of dicts, sets and what is in them, too."""
+    value = make("x" * MEGABYTE)
+    tracemalloc.start()
+    try:
+        text = shortened(value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(text) == LONGEST
+    assert peak < MEGABYTE / 8
+
+
+def test_a_container_that_contains_itself_has_an_end():
+    """Its text has the length of any other."""
+    value = []
+    value.append(value)
+
+    assert shortened(value) == "[" * LONGEST
