@@ -149,42 +149,51 @@ def make_copy(original: Any) -> Any:
     """Wrap `copy`, a context manager: its span ends with the block."""
 
     @functools.wraps(original)
-    @contextmanager
-    def copy(*args: Any, **kwargs: Any) -> Generator[Any]:
-        call = calls.begin(DATABASE, of_copy, args, kwargs)
-        try:
-            with original(*args, **kwargs) as made:
-                if call is not None:
-                    _left(call)
-                yield made
-        except BaseException as error:
-            if call is not None:
-                call.failed(error)
-            raise
-        _copied(call, args[0])
+    def copy(*args: Any, **kwargs: Any) -> Any:
+        # psycopg's is made at once, which raises an error if the arguments are not those of `copy`.
+        return _copying(original(*args, **kwargs), args, kwargs)
 
     return copy
+
+
+@contextmanager
+def _copying(of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
+    call = calls.begin(DATABASE, of_copy, args, kwargs)
+    try:
+        with of_host as made:
+            if call is not None:
+                _left(call)
+            yield made
+    except BaseException as error:
+        if call is not None:
+            call.failed(error)
+        raise
+    _copied(call, args[0])
 
 
 def make_async_copy(original: Any) -> Any:
     """Wrap `AsyncCursor.copy`."""
 
     @functools.wraps(original)
-    @asynccontextmanager
-    async def copy(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
-        call = calls.begin(DATABASE, of_copy, args, kwargs)
-        try:
-            async with original(*args, **kwargs) as made:
-                if call is not None:
-                    _left(call)
-                yield made
-        except BaseException as error:
-            if call is not None:
-                call.failed(error)
-            raise
-        _copied(call, args[0])
+    def copy(*args: Any, **kwargs: Any) -> Any:
+        return _async_copying(original(*args, **kwargs), args, kwargs)
 
     return copy
+
+
+@asynccontextmanager
+async def _async_copying(of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
+    call = calls.begin(DATABASE, of_copy, args, kwargs)
+    try:
+        async with of_host as made:
+            if call is not None:
+                _left(call)
+            yield made
+    except BaseException as error:
+        if call is not None:
+            call.failed(error)
+        raise
+    _copied(call, args[0])
 
 
 def _copied(call: Any, cursor: Any) -> None:

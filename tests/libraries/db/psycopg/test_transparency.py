@@ -143,6 +143,15 @@ def test_subclasses_of_the_applications_work(look, database_url):
     assert look(main).names() == ["CONNECT", "SELECT", "COMMIT"]
 
 
+@pytest.mark.parametrize("owner", [psycopg.Cursor, psycopg.AsyncCursor])
+def test_wrong_arguments_of_copy_are_an_error_at_the_call(wrap, owner):
+    """Not when the block begins."""
+    wrap()
+
+    with pytest.raises(TypeError, match=r"Cursor.copy\(\) missing 1 required positional argument: 'statement'"):
+        owner.copy(None)
+
+
 @pytest.mark.parametrize("kind", ["str", "bytes", "sql", "raw"])
 def test_comments_carry_the_trace(look, kind):
     """For who asked: the server sees the query's own span; a percent sign is no placeholder."""
