@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import deque
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
+from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.patching.outcome import guarded, guarded_during
@@ -150,7 +152,13 @@ def _counted(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> 
 
 
 async def watch(
-    database: Database, opener: Opener, rows: Rows, args: Any, kwargs: Any, coroutine: Coroutine[Any, Any, Any]
+    database: Database,
+    opener: Opener,
+    rows: Rows,
+    args: Any,
+    kwargs: Any,
+    coroutine: Coroutine[Any, Any, Any],
+    _closing: Any = None,
 ) -> Any:
     """Await the host's coroutine inside a call.
 
@@ -161,6 +169,7 @@ async def watch(
         args: The method's arguments.
         kwargs: The method's keyword arguments.
         coroutine: The coroutine that it returned.
+        _closing: Its `entering.Closing`, if it was made before this one starts.
     """
     # Not with `begin`: it runs for each query, and a call within a call has a budget.
     begun = guarded(database.place, _begun, database, opener, args, kwargs)
@@ -226,10 +235,15 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
             return await watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
 
     else:
+        closing = compiled.hot("libraries.db.entering").Closing
+        # `watch` under the method's name, which the coroutine has in warnings and in the names of tasks.
+        copied = FunctionType(watch.__code__, watch.__globals__, argdefs=watch.__defaults__)
+        named = functools.update_wrapper(copied, original)
 
         @functools.wraps(original)
         def method(*args: Any, **kwargs: Any) -> Any:
-            return watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
+            coroutine = original(*args, **kwargs)
+            return named(database, opener, rows, args, kwargs, coroutine, closing(coroutine))
 
     return method
 

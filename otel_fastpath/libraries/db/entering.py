@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CoroutineType
 from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
@@ -129,3 +130,23 @@ class Cursors:
         except Exception as fault:
             faults.report(self._database.place, fault)
             return None
+
+
+class Closing:
+    """Closes the host's coroutine when ours, which has this object among its locals, is released.
+
+    If ours never starts, because its task is cancelled before, Python would warn that the host's was never awaited.
+
+    Args:
+        coroutine: What the host's method returned.
+    """
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Any) -> None:
+        self._coroutine = coroutine
+
+    def __del__(self) -> None:  # noqa: D105  # the class says it
+        # Not anything else that another wrapper may return.
+        if type(self._coroutine) is CoroutineType:
+            self._coroutine.close()

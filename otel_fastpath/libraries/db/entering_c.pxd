@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.libraries.call_span_c cimport Link
 
+cdef object CoroutineType
 cdef object faults
 cdef int _BEFORE_PARAMETERS
 
@@ -25,3 +26,6 @@ cdef class Cursors:
     cdef object _text_of
     @cython.locals(link=Link, has_arguments=bint)
     cpdef enter(self, tuple args, dict kwargs)
+
+cdef class Closing:
+    cdef object _coroutine

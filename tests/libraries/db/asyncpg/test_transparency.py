@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
+import warnings
 
 import asyncpg
 import pytest
@@ -132,6 +134,50 @@ def test_a_coroutine_can_be_made_now_and_awaited_later(look):
         assert await asyncio.ensure_future(coroutine) == 7
 
     assert look(main).names() == ["SELECT"]
+
+
+@pytest.mark.parametrize("how", ["closed", "cancelled"])
+def test_a_coroutine_that_never_starts_gives_no_warning(look, how):
+    """As that of asyncpg alone: neither for ours nor for asyncpg's own within it."""
+
+    async def main(connection):
+        statement = await connection.prepare("SELECT 1")
+        async with connection.transaction():
+            cursor = await connection.cursor("SELECT 1")
+            for method in (connection.fetch, statement.fetch, statement.fetchrow, statement.explain, cursor.fetchrow):
+                coroutine = method(*(["SELECT 1"] if method == connection.fetch else []))
+                if how == "closed":
+                    coroutine.close()
+                else:
+                    task = asyncio.create_task(coroutine)
+                    task.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await task
+                    del task
+                del coroutine
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seen = look(main)
+        gc.collect()
+
+    assert [str(each.message) for each in caught] == []
+    assert seen.names() == ["PREPARE SELECT", "BEGIN", "SELECT", "COMMIT"]
+
+
+def test_a_coroutine_that_is_forgotten_gives_the_warning_of_asyncpg(look):
+    """One, with the name of its method."""
+
+    async def main(connection):
+        statement = await connection.prepare("SELECT 1")
+        statement.fetch()
+        gc.collect()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        look(main)
+
+    assert [str(each.message) for each in caught] == ["coroutine 'PreparedStatement.fetch' was never awaited"]
 
 
 def test_subclasses_and_records_of_the_applications_work(look, database_url):
