@@ -113,7 +113,7 @@ def _twin(installation: Installation, function: Any) -> Any:
     """The same hook around a host's function in which the watch stands; the function itself if that cannot be made."""
     swap, patch = installation.swap, installation.patch
     try:
-        return patch.make(standing_in(swap.original), installation.settings)  # type: ignore[union-attr]  # it is applied
+        return patch.make(standing_in(swap.callee), installation.settings)  # type: ignore[union-attr]  # it is applied
     except Exception as error:
         faults.report(_PLACE, error)
         return function

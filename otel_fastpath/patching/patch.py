@@ -265,7 +265,7 @@ class Installation:
             self._take_off(old)
             old.forget()
         new = _swap.Swap(owner, name)
-        new.put(self.patch.make(new.original, self._settings))
+        new.put(self.patch.make(new.callee, self._settings))
         self._swap = new
 
     def _check_versions(self) -> None:

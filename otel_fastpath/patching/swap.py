@@ -57,6 +57,19 @@ class Swap:
         self._replacement: Any = _MISSING
         self._on_top: Any = _MISSING
 
+    @property
+    def callee(self) -> Any:
+        """The original as a replacement calls it: `self` of a method is its first argument.
+
+        Other code's wrapper of a method may be a descriptor, as wrapt's is, which finds `self` there only if the class
+        has given it.
+        """
+        original, kind = self.original, type(self.original)
+        is_others = kind is not FunctionType and _kind(original) is None and _below(original) != [None]
+        if is_others and hasattr(kind, "__get__") and isinstance(self.owner, type):
+            return original.__get__(None, self.owner)
+        return original
+
     def put(self, replacement: Any) -> None:
         """Put the replacement in place.
 
@@ -130,7 +143,7 @@ class Swap:
         return vars(self.owner).get(self.name, _MISSING)
 
     def _make_inert(self) -> bool:
-        new, old = _functions(self._replacement), _functions(self.original)
+        new, old = _functions(self._replacement), _functions(self.callee)
         # A static method cannot replace a class method: it would pass on other arguments.
         same_kind = _kind(self._replacement) is _kind(self.original)
         pairs = [pair for pair in zip(new, old, strict=False) if pair[0] is not None]

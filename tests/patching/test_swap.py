@@ -295,6 +295,26 @@ def test_a_replacement_is_seen_below_wrappers_that_name_it(wrap):
     assert swap.is_seen()
 
 
+@pytest.mark.parametrize("is_inert", [False, True], ids=["in force", "inert"])
+def test_a_wrapper_of_wrapt_below_the_replacement_is_given_the_instance(is_inert):
+    """It is a descriptor, which finds the instance only where a class has given it."""
+    owner, given = new_owner(), []
+
+    def noted(wrapped, instance, args, kwargs):
+        given.append((type(instance), args))
+        return wrapped(*args, **kwargs)
+
+    wrapt.wrap_function_wrapper(owner, "method", noted)
+    swap = Swap(owner, "method")
+    swap.put(louder(swap.callee))
+    if is_inert:
+        owner.method = around(owner.method)
+        assert swap.take_off()
+
+    assert owner().method("what") == ("what" if is_inert else "what!")
+    assert given == [(owner, ("what",))]
+
+
 def test_a_replacement_is_not_seen_where_it_is_not():
     """Another function, one that hides what it wraps, one that names itself, or nothing: not seen, and no error."""
     owner = new_owner()

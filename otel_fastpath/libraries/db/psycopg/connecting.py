@@ -5,6 +5,8 @@ The span is made once the server is known, with the time of the call as its star
 
 from __future__ import annotations
 
+import functools
+import inspect
 from time import time_ns
 from types import MethodType
 from typing import Any, Final
@@ -27,16 +29,46 @@ def make_connect(original: Any) -> Any:
     The official instrumentation, uninstrumented, leaves a method there that is bound to the class: with it, a subclass
     would connect as its base class.
     """
-    return classmethod(_wrapped(original))
+    return classmethod(_wrapped(_function_of(original)))
 
 
 def make_module_connect(original: Any) -> Any:
     """Wrap `psycopg.connect`, which is the method of its class."""
-    return MethodType(_wrapped(original), original.__self__)
+    if type(original) is MethodType:
+        return MethodType(_wrapped(original.__func__), original.__self__)
+
+    @functools.wraps(original)
+    def connect(_owner: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(*args, **kwargs)
+
+    return MethodType(_wrapped(connect), original)
 
 
-def _wrapped(original: Any) -> Any:
-    return calls.around_steps(_start, _connected, _failed, original.__func__)
+def _function_of(original: Any) -> Any:
+    """The function of a `connect` of a class, called with the class first; other code may have wrapped the method."""
+    if type(original) in {classmethod, MethodType}:
+        return original.__func__
+
+    def bound(owner: Any) -> Any:
+        return original.__get__(None, owner)
+
+    if inspect.iscoroutinefunction(original.__func__):
+
+        @functools.wraps(original.__func__)
+        async def connect(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            return await bound(owner)(*args, **kwargs)
+
+    else:
+
+        @functools.wraps(original.__func__)
+        def connect(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            return bound(owner)(*args, **kwargs)
+
+    return connect
+
+
+def _wrapped(function: Any) -> Any:
+    return calls.around_steps(_start, _connected, _failed, function)
 
 
 def _start(args: Any, kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import psycopg
 import psycopg_pool
 import pytest
+import wrapt
 
 CLASSES = (
     *(psycopg.Connection, psycopg.AsyncConnection, psycopg.Cursor, psycopg.AsyncCursor, psycopg.ServerCursor),
@@ -185,6 +187,41 @@ def test_bad_options_are_a_line_each(wrap, logged):
     assert line.startswith(
         "OTEL_FASTPATH_PSYCOPG_OPTIONS (psycopg_options=): 'no-metric' is not valid; expected any of "
     )
+
+
+def test_a_wrapper_of_wrapt_around_connect_is_called_as_before(wrap, database_url, monkeypatch):
+    """Another vendor's: it is given the class, or nothing for the function of the module, and all its arguments."""
+    given = []
+
+    def noted(wrapped, instance, args, kwargs):
+        given.append((instance, args))
+        return wrapped(*args, **kwargs)
+
+    class Mine(psycopg.Connection):
+        pass
+
+    for owner in (psycopg, psycopg.Connection, psycopg.AsyncConnection):
+        # It puts back what was there: wrapt sets the attribute itself.
+        monkeypatch.setattr(owner, "connect", vars(owner)["connect"])
+        wrapt.wrap_function_wrapper(owner, "connect", noted)
+
+    def connect():
+        given.clear()
+        psycopg.connect(database_url).close()
+        with Mine.connect(database_url) as made:
+            assert type(made) is Mine
+        asyncio.run(connect_async())
+        return list(given)
+
+    async def connect_async():
+        await (await psycopg.AsyncConnection.connect(database_url)).close()
+
+    bare = connect()
+    seen = wrap()
+
+    assert connect() == bare
+    assert [kind for kind, _ in bare] == [psycopg.Connection, Mine, psycopg.AsyncConnection]
+    assert seen.names() == ["CONNECT", "CONNECT", "CONNECT"]
 
 
 PROGRAM = """
