@@ -25,6 +25,8 @@ PREPARE: Final = "PREPARE "
 LONGEST_PARAMETER: Final = 256
 _TEXTS: Final = (str, bytes, bytearray)
 _ENDS: Final[dict[Any, str]] = {list: "[]", tuple: "()", dict: "{}", set: "{}"}
+# A span of the SDK has 128 attributes: more would replace those of the query.
+_MOST_PARAMETERS: Final = 100
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
@@ -127,7 +129,7 @@ class Stable:
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
         given = args.items() if isinstance(args, Mapping) else enumerate(args)
-        return {f"db.query.parameter.{key}": shortened(value) for key, value in given}
+        return {f"db.query.parameter.{key}": shortened(value) for key, value in islice(given, _MOST_PARAMETERS)}
 
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
         # The conventions define no attribute for several sets.

@@ -328,3 +328,18 @@ def test_tasks_without_spans_lose_no_duration(seen, look_async, kind):
             await asyncio.gather(*(connection.execute("SELECT pg_sleep(0.002)") for _ in range(10)))
 
     assert durations_of(look_async(main), "SELECT") == 10
+
+
+@pytest.mark.parametrize("by_name", [False, True], ids=["by position", "by name"])
+def test_many_parameters_leave_room_for_the_other_attributes(look, by_name, caplog):
+    """A span has at most 128 attributes."""
+    names = [f"p{number}" for number in range(300)]
+    marks = ", ".join(f"%({name})s" if by_name else "%s" for name in names)
+    given = dict.fromkeys(names, 1) if by_name else [1] * 300
+
+    attributes = look(lambda c: c.execute(f"SELECT 1 WHERE 1 IN ({marks})", given), "parameters").one().attributes
+
+    assert attributes["db.query.text"].startswith("SELECT 1 WHERE 1 IN (")
+    assert attributes["db.system.name"] == "postgresql"
+    assert sum(key.startswith("db.query.parameter.") for key in attributes) == 100
+    assert caplog.records == []
