@@ -23,11 +23,18 @@ class Derived:
     Args:
         methods: Name of a method -> makes its wrapper, given the method.
         stored: The attributes that the wrappers store in an object.
+        below: The names of the methods that are wrapped below those of the application, which call them by `super()`.
     """
 
-    def __init__(self, methods: Mapping[str, Callable[[Any], Any]], stored: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, Callable[[Any], Any]],
+        stored: tuple[str, ...] = (),
+        below: frozenset[str] = frozenset(),
+    ) -> None:
         self._methods = methods
         self._stored = stored
+        self._below = below
         self.of: Any = functools.lru_cache(_MOST_CLASSES)(self._of)
 
     def _of(self, base: Any) -> Any:
@@ -42,10 +49,18 @@ class Derived:
         names = ("__module__", "__qualname__", "__doc__")
         body: dict[str, Any] = {name: getattr(base, name) for name in names}
         body |= {"__slots__": () if base.__dictoffset__ else self._stored, _MARK: self}
+        bases: tuple[type, ...] = (base,)
         for name, make in self._methods.items():
-            if hasattr(base, name):
-                body[name] = make(getattr(base, name))
-        return type(base)(base.__name__, (base,), body)
+            if not hasattr(base, name):
+                continue
+            method = getattr(base, name)
+            driver = next(kind for kind in reversed(base.__mro__) if name in vars(kind))
+            if name not in self._below or method is getattr(driver, name):
+                body[name] = make(method)
+                continue
+            inner = {"__module__": driver.__module__, "__slots__": (), name: make(getattr(driver, name))}
+            bases += (type(driver)(driver.__name__, (driver,), inner),)
+        return type(base)(base.__name__, bases, body)
 
     def over(self, made: Any) -> None:
         """Make an object one of the subclass, unless it is: a factory of the application may have made it.

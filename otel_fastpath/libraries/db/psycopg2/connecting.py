@@ -105,6 +105,8 @@ def _sorted(is_named: bool) -> Derived:
     return hooks.NAMED_CURSORS if is_named else hooks.CURSORS
 
 
+# The application's own, such as `DictConnection`'s, asks it for a class of its own.
+_BELOW: Final = frozenset({"cursor"})
 CONNECTIONS: Final = Derived(
     {
         "cursor": functools.partial(_make_cursor, _sorted),
@@ -116,10 +118,12 @@ CONNECTIONS: Final = Derived(
         "tpc_rollback": _transaction(_tpc_rollback),
     },
     (LINK,),
+    _BELOW,
 )
 ASYNC_CONNECTIONS: Final = Derived(
     {"cursor": functools.partial(_make_cursor, lambda _is_named: hooks.ASYNC_CURSORS), "poll": hooks.make_poll},
     (LINK, hooks.PENDING),
+    _BELOW,
 )
 
 

@@ -138,6 +138,42 @@ def test_a_connection_of_any_factory_is_seen(wrap, run, kind):
     assert seen.names() == ["CONNECT", "SELECT", "COMMIT"]
 
 
+class OwnCursors(psycopg2.extensions.connection):
+    """An application's, whose method has no parameters."""
+
+    def cursor(self):
+        """A cursor with rows that are dicts."""
+        return super().cursor(cursor_factory=psycopg2.extras.RealDictCursor)
+
+
+@pytest.mark.parametrize(
+    ("factory", "kind"),
+    [
+        (psycopg2.extras.DictConnection, psycopg2.extras.DictCursor),
+        (psycopg2.extras.RealDictConnection, psycopg2.extras.RealDictCursor),
+        (psycopg2.extras.NamedTupleConnection, psycopg2.extras.NamedTupleCursor),
+        (OwnCursors, psycopg2.extras.RealDictCursor),
+    ],
+)
+def test_a_connection_that_chooses_the_class_of_its_cursors_still_does(wrap, run, factory, kind):
+    """Its own `cursor` is called as before, and the cursor is seen."""
+    rows = []
+
+    def main(connection):
+        cursor = connection.cursor()
+        assert isinstance(cursor, kind)
+        cursor.execute("SELECT 1 AS a")
+        rows.append(cursor.fetchone())
+
+    run(main, connection_factory=factory)
+    seen = wrap()
+    run(main, connection_factory=factory)
+
+    assert seen.names() == ["CONNECT", "SELECT"]
+    assert rows[0] == rows[1]
+    assert type(rows[0]).__name__ == type(rows[1]).__name__
+
+
 def test_two_hundred_tasks_of_threads(wrap, database_url):
     """Each query has its own task's span as its parent, and its own number of rows."""
     seen = wrap("rows, no-transactions")

@@ -224,3 +224,23 @@ def test_a_connection_looks_the_same(look):
             assert {name for name in dir(each) if "otel_fastpath" not in name} == {*dir(kind), "__slots__"}
 
     look(main)
+
+
+def test_a_connection_that_chooses_the_class_of_its_cursors_still_does(wrap):
+    """Its own `cursor` is called as before, and the cursor is seen."""
+
+    class Cursor(sqlite3.Cursor):
+        pass
+
+    class Connection(sqlite3.Connection):
+        def cursor(self):
+            return super().cursor(Cursor)
+
+    seen = wrap()
+    connection = sqlite3.connect(":memory:", factory=Connection)
+    cursor = connection.cursor()
+
+    assert isinstance(cursor, Cursor)
+    assert cursor.execute("SELECT 1").fetchall() == [(1,)]
+    assert seen.names() == ["CONNECT", "SELECT"]
+    connection.close()
