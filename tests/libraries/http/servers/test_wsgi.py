@@ -200,6 +200,27 @@ def test_instrumented_before_and_undone(instrumentor, core, telemetry):
         app(_environ(), lambda *_: None)
 
 
+def test_between_the_application_and_the_body(ours, telemetry):
+    """Difference: the remote parent is not current while neither the application nor its body runs."""
+    del ours
+    seen = []
+
+    def chunks():
+        seen.append(trace.get_current_span().is_recording())
+        yield b"x"
+
+    def answer(_environ, start_response):
+        start_response("200 OK", [])
+        return chunks()
+
+    body = _app(telemetry, answer)(_environ(HTTP_TRACEPARENT=PARENT), lambda *_: None)
+    assert trace.get_current_span() is trace.INVALID_SPAN
+    assert list(body) == [b"x"]
+    assert seen == [True]
+    [span] = telemetry.spans()
+    assert span.parent.span_id == 0xB7AD6B7169203331
+
+
 def test_strangers_grow_nothing(ours, telemetry):
     """Random Host headers, paths and user agents are kept for a bounded number of requests, long ones not at all."""
     del ours
