@@ -232,19 +232,22 @@ def test_a_task_that_outlives_a_statement_is_not_silenced(wrap, run, database_ur
     seen = wrap()
     tasks = []
 
-    async def own():
-        await asyncio.sleep(0.05)
+    async def own(is_over):
+        await is_over.wait()
         connection = await asyncpg.connect(database_url)
         await connection.fetch("SELECT 3")
         await connection.close()
 
     async def main(engine):
+        is_over = asyncio.Event()
+
         @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
         def begin(*_args):
-            tasks.append(asyncio.ensure_future(own()))
+            tasks.append(asyncio.ensure_future(own(is_over)))
 
         async with engine.connect() as connection:
             await connection.execute(sa.text("SELECT 1"))
+            is_over.set()
             await asyncio.gather(*tasks)
 
     run(main)
