@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
+# What follows their message in a stack trace. Up to 3.12, the `traceback` module itself raises what their notes raise.
+AFTER_MESSAGE = "\nIgnored error getting __notes__: " if sys.version_info >= (3, 13) else "\n"
+
 
 class AnswerError(Exception):
     """Of a client of some service: an attribute that it does not have is a KeyError."""

@@ -10,7 +10,7 @@ import sys
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
 from newer_releases import log_records
-from odd_exceptions import AnswerError, DelegatingError
+from odd_exceptions import AFTER_MESSAGE, AnswerError, DelegatingError
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
 
@@ -265,7 +265,7 @@ def test_an_exception_whose_attributes_raise_is_in_its_record(kind, instrumented
     setup.logger.error("handled", exc_info=raised.value)
     assert setup.bodies() == ["direct", "handled"]
     for each in setup.exporter.get_finished_logs():
-        assert "failed\nIgnored error getting __notes__: " in each.log_record.attributes["exception.stacktrace"]
+        assert f"failed{AFTER_MESSAGE}" in each.log_record.attributes["exception.stacktrace"]
     assert no_faults.counts() == {}
 
 
