@@ -125,10 +125,10 @@ def fetched(name: str, folder: Path, environ: dict[str, str]) -> Path | None:
     return None
 
 
-def built(*, tsan: bool) -> str:
-    """An interpreter built from source, unless it was built before."""
+def built(*, tsan: bool, names: tuple[str, ...] = SOURCES) -> str:
+    """An interpreter of one of these names built from source, unless it was built before."""
     suffix = "t-tsan" if tsan else "t"
-    for name in SOURCES:
+    for name in names:
         known = CACHE / f"{name}{suffix}" / "bin" / f"{name}t"
         if known.exists():
             return str(known)
@@ -160,7 +160,7 @@ def built(*, tsan: bool) -> str:
     run("nice", "make", "-s", "-j2", "python", cwd=work, env=environ)
     fresh = place.with_name(f"{place.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
-    shutil.copytree(Path(built(tsan=False)).parents[1], fresh, symlinks=True)
+    shutil.copytree(Path(built(tsan=False, names=(name,))).parents[1], fresh, symlinks=True)
     shutil.copy(work / "python", fresh / "bin" / python.name)
     fresh.rename(place)
     return str(python)
@@ -188,11 +188,12 @@ def environment(python: str, *, tsan: bool) -> Path:
 
 def sanitized() -> Path:
     """A folder with the package, compiled with ThreadSanitizer."""
-    folder, builder = ROOT / ".cache" / "tsan", ROOT / ".cache" / "tsan-builder"
+    name = Path(built(tsan=True)).name.removesuffix("t")
+    folder, builder = ROOT / ".cache" / "tsan", ROOT / ".cache" / f"tsan-builder-{name}"
     python = builder / "bin" / "python"
     if not python.exists():
         # The same interpreter without the sanitizer, which makes Cython ten times slower.
-        run(UV, "venv", "--quiet", f"--python={built(tsan=False)}", builder)
+        run(UV, "venv", "--quiet", f"--python={built(tsan=False, names=(name,))}", builder)
         run(UV, "pip", "install", "--quiet", f"--python={python}", *BUILDERS, cwd=ROOT)
     run(python, Path(__file__).with_name("sanitizedbuild.py"), ROOT, folder, cwd=ROOT)
     return folder
