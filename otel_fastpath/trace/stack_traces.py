@@ -270,15 +270,7 @@ def _last_lines_by_traceback(error: BaseException) -> str:
 
 
 def _text_now(error: BaseException, outer: tuple[Frame, ...]) -> str:
-    step = under(error.__traceback__, outer)
-    try:
-        return "".join(traceback.format_exception(type(error), error, step))
-    except Exception:
-        if sys.version_info >= (3, 13):
-            raise
-        # Up to 3.12, it raises what looking for notes raises, and nothing would be recorded.
-        heading = ["Traceback (most recent call last):\n"] if step else []
-        return "".join([*heading, *traceback.format_tb(step), f"{type(error).__qualname__}: {error}\n"])
+    return "".join(traceback.format_exception(type(error), error, under(error.__traceback__, outer)))
 
 
 def _text_of(links: list[tuple[Iterable[Frame], str, str]]) -> str:

@@ -88,7 +88,8 @@ def outcome(way, error, handlers):
     try:
         attributes = attributes_of(way, error, handlers)
         return None if attributes is None else list(attributes.items())
-    except RuntimeError as raised:
+    except (RuntimeError, KeyError) as raised:
+        # Up to 3.12, the `traceback` module raises the second, too.
         return repr(raised)
 
 
