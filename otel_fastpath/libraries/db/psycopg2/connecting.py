@@ -118,12 +118,12 @@ CONNECTIONS: Final = Derived(
         "tpc_rollback": _transaction(_tpc_rollback),
     },
     (LINK,),
-    _BELOW,
+    below=_BELOW,
 )
 ASYNC_CONNECTIONS: Final = Derived(
     {"cursor": functools.partial(_make_cursor, lambda _is_named: hooks.ASYNC_CURSORS), "poll": hooks.make_poll},
     (LINK, hooks.PENDING),
-    _BELOW,
+    below=_BELOW,
 )
 
 

@@ -149,7 +149,7 @@ CONNECTIONS: Final = Derived(
         "__exit__": functools.partial(around_command, DATABASE, _left),
     },
     (LINK, NAME),
-    frozenset({"cursor"}),
+    below=frozenset({"cursor"}),
 )
 
 

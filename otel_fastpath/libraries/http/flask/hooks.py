@@ -146,7 +146,7 @@ class Request(Answer):
     def record(self, seconds: float) -> None:
         """Record the duration."""
         try:
-            # Upstream's tests replace this function.
+            # Other code may replace this function, as upstream's tests do.
             context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
