@@ -17,9 +17,11 @@ taken, the section of the pure core is a lock.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.trace import Span as _StockSpan
+from opentelemetry.sdk.trace import _Span as _FinalSpan
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
@@ -61,7 +63,25 @@ def bind_set_attribute(original: Callable[..., None]) -> Callable[..., object]:
             faults.absorb("Span.set_attribute", error)
         original(self, key, value)
 
-    return patching(original, set_attribute, switch)
+    def by_set_attributes(self: Span, key: str, value: types.AttributeValue) -> None:
+        is_left = False
+        try:
+            is_left = isinstance(self, SpanState) and not _sets_several_itself(self)
+        except Exception as error:
+            faults.absorb("Span.set_attribute", error)
+        (original if is_left else set_attribute)(self, key, value)
+
+    # Before OpenTelemetry 1.43, `set_attribute` calls the span's `set_attributes`, which other code may have replaced.
+    is_by_several = "set_attributes" in inspect.unwrap(original).__code__.co_names
+    return patching(original, by_set_attributes if is_by_several else set_attribute, switch)
+
+
+_several = Facts([(_FinalSpan, "set_attributes", None)])
+
+
+def _sets_several_itself(span: SpanState) -> bool:
+    """Whether the span's `set_attributes` is the replacement that is made below."""
+    return _several.hold() and "set_attributes" not in span.__dict__
 
 
 def _is_set(span: SpanState, key: str, value: object) -> bool:
@@ -132,7 +152,9 @@ def bind_set_attributes(original: Callable[..., None]) -> Callable[..., object]:
             faults.absorb("Span.set_attributes", error)
         original(self, attributes)
 
-    return patching(original, set_attributes, switch)
+    replacement = patching(original, set_attributes, switch)
+    _several.renew([(_FinalSpan, "set_attributes", replacement)])
+    return replacement
 
 
 def _are_set(span: SpanState, attributes: types.Attributes) -> bool:

@@ -13,12 +13,17 @@ cdef object _OK
 cdef object _UNSET_CODE
 cdef object faults
 cdef object _StockSpan
+cdef object _FinalSpan
+cdef object inspect
 cdef Facts _context_facts
+cdef Facts _several
 
 cpdef bint is_context_known() except -1
 
 @cython.locals(plan=Plan)
 cdef bint _is_set(SpanState span, object key, object value) except -1
+
+cdef bint _sets_several_itself(SpanState span) except -1
 
 cpdef make_room(SpanState span)
 

@@ -196,7 +196,7 @@ def test_a_method_is_set_on_a_processor(fast, name, processors):
 
 
 @pytest.mark.parametrize(
-    "name", ["end", "set_attribute", "set_status", "add_event", "record_exception", "is_recording"]
+    "name", ["end", "set_attribute", "set_attributes", "set_status", "add_event", "record_exception", "is_recording"]
 )
 def test_a_method_is_set_on_a_span(fast, name):
     """It is called for that span, also by the other methods and by the span's scope."""
