@@ -194,7 +194,8 @@ def _which(owner: Any, name: str) -> str:
         return f", which was set on the object by {origin(vars(owner)[name])}"
     definer = _definer(type(owner), name)
     raw = _raw(definer, name)
-    if is_in_force(raw) or _is_upstreams(definer, raw):
+    # Older releases of OpenTelemetry do not have every method.
+    if raw is None or is_in_force(raw) or _is_upstreams(definer, raw):
         return ""
     return f", which was replaced by {origin(raw)}"
 
