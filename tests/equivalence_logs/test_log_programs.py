@@ -9,12 +9,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from logpairs.world import SEVERITIES, World
+from newer_releases import log_records
 from opentelemetry.sdk._logs import LogRecordLimits
 from stock_or_fastpath import stock
 
 from otel_fastpath.patching import faults
 
 pytestmark = [
+    log_records,
     pytest.mark.filterwarnings("ignore:.LoggingHandler. in .opentelemetry-sdk. is deprecated"),
 ]
 

@@ -6,8 +6,11 @@ import sqlite3
 import threading
 
 import pytest
+from newer_releases import dbapi_queries
 from opentelemetry.instrumentation import dbapi
 from opentelemetry.instrumentation.utils import suppress_instrumentation
+
+pytestmark = dbapi_queries
 
 ATTRIBUTES = {"database": "name", "host": "host", "port": "port", "user": "user"}
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import requests
+from newer_releases import aiohttp_requests, asgi_requests
 from opentelemetry.instrumentation import requests as upstream
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -29,13 +30,13 @@ def _hidden(url):
         ("aiohttp_client.trace_config", "aiohttp_client", "redact_url"),
         ("httpx.sync", "httpx", "redact_url"),
         ("httpx.async", "httpx", "redact_url"),
-        ("asgi.request", "asgi", "redact_url"),
+        pytest.param("asgi.request", "asgi", "redact_url", marks=asgi_requests),
         ("wsgi.request", "wsgi", "redact_url"),
         ("flask.before_request", "wsgi", "redact_url"),
         ("flask.before_request", "flask", "sanitize_method"),
         ("django.process_request", "wsgi", "redact_url"),
         ("django.process_request", _DJANGO, "sanitize_method"),
-        ("aiohttp_server.request", "aiohttp_server", "redact_query_parameters"),
+        pytest.param("aiohttp_server.request", "aiohttp_server", "redact_query_parameters", marks=aiohttp_requests),
     ],
 )
 def test_a_patch_stands_back_for_a_replaced_function(instrumentor, monkeypatch, patch, module, function):

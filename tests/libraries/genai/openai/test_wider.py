@@ -10,6 +10,7 @@ from enum import Enum
 import openai
 import pytest
 from madeup import CHAT, RESPONSE
+from newer_releases import needs, older
 
 from otel_fastpath.libraries.genai.openai import patches
 
@@ -112,9 +113,12 @@ def test_a_model_that_cannot_be_compared_is_not(told, client, no_faults):
         made.chat.completions.create(model=model, messages=[])
 
     assert [span.name for span in told.spans()] == ["chat gpt-4o", "chat gpt-4o"]
-    assert no_faults.counts() == {}
+    if not older("opentelemetry-sdk", "1.45"):
+        # Before that, the SDK itself compares the values of attributes to find a metric's series.
+        assert no_faults.counts() == {}
 
 
+@needs("openai", "2.30", "the first that escapes it")
 def test_the_id_of_a_fetched_response_is_as_it_was_passed(told, client):
     """It is escaped in the path of the request."""
     made = client({**RESPONSE, "id": None})

@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI, routing
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from newer_releases import asgi_requests
+from newer_releases import asgi_requests, older
 from opentelemetry.instrumentation import fastapi as fastapi_instrumentation
 from opentelemetry.instrumentation import starlette as starlette_instrumentation
 from routecheck import KINDS, PATHS, answer, asked, endpoint, every
@@ -128,7 +128,9 @@ def test_routers_that_are_included(both_ways):
         router.add_api_route("/items", answer)
         router.routes.append(Route("/v1/plain", endpoint))
         router.routes.append(Mount("/v1/sub", routes=[Route("/x", endpoint)]))
-        router.routes.append(Host("api.example.org", Router([Route("/items", endpoint)])))
+        if not older("fastapi", "0.137"):
+            # Before that, FastAPI refuses to include them.
+            router.routes.append(Host("api.example.org", Router([Route("/items", endpoint)])))
         router.add_api_websocket_route("/feed", endpoint)
         router.add_api_route("/last", answer)
         app.include_router(router)

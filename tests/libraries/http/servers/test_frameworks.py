@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 from http_strategies import PARENT, UNSAMPLED
-from newer_releases import needs
+from newer_releases import flask_counts_out
 from opentelemetry import baggage, context, trace
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
@@ -72,12 +72,8 @@ def flask_requests(app):
     return [(answer.status, answer.get_data()) for answer in answers]
 
 
-# A difference: beside older releases, which go on counting a request whose hook raised as active, ours counts it out.
-counted_out = needs("opentelemetry-instrumentation-flask", "0.64b0", "the first that counts this request out")
-
-
 @pytest.mark.proves("flask.*")
-@pytest.mark.parametrize("hooks", ["none", "both", pytest.param("raises", marks=counted_out)])
+@pytest.mark.parametrize("hooks", ["none", "both", pytest.param("raises", marks=flask_counts_out)])
 def test_flask(both, mode, captures, hooks):
     """Spans, metrics and answers of a Flask application are those of the official instrumentation alone."""
     del mode, captures
