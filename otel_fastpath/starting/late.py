@@ -129,7 +129,12 @@ class Late:
 def _report(name: str, error: Exception) -> None:
     """Report that an instrumentation could not be loaded, as `opentelemetry-instrument` does at the start."""
     if isinstance(error, DependencyConflictError):
-        error.conflict._log(_logger, name)
+        log = getattr(error.conflict, "_log", None)
+        if log is None:
+            # Before 0.66b0.
+            _logger.debug("Skipping instrumentation %s: %s", name, error.conflict)
+        else:
+            log(_logger, name)
     elif isinstance(error, ModuleNotFoundError):
         _logger.debug("Skipping instrumentation %s: %s", name, error.msg)
     elif isinstance(error, ImportError):

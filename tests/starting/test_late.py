@@ -11,6 +11,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint
 
 import pytest
+from newer_releases import needs
 from opentelemetry.instrumentation.dependencies import DependencyConflict, DependencyConflictError
 from opentelemetry.instrumentation.distro import BaseDistro, DefaultDistro
 
@@ -153,9 +154,8 @@ def test_a_failure_is_reported_as_at_the_start(distribution, entry_point, subjec
     assert (record.exc_info is not None) == (level == logging.ERROR)
 
 
-@pytest.mark.usefixtures("subject")
-def test_a_conflict_is_reported_as_at_the_start(distribution, caplog):
-    """One that the instrumentation itself finds."""
+def conflicting(distribution):
+    """The library is imported, and the instrumentation itself finds this conflict."""
     conflict = DependencyConflict("subject>=2", "subject 1")
 
     class Conflicting(EntryPoint):
@@ -165,8 +165,28 @@ def test_a_conflict_is_reported_as_at_the_start(distribution, caplog):
     load(distribution, Conflicting("subject", "subject_instrumentation:Instrumentor", ""))
 
     assert call() == ["stock"]
+    return conflict
+
+
+@needs("opentelemetry-instrumentation", "0.66b0", "the first that reports it to all")
+@pytest.mark.usefixtures("subject")
+def test_a_conflict_is_reported_as_at_the_start(distribution, caplog):
+    """By the conflict itself."""
+    conflict = conflicting(distribution)
+
     (record,) = [record for record in caplog.records if record.name == LOGGER]
-    assert record.getMessage() == conflict._format_message("subject")
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, conflict._format_message("subject"))
+
+
+@pytest.mark.usefixtures("subject")
+def test_a_conflict_is_reported_as_by_older_releases(distribution, caplog, monkeypatch):
+    """Those before 0.66b0 report it to who debugs."""
+    caplog.set_level(logging.DEBUG, logger=LOGGER)
+    monkeypatch.delattr(DependencyConflict, "_log", raising=False)
+    conflict = conflicting(distribution)
+
+    (record,) = [record for record in caplog.records if record.name == LOGGER]
+    assert (record.levelno, record.getMessage()) == (logging.DEBUG, f"Skipping instrumentation subject: {conflict}")
 
 
 @pytest.mark.usefixtures("subject")
