@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from newer_releases import sheds_spans
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -94,6 +95,7 @@ def test_each_change_of_level_is_logged_once(traced, driven, caplog):
     assert "nothing more can be shed" in guard.describe()
 
 
+@sheds_spans
 def test_it_reports_metrics(traced, driven):
     """The share by part, what was shed by kind and reason, the level and the probability."""
     from otel_fastpath.guard import metrics

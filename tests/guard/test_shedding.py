@@ -4,6 +4,7 @@ import logging
 from contextlib import suppress
 
 import pytest
+from newer_releases import sheds_spans
 from opentelemetry import trace
 from opentelemetry.sdk.trace import sampling
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, DEFAULT_ON, Decision, ParentBased, Sampler, SamplingResult
@@ -32,6 +33,7 @@ def thresholds(spans):
     return {threshold_in(span.context.trace_state.get("ot") or "") for span in spans}
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_internal_spans_go_first(traced, driven):
     """Only those around messages of ASGI, which have no children: each other span is there, with its parent."""
@@ -49,6 +51,7 @@ def test_internal_spans_go_first(traced, driven):
     assert thresholds(given.spans()) == {None}
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 @pytest.mark.parametrize("sampler", [None, DEFAULT_ON, ALWAYS_ON], ids=["default", "ParentBased", "ALWAYS_ON"])
 def test_traces_are_shed_whole_and_countable(traced, driven, sampler):
@@ -70,6 +73,7 @@ def test_traces_are_shed_whole_and_countable(traced, driven, sampler):
     assert len(kept) / probability_of(threshold) == pytest.approx(600, abs=6 * (600 * 5) ** 0.5)
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_children_follow_also_when_the_probability_changes(traced, driven):
     """A trace that was begun is finished, and one that was shed gets no orphan."""
@@ -108,6 +112,7 @@ def test_a_sampled_caller_is_always_followed(traced, driven):
     assert {span.context.trace_state.to_header() for span in given.spans()} == {"ot=th:8,other=x"}
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_a_users_sampler_is_only_narrowed(traced, driven):
     """What it drops stays dropped, its attributes are kept, and no threshold claims a probability that is not known."""
@@ -127,6 +132,7 @@ def test_a_users_sampler_is_only_narrowed(traced, driven):
     assert "adjusted counts are not known beside Picky" in guard.describe()
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_a_consistent_sampler_keeps_its_threshold(traced, driven):
     """The SDK's composite samplers write their own; the higher of the two thresholds counts."""
@@ -146,6 +152,7 @@ def test_a_consistent_sampler_keeps_its_threshold(traced, driven):
     assert "adjusted counts" not in guard.describe()
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_events_and_links_are_dropped_and_counted(traced, driven):
     """As the SDK drops those beyond its limits: each span tells how many."""
@@ -203,6 +210,7 @@ def test_log_records_below_warning_are_refused(driven):
     assert handlers[0].filters == []
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_everything_is_put_back(traced, driven):
     """The very same samplers and limits, also of tracers that were made meanwhile, and of new ones."""
@@ -222,6 +230,7 @@ def test_everything_is_put_back(traced, driven):
     assert all(each._span_limits is limits for each in (given.provider, first, second, third))
 
 
+@sheds_spans
 def test_what_others_set_meanwhile_stays(traced, driven):
     """A sampler that the service itself replaces while traces are shed is the new one to stand before."""
     given = traced()
@@ -250,6 +259,7 @@ def test_another_provider_is_left_alone(driven):
     assert guard.state.level > control.EVERYTHING
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_an_error_does_not_bring_a_shed_trace_back(traced, driven):
     """A kept trace that fails stands for the shed ones that fail: its threshold was sent before."""

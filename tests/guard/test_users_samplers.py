@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from newer_releases import sheds_spans
 from opentelemetry.sdk.trace.sampling import Decision, ParentBased, Sampler, SamplingResult
 
 from otel_fastpath.guard import control
@@ -109,6 +110,7 @@ def test_an_exception_of_a_users_sampler_is_the_applications(traced, driven, mak
     assert faults.counts() == before
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 @pytest.mark.parametrize("level", [control.NO_INTERNAL_SPANS, control.FEWER_TRACES])
 def test_attributes_are_those_of_the_applications_sampler(traced, driven, level):
@@ -128,6 +130,7 @@ def test_attributes_are_those_of_the_applications_sampler(traced, driven, level)
     assert type(copy.copy(tracer.sampler)) is type(tracer.sampler)
 
 
+@sheds_spans
 @pytest.mark.usefixtures("started")
 def test_attributes_of_a_parent_based_sampler_are_there(traced, driven):
     """Its own, and those of the sampler of roots, which can be changed there."""
@@ -141,6 +144,7 @@ def test_attributes_of_a_parent_based_sampler_are_there(traced, driven):
     assert user._root.rate == 0.25
 
 
+@sheds_spans
 def test_a_sampler_without_a_description(traced, driven):
     """The status names its class."""
 

@@ -6,6 +6,7 @@ import json
 import sys
 
 import pytest
+from newer_releases import needs
 from start_ways import WAYS, spans
 
 pytest.importorskip("fastapi")
@@ -169,6 +170,7 @@ def test_a_wrong_value_of_the_switch_is_one_line(start, program):
     assert line.startswith("OTEL_FASTPATH_LAZY_INSTRUMENTATIONS: 'perhaps' is not valid; expected one of on, off.")
 
 
+@needs("opentelemetry-instrumentation", "0.66b0", "the first that reports it to all")
 @pytest.mark.parametrize("way", list(WAYS))
 def test_a_conflict_is_reported_as_without_this_package(start, program, tmp_path, way):
     """At the start, with the same message; the library stays as it is."""
@@ -192,14 +194,20 @@ print(states["{patch}"], states["{library}.official.instrument"])
 """
 
 
+def replaced_from(release, library, patch, *marks):
+    """A library whose official instrumentation ours replaces from this release on."""
+    first = needs(f"opentelemetry-instrumentation-{library}", release, "the first that ours replaces")
+    return pytest.param(library, patch, marks=[first, *marks])
+
+
 @pytest.mark.parametrize(
     ("library", "patch"),
     [
-        ("asyncpg", "asyncpg.execute"),
+        replaced_from("0.65b0", "asyncpg", "asyncpg.execute"),
         ("openai", "openai.request"),
-        pytest.param("psycopg", "psycopg.cursor.execute", marks=pytest.mark.slow),
-        pytest.param("redis", "redis.command", marks=pytest.mark.slow),
-        pytest.param("sqlalchemy", "sqlalchemy.execute", marks=pytest.mark.slow),
+        replaced_from("0.64b0", "psycopg", "psycopg.cursor.execute", pytest.mark.slow),
+        replaced_from("0.64b0", "redis", "redis.command", pytest.mark.slow),
+        replaced_from("0.65b0", "sqlalchemy", "sqlalchemy.execute", pytest.mark.slow),
     ],
 )
 def test_a_wrapper_takes_the_place_of_an_instrumentation_that_is_loaded_late(start, program, library, patch):

@@ -14,6 +14,7 @@ import time
 import urllib.request
 
 import pytest
+from newer_releases import needs
 from start_ways import SCRIPTS, command, spans
 
 # What a program can see of how it was started; `ours` is how many modules of the command are left in its stack.
@@ -216,6 +217,7 @@ if __name__ == "__main__":
 """
 
 
+@needs("opentelemetry-instrumentation", "0.63b0", "the first that leaves child processes its folder in PYTHONPATH")
 def test_child_processes_have_telemetry(start, program):
     """Those that the program starts, and those of multiprocessing."""
     program(CHILD, "child.py")
