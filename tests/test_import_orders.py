@@ -5,6 +5,7 @@ import sys
 from itertools import permutations
 
 import pytest
+from newer_releases import older
 
 MODULES = (
     "opentelemetry.sdk.trace",
@@ -52,7 +53,11 @@ def test_each_order_of_imports(first, last):
         [sys.executable, "-c", PROGRAM, first, last], capture_output=True, text=True, check=False, timeout=60
     )
 
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    skipped = result.stdout.splitlines()
+    if older("opentelemetry-sdk", "1.45"):
+        # Not all patches are for these releases.
+        skipped = [line for line in skipped if not line.endswith("is needed")]
+    assert (result.returncode, skipped, result.stderr) == (0, [], "")
 
 
 INSIDE = """

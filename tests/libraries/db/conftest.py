@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -156,3 +157,9 @@ def emulated():
             pytest.skip(f"ours stands back: {error}")
 
     return check
+
+
+@pytest.fixture
+def in_its_place(emulated, library):
+    """Skips the test if this library's wrapper stands back, likewise."""
+    emulated(importlib.import_module(f"otel_fastpath.libraries.db.{library}").LIBRARY)

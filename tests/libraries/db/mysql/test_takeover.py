@@ -39,7 +39,7 @@ def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of)
     assert {"SELECT", "select", "--", "INSERT", "p"} == {span[0] for span in stock}
 
 
-@pytest.mark.usefixtures("table")
+@pytest.mark.usefixtures("in_its_place", "table")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_its_arguments_are_ours(official, wrap, seen, connect, ours_first, library):
     """Comments; what it does not see is added under its scope with `full` telemetry."""
@@ -64,6 +64,7 @@ def test_its_arguments_are_ours(official, wrap, seen, connect, ours_first, libra
     assert {span.instrumentation_scope.name for span in spans} == {f"opentelemetry.instrumentation.{library}"}
 
 
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("text", ["/* a comment */", "  "])
 def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, driver, text):
     """IndexError in the application, before the query is sent."""

@@ -51,6 +51,7 @@ def test_the_spans_are_equal(official, wrap, seen, run, ours_first, seen_of):
     assert {"CREATE", "INSERT", "select", "SELECT", "--", "(SELECT", "pg_backend_pid"} <= {span[0] for span in stock}
 
 
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
     """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own, if it was asked for."""
@@ -138,6 +139,7 @@ DIFFERENCES = {
 }
 
 
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.filterwarnings("ignore:Invalid type")
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
@@ -155,6 +157,7 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
     assert {span.attributes["db.statement"][:6] for span in spans} == {"SELECT"}
 
 
+@pytest.mark.usefixtures("in_its_place")
 def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  # noqa: ARG001  # it needs the table
     """With the official one, the description carries the row; the exception's event has it with both."""
 
@@ -173,6 +176,7 @@ def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  #
     assert span.attributes["error.type"] == "23505"
 
 
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_its_arguments_are_ours(official, wrap, seen, run, ours_first):
     """Parameters, comments, and comments in the attribute; also if ours is told of them later."""

@@ -7,13 +7,6 @@ import sqlite3
 import pytest
 
 
-@pytest.fixture
-def _in_its_place(emulated):
-    from otel_fastpath.libraries.db.sqlite3 import LIBRARY
-
-    emulated(LIBRARY)
-
-
 def program(connection):
     """What both see alike, and what the official one does not see."""
     cursor = connection.cursor()
@@ -49,7 +42,7 @@ def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of)
     assert [span[0] for span in stock] == ["CREATE", "SELECT", "select", "--", "INSERT"]
 
 
-@pytest.mark.usefixtures("_in_its_place")
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_ours_adds_what_it_does_not_see(official, wrap, seen, connect, ours_first):
     """With `full` telemetry, under its scope; its functions accept our connections, and they are sqlite3's."""
@@ -69,7 +62,7 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, connect, ours_firs
     assert [span.name for span in spans] == names
 
 
-@pytest.mark.usefixtures("_in_its_place")
+@pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("text", ["/* a comment */", "  "])
 def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, text):
     """IndexError in the application, before the query is sent."""
