@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from newer_releases import older
 
 
 def test_the_example_prints_its_spans(output_of, database_url):
@@ -23,4 +24,6 @@ def test_the_example_prints_its_spans(output_of, database_url):
         "UPDATE items UPDATE items SET name = ? WHERE id = ?",
         "SELECT SELECT pg_sleep(?)",
     ]
-    assert int(re.search(r"(\d+) ms  SELECT pg_sleep", output)[1]) >= 50
+    if not older("psycopg", "3.2"):
+        # Before that, it is as long as the method.
+        assert int(re.search(r"(\d+) ms  SELECT pg_sleep", output)[1]) >= 50
