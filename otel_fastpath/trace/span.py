@@ -72,7 +72,8 @@ def bind_set_attribute(original: Callable[..., None]) -> Callable[..., object]:
         (original if is_left else set_attribute)(self, key, value)
 
     # Before OpenTelemetry 1.43, `set_attribute` calls the span's `set_attributes`, which other code may have replaced.
-    is_by_several = "set_attributes" in inspect.unwrap(original).__code__.co_names
+    code = getattr(inspect.unwrap(original), "__code__", None)
+    is_by_several = code is not None and "set_attributes" in code.co_names
     return patching(original, by_set_attributes if is_by_several else set_attribute, switch)
 
 
