@@ -45,6 +45,39 @@ def test_cibuildwheel_builds_for_each_platform_and_interpreter(platform, machine
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "lacking", "building"),
+    [
+        (["check"], "wheel and no source distribution", "Build them with: make dist DIST={}"),
+        (["test"], "compiled wheel for Python", "Build it with: make dist DIST={} PYTHON_VERSION="),
+        (["test", "--pure"], "pure wheel", "Build it with: make dist DIST={} ARGS=--pure"),
+    ],
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_without_what_a_command_needs(tmp_path, capsys, exists, command, lacking, building):
+    """One line names the folder, what it lacks, and the command that builds that."""
+    folder = tmp_path if exists else tmp_path / "dist"
+    if exists and "test" in command:
+        # It fits no interpreter of today.
+        (folder / "otel_fastpath-0.1.0-cp36-cp36m-linux_armv6l.whl").touch()
+
+    assert wheels.main([*command, str(folder)]) == 1
+
+    out, err = capsys.readouterr()
+    assert not out
+    (line,) = err.splitlines()
+    assert line.startswith(f"{folder} has no {lacking}")
+    assert building.format(folder) in line
+
+
+def test_the_folder_of_the_makefile_needs_no_option(monkeypatch, tmp_path, capsys):
+    """There, `make dist` is the whole command."""
+    monkeypatch.setattr(wheels, "ROOT", tmp_path)
+
+    assert wheels.main(["check", str(tmp_path / "dist")]) == 1
+    assert capsys.readouterr().err.endswith("Build them with: make dist\n")
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder with the source distribution, the pure wheel and, with a compiler, the wheel of this interpreter."""

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from sysconfig import get_config_var, get_platform
 from typing import TYPE_CHECKING
 
 from packaging.tags import sys_tags
@@ -110,10 +111,13 @@ def check(folder: Path) -> None:
     """Check the wheels and source distributions of a folder as the package index and users will read them.
 
     Raises:
-        CommandError: One of the checks failed.
+        CommandError: One of the checks failed, or the folder has nothing to check.
     """
     wheels = sorted(folder.glob("*.whl"))
     files = [*wheels, *sorted(folder.glob("*.tar.gz"))]
+    if not files:
+        # twine would complain of its command line.
+        raise CommandError(f"{folder} has no wheel and no source distribution. Build them with: {_building(folder)}")
     print(run(tool("twine"), "check", "--strict", *files))
     print(run(tool("check-wheel-contents"), *wheels))
     for wheel in wheels:
@@ -139,8 +143,16 @@ def fitting(folder: Path, *, pure: bool = False) -> Path:
         if places and pure == any(tag.platform == "any" for tag in tags):
             found[min(places)] = wheel
     if not found:
-        raise CommandError(f"no {'pure' if pure else 'compiled'} wheel for {sys.version} in {folder}")
+        version = f"{sys.version_info[0]}.{sys.version_info[1]}{'t' if get_config_var('Py_GIL_DISABLED') else ''}"
+        wanted = "pure wheel" if pure else f"compiled wheel for Python {version} on {get_platform()}"
+        option = "ARGS=--pure" if pure else f"PYTHON_VERSION={version}"
+        raise CommandError(f"{folder} has no {wanted}. Build it with: {_building(folder)} {option}")
     return found[min(found)]
+
+
+def _building(folder: Path) -> str:
+    """The command that puts the files of a release into a folder."""
+    return "make dist" if folder == ROOT / "dist" else f"make dist DIST={folder}"
 
 
 def install(wheel: Path, environment: Path, *groups: str, offline: bool = False) -> Path:
