@@ -341,9 +341,12 @@ class Request(Answer):
             try:
                 self._leave(error)
             finally:
-                self._count(-1)
-                taken_back(self._parent)
-                self._end_span()
+                # An exemplar of the count may have the remote parent.
+                try:
+                    self._count(-1)
+                finally:
+                    taken_back(self._parent)
+                    self._end_span()
 
     def _measure(self) -> None:
         """Record the duration and the sizes."""
