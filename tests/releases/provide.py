@@ -24,7 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LOWEST = Path(__file__).with_name("lowest.txt")
 PACKAGE = "otel_fastpath"
-# What the tests import; those that lint need none of it.
+# What the tests import; those that lint need none of it. A release is built and checked with the locked tools, so
+# tests/releases/test_wheels.py skips what needs them here.
 GROUPS = ("test", "example", "exporters", "exceptions", "http", "logs")
 _EVERYTHING = ("pyproject.toml", "--all-extras", *(f"--group={name}" for name in GROUPS))
 
