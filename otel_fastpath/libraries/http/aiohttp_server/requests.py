@@ -191,17 +191,27 @@ class Request(Answer):
         """End the request."""
         try:
             # The span is the current one, for exemplars.
+            self._measure()
+        finally:
+            taken_back(self.token)
+            self.end_span()
+
+    def _measure(self) -> None:
+        """Record the duration, and that the request is no longer active."""
+        try:
             route = self.route if self.has_new else None
             seconds = perf_counter() - self.started
             self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
         except Exception as fault:
             faults.report(_PLACE, fault)
+        finally:
+            self._count_out()
+
+    def _count_out(self) -> None:
         try:
             self.labels.active.add(-1)
         except Exception as fault:
             faults.report(_PLACE, fault)
-        taken_back(self.token)
-        self.end_span()
 
     def end_span(self) -> None:
         """End the span."""

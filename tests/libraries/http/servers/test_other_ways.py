@@ -14,13 +14,14 @@ import flask
 import pytest
 import urllib3
 from aiohttp import web
-from aiohttp.test_utils import TestServer
+from aiohttp.test_utils import TestServer, make_mocked_request
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import path
 from newer_releases import flask_counts_out
-from opentelemetry import trace
+from opentelemetry import context, trace
+from opentelemetry.instrumentation import aiohttp_server
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.instrumentation.urllib3 import URLLib3Instrumentor
@@ -59,6 +60,32 @@ def test_what_one_client_of_aiohttp_sends(both, mode, with_aiohttp, first):
             return answers
 
     both(lambda telemetry: with_aiohttp(telemetry, run()))
+
+
+@pytest.mark.usefixtures("ours")
+def test_a_stop_while_a_request_of_aiohttp_is_counted(telemetry, with_aiohttp, monkeypatch):
+    """A KeyboardInterrupt when the request ends reaches the server; the span ends, and is no longer the current one."""
+
+    class Stopped:
+        """A counter of active requests in which the signal arrives."""
+
+        def add(self, amount, *_args, **_kwargs):
+            """Add to the number of active requests."""
+            if amount < 0:
+                raise KeyboardInterrupt
+
+    async def answer(_request):
+        return web.Response()
+
+    async def run():
+        monkeypatch.setattr(aiohttp_server, "active_requests_counter", Stopped())
+        (middleware,) = web.Application().middlewares
+        with pytest.raises(KeyboardInterrupt):
+            await middleware(make_mocked_request("GET", "/items"), answer)
+        return dict(context.get_current())
+
+    assert with_aiohttp(telemetry, run()) == {}
+    assert len(telemetry.spans()) == 1
 
 
 @flask_counts_out
