@@ -328,11 +328,21 @@ def _handle(app: Any, path: str, headers: dict[str, str]) -> None:
     from yarl import URL  # noqa: PLC0415  # likewise
 
     given = CIMultiDictProxy(CIMultiDict(headers))
-    of_the_body = {"should_close": False, "compression": None, "upgrade": False, "chunked": False}
-    message = RawRequestMessage("GET", path, HttpVersion11, given, (), **of_the_body, url=URL(path))
-    connection: Any = _Connection
-    nothing: Any = None
-    coroutine = app._handle(web.Request(message, streams.EMPTY_PAYLOAD, connection, nothing, nothing, nothing))
+    message = RawRequestMessage(
+        "GET",
+        path,
+        HttpVersion11,
+        given,
+        (),
+        should_close=False,
+        compression=None,
+        upgrade=False,
+        chunked=False,
+        url=URL(path),
+    )
+    # Without a writer, a task and a loop, which only sending the response needs.
+    make: Any = web.Request
+    coroutine = app._handle(make(message, streams.EMPTY_PAYLOAD, _Connection, None, None, None))
     with contextlib.suppress(StopIteration):
         coroutine.send(None)
 
