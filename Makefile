@@ -261,7 +261,7 @@ sources-others: setup ## Record the fingerprints of other instrumentations
 	$(PY) tests/others/lookup_fingerprints.py
 	$(PY) tests/others/openai_fingerprints.py
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/http/sources.json
-	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/db/dbapi_sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/db/dbapi/sources.json
 
 # The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
 .PHONY: new-sources

@@ -68,7 +68,7 @@ class Given:
         from functools import partial  # noqa: PLC0415  # with the others
 
         from otel_fastpath.libraries.db import cursors  # noqa: PLC0415  # only where it is measured
-        from otel_fastpath.libraries.db.dbapi_connections import (  # noqa: PLC0415  # likewise
+        from otel_fastpath.libraries.db.dbapi.connections import (  # noqa: PLC0415  # likewise
             always,
             around_command,
             around_connect,

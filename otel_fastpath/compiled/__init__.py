@@ -34,7 +34,7 @@ TWINS = (
     "compiled.facts_c",
     "libraries.call_span_c",
     "libraries.starting_c",
-    "libraries.db.dbapi_execution_c",
+    "libraries.db.dbapi.execution_c",
     "libraries.db.entering_c",
     "libraries.db.outer_c",
     "libraries.db.sql_c",

@@ -51,7 +51,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.db.outer_c": "otel_fastpath/libraries/db/outer.py",
     "otel_fastpath.libraries.db.cassandra.requests_c": "otel_fastpath/libraries/db/cassandra/requests.py",
     "otel_fastpath.libraries.db.sqlalchemy.checkouts_c": "otel_fastpath/libraries/db/sqlalchemy/checkouts.py",
-    "otel_fastpath.libraries.db.dbapi_execution_c": "otel_fastpath/libraries/db/dbapi_execution.py",
+    "otel_fastpath.libraries.db.dbapi.execution_c": "otel_fastpath/libraries/db/dbapi/execution.py",
     "otel_fastpath.libraries.db.entering_c": "otel_fastpath/libraries/db/entering.py",
     "otel_fastpath.libraries.db.sql_c": "otel_fastpath/libraries/db/sql.py",
     "otel_fastpath.trace.start_c": "otel_fastpath/trace/start.py",

@@ -49,7 +49,7 @@ ROOM: Final = _Libraries(
         Part("libraries.http.requests.patches", f"{_OFFICIAL}.requests"),
         Part("libraries.http.aiohttp_client.patches", f"{_OFFICIAL}.aiohttp_client"),
         Part("libraries.http.urllib3.patches", f"{_OFFICIAL}.urllib3"),
-        Part("libraries.db.dbapi_patches", f"{_OFFICIAL}.dbapi"),
+        Part("libraries.db.dbapi.patches", f"{_OFFICIAL}.dbapi"),
         Part("libraries.db.asyncpg", "asyncpg", f"{_OFFICIAL}.asyncpg", wrapper="asyncpg"),
         Part("libraries.db.psycopg", "psycopg", "psycopg_pool", f"{_OFFICIAL}.psycopg", wrapper="psycopg"),
         Part("libraries.db.psycopg2", "psycopg2", f"{_OFFICIAL}.psycopg2", wrapper="psycopg2"),

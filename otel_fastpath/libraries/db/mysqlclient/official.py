@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import dbapi_mysql, official_dbapi
+from otel_fastpath.libraries.db.dbapi import mysql, official
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
@@ -15,11 +15,11 @@ _OFFICIAL: Final = "opentelemetry.instrumentation.mysqlclient"
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given."""
-    return official_dbapi.given_keywords(sys.modules["MySQLdb"].connect)
+    return official.given_keywords(sys.modules["MySQLdb"].connect)
 
 
-class Official(dbapi_mysql.Official):
+class Official(mysql.Official):
     """What the official instrumentation emits, under its own scope."""
 
     def __init__(self, setup: Setup) -> None:
-        super().__init__(setup, _OFFICIAL, "MySQLdb", official_dbapi.COMMENTER)
+        super().__init__(setup, _OFFICIAL, "MySQLdb", official.COMMENTER)

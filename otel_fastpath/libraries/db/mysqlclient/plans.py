@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath.libraries.db import dbapi_mysql
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.dbapi import mysql
 from otel_fastpath.libraries.db.mysqlclient.official import Official
 from otel_fastpath.libraries.db.servers import Server
 
@@ -35,20 +35,20 @@ def connected(connection: Any, args: Any, kwargs: Any) -> Server:
 def meant(args: Any, kwargs: Any) -> Server:
     """The server that the arguments of a connection's `__init__` mean."""
     given = {**dict(zip(("self", "host", "user", "password", "database", "port"), args, strict=False)), **kwargs}
-    host, port = given.get("host"), given.get("port") or dbapi_mysql.MYSQL.port
+    host, port = given.get("host"), given.get("port") or mysql.MYSQL.port
     address = given.get("unix_socket") or (str(host), port if isinstance(port, int) else None) if host else None
     name = given.get("database") or given.get("db")
-    return Server(dbapi_mysql.MYSQL, address, dbapi_mysql.text(name), dbapi_mysql.text(given.get("user")))
+    return Server(mysql.MYSQL, address, mysql.text(name), mysql.text(given.get("user")))
 
 
 DATABASE: Final = Database(
     "mysqlclient",
     server_of,
-    status_code=dbapi_mysql.status_code,
+    status_code=mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
     official=Official,
-    make_plans=dbapi_mysql.Plans,
+    make_plans=mysql.Plans,
     drivers=("mysqldb",),
 )
-DRIVER: Final = dbapi_mysql.driver(DATABASE, _LINK)
+DRIVER: Final = mysql.driver(DATABASE, _LINK)

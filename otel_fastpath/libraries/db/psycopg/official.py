@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import official_dbapi
+from otel_fastpath.libraries.db.dbapi import official
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
@@ -15,10 +15,10 @@ _OFFICIAL: Final = "opentelemetry.instrumentation.psycopg"
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given."""
-    return official_dbapi.given_keywords(sys.modules["psycopg"].connect)
+    return official.given_keywords(sys.modules["psycopg"].connect)
 
 
-class Official(official_dbapi.Official):
+class Official(official.Official):
     """What the official instrumentation emits, under its own scope."""
 
     def __init__(self, setup: Setup) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.libpq import server_of
 from otel_fastpath.libraries.db.psycopg import texts
 from otel_fastpath.libraries.db.psycopg.official import Official

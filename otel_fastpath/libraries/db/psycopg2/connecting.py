@@ -11,7 +11,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.connecting import begin_connect
-from otel_fastpath.libraries.db.dbapi_connections import around_command
+from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.libpq import server_meant, server_of
 from otel_fastpath.libraries.db.psycopg2 import hooks

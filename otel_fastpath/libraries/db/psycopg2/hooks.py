@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import calls, cursors, dbapi_procedures
+from otel_fastpath.libraries.db import calls, cursors
 from otel_fastpath.libraries.db.conventions import CURSOR
+from otel_fastpath.libraries.db.dbapi import procedures
 from otel_fastpath.libraries.db.derived import Derived, is_derived
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
 from otel_fastpath.patching.outcome import guarded, guarded_during
@@ -204,7 +205,7 @@ def _ended(connection: Any, error: BaseException | None) -> None:
 _EXECUTED: Final = {
     "execute": functools.partial(cursors.around_execute, DRIVER),
     "executemany": functools.partial(cursors.around_executemany, DRIVER),
-    "callproc": functools.partial(dbapi_procedures.around, DRIVER),
+    "callproc": functools.partial(procedures.around, DRIVER),
 }
 _COPIED: Final = {
     "copy_expert": functools.partial(_around, _of_copy),
@@ -226,6 +227,6 @@ NAMED_CURSORS: Final = Derived(
 ASYNC_CURSORS: Final = Derived(
     {
         "execute": functools.partial(_submitting, cursors.entrance_of(DRIVER)),
-        "callproc": functools.partial(_submitting, calls.ByOpener(DATABASE, dbapi_procedures.opener(DRIVER))),
+        "callproc": functools.partial(_submitting, calls.ByOpener(DATABASE, procedures.opener(DRIVER))),
     }
 )

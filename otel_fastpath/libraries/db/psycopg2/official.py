@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import official_dbapi
+from otel_fastpath.libraries.db.dbapi import official
 from otel_fastpath.libraries.db.derived import is_derived
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ _OFFICIAL: Final = "opentelemetry.instrumentation.psycopg2"
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the official instrumentor was given."""
-    return official_dbapi.given_keywords(sys.modules["psycopg2"].connect)
+    return official.given_keywords(sys.modules["psycopg2"].connect)
 
 
-class Official(official_dbapi.Official):
+class Official(official.Official):
     """What the official instrumentation emits, under its own scope."""
 
     def __init__(self, setup: Setup) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import cursors, dbapi_procedures
-from otel_fastpath.libraries.db.dbapi_connections import always, around_command, around_connect
+from otel_fastpath.libraries.db import cursors
+from otel_fastpath.libraries.db.dbapi import procedures
+from otel_fastpath.libraries.db.dbapi.connections import always, around_command, around_connect
 from otel_fastpath.libraries.db.pymysql.plans import DATABASE, DRIVER, server_of
 from otel_fastpath.patching.patch import Patch
 
@@ -34,7 +35,7 @@ PATCHES: Final = (
         for name, why, make, budget in (
             ("execute", "A query is a span.", cursors.around_execute, "execute"),
             ("executemany", "A query with many sets of parameters is one span.", cursors.around_executemany, "execute"),
-            ("callproc", "The call of a procedure is a span.", dbapi_procedures.around, "execute"),
+            ("callproc", "The call of a procedure is a span.", procedures.around, "execute"),
         )
     ),
     *(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath.libraries.db import dbapi_mysql
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.dbapi import mysql
 from otel_fastpath.libraries.db.pymysql.official import Official
 from otel_fastpath.libraries.db.servers import Server
 
@@ -15,16 +15,16 @@ _LINK: Final = "_otel_fastpath"
 def server_of(connection: Any) -> Server:
     """The server of a connection, as it was told to connect."""
     address = connection.unix_socket or (connection.host, connection.port)
-    return Server(dbapi_mysql.MYSQL, address, dbapi_mysql.text(connection.db), dbapi_mysql.text(connection.user))
+    return Server(mysql.MYSQL, address, mysql.text(connection.db), mysql.text(connection.user))
 
 
 DATABASE: Final = Database(
     "pymysql",
     server_of,
-    status_code=dbapi_mysql.status_code,
+    status_code=mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
     official=Official,
-    make_plans=dbapi_mysql.Plans,
+    make_plans=mysql.Plans,
 )
-DRIVER: Final = dbapi_mysql.driver(DATABASE, _LINK)
+DRIVER: Final = mysql.driver(DATABASE, _LINK)

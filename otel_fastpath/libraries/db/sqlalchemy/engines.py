@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import dbapi_mysql, plans
+from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.dbapi import mysql
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server, System
 from otel_fastpath.libraries.db.sqlalchemy.official import Official, Read
 from otel_fastpath.libraries.db.sqlalchemy.options import Options
@@ -21,7 +22,7 @@ LINK: Final = "_otel_fastpath"
 # SQLAlchemy's names of databases that have another name in the conventions, or a default port.
 _SYSTEMS: Final = {
     "postgresql": POSTGRESQL,
-    "mysql": dbapi_mysql.MYSQL,
+    "mysql": mysql.MYSQL,
     "mariadb": System("mariadb", 3306),
     "mssql": System("microsoft.sql_server", 1433),
     "oracle": System("oracle.db", 1521),
@@ -54,7 +55,7 @@ class Plans(plans.Plans):
         """Read a text; of one whose values could be taken for names, only the first word."""
         whole = super().read
         is_mysql = self.server.system.name in _OTHER_QUOTES
-        return dbapi_mysql.read(text, has_arguments, whole) if is_mysql else whole(text, has_arguments)
+        return mysql.read(text, has_arguments, whole) if is_mysql else whole(text, has_arguments)
 
 
 def server_of(engine: Any) -> Server:
@@ -96,7 +97,7 @@ def _status_code(error: BaseException) -> Any:
         code = getattr(error, name, None)
         if code:
             return code
-    return dbapi_mysql.status_code(error)
+    return mysql.status_code(error)
 
 
 DATABASE: Final = Database(

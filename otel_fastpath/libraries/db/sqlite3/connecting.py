@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import calls, cursors
 from otel_fastpath.libraries.db.connecting import begin_connect
-from otel_fastpath.libraries.db.dbapi_connections import around_command
+from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
 from otel_fastpath.patching.outcome import guarded, never_raises

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from otel_fastpath.libraries.db import dbapi_plans
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
+from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlite3.official import Official
 

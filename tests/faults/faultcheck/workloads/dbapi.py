@@ -147,7 +147,7 @@ class Psycopg2(_DBAPI):
 class PyMySQL(_DBAPI):
     """PyMySQL's connections and cursors, also those that do not hold their rows, and procedures."""
 
-    about = ("otel_fastpath/libraries/db/pymysql/", "otel_fastpath/libraries/db/dbapi_mysql.py")
+    about = ("otel_fastpath/libraries/db/pymysql/", "otel_fastpath/libraries/db/dbapi/mysql.py")
     settings = {"pymysql_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:

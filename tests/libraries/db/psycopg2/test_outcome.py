@@ -17,7 +17,8 @@ from opentelemetry import context
 
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db import calls as db_calls
-from otel_fastpath.libraries.db import comments, conventions, cursors, database, dbapi_plans, derived
+from otel_fastpath.libraries.db import comments, conventions, cursors, database, derived
+from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.psycopg2 import connecting, hooks, texts
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

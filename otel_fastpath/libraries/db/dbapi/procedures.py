@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.db import calls, cursors
-from otel_fastpath.libraries.db.official_dbapi import Official
+from otel_fastpath.libraries.db.dbapi.official import Official
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
-KNOWN: Final = Known(Path(__file__).with_name("dbapi_sources.json"))
+KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 
 
 def _make_query(original: Any, _settings: Config) -> Any:
-    execution = compiled.hot("libraries.db.dbapi_execution")
+    execution = compiled.hot("libraries.db.dbapi.execution")
     find, run = execution.find, execution.run
 
     @functools.wraps(original)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import comments, conventions, dbapi_plans, official_dbapi
+from otel_fastpath.libraries.db import comments, conventions
 from otel_fastpath.libraries.db.conventions import Query
 from otel_fastpath.libraries.db.cursors import Driver
+from otel_fastpath.libraries.db.dbapi import official, plans
 from otel_fastpath.libraries.db.servers import System
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
     return Query(text, text if has_arguments else "", first, first, first.upper())
 
 
-class Official(official_dbapi.Official):
+class Official(official.Official):
     """What an official instrumentation of a driver emits, under its own scope."""
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
@@ -44,7 +45,7 @@ class Official(official_dbapi.Official):
         return super().shown(server, *(("localhost", MYSQL.port) if by_socket else (host, port)))
 
 
-class Plans(dbapi_plans.Plans):
+class Plans(plans.Plans):
     """The plans for one server and database."""
 
     __slots__ = ()

@@ -1,6 +1,6 @@
 """The queries of drivers that only the official instrumentation of the DB-API knows: what it finds out is kept.
 
-Its own functions find the attributes of a text, once for each text and server. Compiled as `dbapi_execution_c`.
+Its own functions find the attributes of a text, once for each text and server. Compiled as `execution_c`.
 """
 
 from __future__ import annotations

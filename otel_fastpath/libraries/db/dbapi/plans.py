@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
-from otel_fastpath.libraries.db.official_dbapi import Official
+from otel_fastpath.libraries.db.dbapi.official import Official
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.call import Series

@@ -1,4 +1,4 @@
-# C types for the compiled twin of dbapi_execution.py.
+# C types for the compiled twin of execution.py.
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
