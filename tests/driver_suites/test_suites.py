@@ -27,6 +27,26 @@ class TestDriver:
         assert False
 """
 
+# Fails the first time that it is run with us.
+ONCE = """
+import os
+from pathlib import Path
+
+RUN = Path("run")
+
+
+def test_second_time():
+    with_us = "OTEL_FASTPATH_SQLITE3" in os.environ
+    first = not RUN.exists()
+    if with_us:
+        RUN.touch()
+    assert not (with_us and first)
+
+
+def test_steady():
+    pass
+"""
+
 
 @pytest.fixture
 def suite(tmp_path):
@@ -48,6 +68,16 @@ def test_one_that_is_known_to_break_is_none(suite, capsys):
     """It is named with its reason."""
     assert compare("driver", suite._replace(known={"test_frames": "frames"})) == 0
     assert "broken, as is known: test_driver.py::TestDriver::test_frames: frames" in capsys.readouterr().out
+
+
+def test_one_that_depends_on_timing_is_named(suite, capsys):
+    """It is no error: the second time, it passes with us."""
+    suite.folder.joinpath("test_driver.py").write_text(ONCE, encoding="utf-8")
+    assert compare("driver", suite) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "driver: 2 tests pass bare, 1 with us",
+        "depends on timing; run again, it passes with us or fails without us: test_driver.py::test_second_time",
+    ]
 
 
 def test_one_that_no_longer_breaks_is_an_error(suite, capsys):
