@@ -62,6 +62,7 @@ TWINS = (
     "libraries.http.asgi.serving_c",
     "libraries.http.asgi.shapes_c",
     "libraries.http.django.middleware_c",
+    "libraries.http.fastapi.instruments_c",
     "libraries.http.fastapi.operations_c",
     "libraries.http.fastapi.requests_c",
     "libraries.http.fastapi.signals_c",

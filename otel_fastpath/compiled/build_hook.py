@@ -64,6 +64,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.asgi.routes_c": "otel_fastpath/libraries/http/asgi/routes.py",
     "otel_fastpath.libraries.http.asgi.serving_c": "otel_fastpath/libraries/http/asgi/serving.py",
     "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
+    "otel_fastpath.libraries.http.fastapi.instruments_c": "otel_fastpath/libraries/http/fastapi/instruments.py",
     "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",
     "otel_fastpath.libraries.http.fastapi.requests_c": "otel_fastpath/libraries/http/fastapi/requests.py",
     "otel_fastpath.libraries.http.fastapi.signals_c": "otel_fastpath/libraries/http/fastapi/signals.py",

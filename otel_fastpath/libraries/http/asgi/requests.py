@@ -107,6 +107,7 @@ class Request(Answer):
     def start(self) -> None:
         """Start the span under the current one, or else under the one that the headers name, and make it current."""
         self._token = self._parent = None
+        self.span: Any = None
         try:
             parent = span_in(None)
             kind = _INTERNAL
@@ -117,10 +118,12 @@ class Request(Answer):
                 if remote is not None or current():
                     self._parent = attach_context(Context() if remote is None else remote)
             self.span = start(self._tracer, kind, self._about)
+            self._count(1)
         except BaseException:
             taken_back(self._parent)
+            if self.span is not None:
+                self._end_span()
             raise
-        self._count(1)
         try:
             self._token = activated(self.span)
             if not is_recording(self.span):
@@ -131,6 +134,10 @@ class Request(Answer):
                     self._about.make()
         except Exception as error:
             faults.report(PLACE, error)
+        except BaseException as error:
+            # The application is not called, and nobody else ends the request.
+            self.finish(error)
+            raise
 
     def _count(self, number: int) -> None:
         """Add to the number of active requests."""
@@ -288,11 +295,7 @@ class Request(Answer):
             self.put(span, code, text)
         propagator = _propagators_globals["_RESPONSE_PROPAGATOR"]
         if propagator:
-            propagator.inject(
-                message,
-                context=trace.set_span_in_context(span, Context()),
-                setter=asgi.asgi_setter,
-            )
+            propagator.inject(message, context=trace.set_span_in_context(span, Context()), setter=asgi.asgi_setter)
         if has_headers and (length := content_length(message["headers"])) is not None:
             self._length = length
 

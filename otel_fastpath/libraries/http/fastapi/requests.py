@@ -19,10 +19,10 @@ from starlette.datastructures import Headers
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
-from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
 
@@ -32,49 +32,12 @@ if TYPE_CHECKING:
 api: Any = _api
 asgi: Any = _asgi
 _PLACE: Final = "a request of FastAPI"
-_NAME: Final = "_otel_fastpath"
 _SERVER: Final = SpanKind.SERVER
 _LOWEST_ERROR: Final = 500
 _PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})
 # What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
 _UPSTREAM: Final = object()
 _NOTHING: Final = object()
-
-
-class Kept:
-    """What is kept for one application.
-
-    Args:
-        duration: The histogram of durations.
-        active: The counter of requests in progress.
-    """
-
-    __slots__ = ("_actives", "_durations", "active", "duration")
-
-    def __init__(self, duration: Any, active: Any) -> None:
-        self.duration = duration
-        self.active = active
-        self._actives: dict[Any, Any] = {}
-        self._durations: dict[Any, Any] = {}
-
-    def counter(self, attributes: dict[str, Any]) -> Any:
-        """The bound counter of requests in progress with these attributes."""
-        return self._bound(self._actives, self.active, attributes)
-
-    def histogram(self, attributes: dict[str, Any]) -> Any:
-        """The bound histogram of durations with these attributes."""
-        return self._bound(self._durations, self.duration, attributes)
-
-    def _bound(self, known: dict[Any, Any], instrument: Any, attributes: dict[str, Any]) -> Any:
-        key = tuple(attributes.items())
-        found = get_item(known, key)
-        if found is None:
-            found = bind(instrument, attributes)
-            if sum([len(str(value)) for value in attributes.values()]) <= LONGEST:
-                keep(known, key, found)
-        return found
-
-
 _addresses: dict[Any, dict[str, Any]] = {}
 
 
@@ -139,15 +102,27 @@ class Request:
         if version := scope.get("http_version"):
             self._attributes["network.protocol.version"] = version
         if metering:
-            self._kept = _kept(own)
+            self._kept = kept_for(own)
             self._active = self._kept.counter(self._base)
 
     def start(self, receive: Any, send: Any) -> None:
-        """Count the request, start its span, and make both known to FastAPI."""
+        """Count the request, start its span, and make both known to FastAPI; undone if that raises an exception."""
         self._receive, self._send = receive, send
+        self._count(1)
+        try:
+            self._enter()
+        except BaseException as error:
+            taken_back(self._parent)
+            self._count(-1)
+            # After an `Exception`, FastAPI's own code may serve the request, in a span of its own.
+            if not isinstance(error, Exception):
+                self._end_span()
+            raise
+
+    def _enter(self) -> None:
+        """Start the span, and make it and the telemetry of the request current."""
         own, scope = self._own, self._scope
         config = own.config
-        self._count(1)
         self._started = perf_counter()
         method = "HTTP" if self._method == "_OTHER" else self._method
         name = "WS" if self.is_websocket else method
@@ -195,12 +170,6 @@ class Request:
                 self._active.add(number)
         except Exception as error:
             faults.report(_PLACE, error)
-
-    def abandon(self) -> None:
-        """Undo what `start` has done, so that FastAPI's own code can serve the request."""
-        taken_back(self._token)
-        taken_back(self._parent)
-        self._count(-1)
 
     async def receive(self) -> Any:
         """Receive the next message."""
@@ -263,10 +232,20 @@ class Request:
         if self._finished:
             return
         self._finished = True
-        span = self._span
+        try:
+            self._record(error)
+        finally:
+            try:
+                self._count(-1)
+            finally:
+                self._end_span()
+
+    def _record(self, error: BaseException | None) -> None:
+        """Put the outcome on the span, and record the duration."""
         try:
             attributes = self._attributes
             failed = self._put_outcome(attributes, error)
+            span = self._span
             if span is not None:
                 span.set_attributes(attributes)
                 if failed:
@@ -275,10 +254,11 @@ class Request:
                 self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
         except Exception as fault:
             faults.report(_PLACE, fault)
-        self._count(-1)
+
+    def _end_span(self) -> None:
         try:
-            if span is not None:
-                span.end()
+            if self._span is not None:
+                self._span.end()
         except Exception as fault:
             faults.report(_PLACE, fault)
 
@@ -307,14 +287,6 @@ class Request:
             self._scope.pop("fastapi.telemetry", None)
         except Exception as error:
             faults.report(_PLACE, error)
-
-
-def _kept(own: Any) -> Kept:
-    duration, active = own._instruments()
-    kept: Kept | None = vars(own).get(_NAME)
-    if kept is None or kept.duration is not duration or kept.active is not active:
-        kept = vars(own)[_NAME] = Kept(duration, active)
-    return kept
 
 
 def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
@@ -365,16 +337,13 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> Any:
     """Begin to serve a request; return what `_chosen` does, with the span started."""
-    request = None
     try:
         chosen = _chosen(own, scope, legacy_otel)
         if type(chosen) is Request:
-            request = chosen
+            request: Request = chosen
             request.start(receive, send)
     except Exception as error:
         faults.report(_PLACE, error)
-        if request is not None:
-            request.abandon()
         # What is not ours, such as a sampler, would raise again in upstream's code.
         return _UPSTREAM if faults.ours(error) else _NOTHING
     return chosen

@@ -1,7 +1,8 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.metrics.bound_c cimport BoundCounter, BoundHistogram
+from otel_fastpath.libraries.http.fastapi.instruments_c cimport Kept
+from otel_fastpath.metrics.bound_c cimport BoundCounter
 
 cdef object functools
 cdef object perf_counter
@@ -15,27 +16,16 @@ cdef object StatusCode
 cdef object Headers
 cdef object LONGEST
 cdef object keep
-cdef object bind
 cdef object faults
 cdef object api
 cdef object asgi
 cdef object _PLACE
-cdef object _NAME
 cdef object _SERVER
 cdef int _LOWEST_ERROR
 cdef object _PROPAGATED
 cdef object _UPSTREAM
 cdef object _NOTHING
 cdef dict _addresses
-
-cdef class Kept:
-    cdef dict _actives
-    cdef dict _durations
-    cdef readonly object active
-    cdef readonly object duration
-    cdef BoundCounter counter(self, dict attributes)
-    cdef BoundHistogram histogram(self, dict attributes)
-    cdef _bound(self, dict known, object instrument, dict attributes)
 
 cdef dict _server_attributes(dict scope, object authority)
 cdef _query(bytes query)
@@ -62,18 +52,19 @@ cdef class Request:
     cdef bint _with_logs
     cdef readonly bint is_websocket
     cpdef start(self, object receive, object send)
+    cdef _enter(self)
     cdef dict _describe(self, object authority)
-    cpdef abandon(self)
     cdef _count(self, int number)
     cdef bint _announced(self, object message) except -1
     cpdef fail(self, object error)
     cpdef complete(self)
-    @cython.locals(attributes=dict, failed=bint)
     cdef _finish(self, object error)
+    @cython.locals(attributes=dict, failed=bint)
+    cdef _record(self, object error)
+    cdef _end_span(self)
     cdef bint _put_outcome(self, dict attributes, object error) except -1
     cpdef close(self)
 
-cdef Kept _kept(object own)
 cdef _read(dict scope)
 @cython.locals(request=Request)
 cdef _begin(object own, object scope, object receive, object send, object legacy_otel)

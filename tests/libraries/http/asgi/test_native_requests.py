@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from asgicheck import BODY, HOST, REMOTE, START, answers, application, receive_empty, requests, scope, send_nowhere
@@ -15,6 +16,7 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import context, trace
+from opentelemetry.sdk.trace import Span, SpanProcessor
 from starlette.exceptions import HTTPException
 from starlette.websockets import WebSocketDisconnect
 
@@ -179,6 +181,65 @@ def test_a_fault_of_ours_is_not_the_requests(both_ways, recorded, no_faults, pla
     assert len(served) == 2
     assert no_faults.counts()
     no_faults._counts.clear()
+
+
+@pytest.mark.parametrize("place", ["span", "duration", "active"])
+def test_a_stop_while_a_request_ends(instrumented, recorded, monkeypatch, place):
+    """A KeyboardInterrupt in a span's or an instrument's method: the span ends, the context is restored."""
+    del instrumented
+
+    def stop(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    def stop_last(amount, *_args, **_kwargs):
+        counted.append(amount)
+        if place == "active" and amount < 0:
+            raise KeyboardInterrupt
+
+    async def silent(_scope, _receive, _send):
+        """Send no last message: the request ends after the application has returned."""
+
+    counted = []
+    made = recorded()
+    own = telemetry_of(made)
+    duration, _ = own._instruments()
+    own._active = SimpleNamespace(add=stop_last)
+    own._duration = SimpleNamespace(record=stop) if place == "duration" else duration
+    if place == "span":
+        monkeypatch.setattr(Span, "set_attributes", stop)
+
+    assert interrupted(own, silent) == {}
+    assert len(made.spans()) == 1
+    assert counted == [1, -1]
+
+
+def test_a_stop_while_a_request_begins(instrumented, recorded):
+    """Likewise in a span processor, and the request is no longer counted as active."""
+    del instrumented
+
+    class Stops(SpanProcessor):
+        """A processor in which the signal arrives."""
+
+        def on_start(self, span, parent_context=None):  # noqa: ARG002  # the interface
+            """See a span start."""
+            raise KeyboardInterrupt
+
+    made = recorded()
+    made.tracers.add_span_processor(Stops())
+
+    assert interrupted(telemetry_of(made), application([START, BODY])) == {}
+    assert [point[5] for point in made.metrics()] == [0]
+
+
+def interrupted(own, app):
+    """The context after a request that a KeyboardInterrupt ends."""
+
+    async def inside():
+        with pytest.raises(KeyboardInterrupt):
+            await own(app=app, scope=scope(headers=[HOST, REMOTE]), receive=receive_empty, send=send_nowhere)
+        return dict(context.get_current())
+
+    return asyncio.run(inside())
 
 
 def test_unpatched_again(instrumentor):

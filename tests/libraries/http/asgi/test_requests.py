@@ -23,7 +23,7 @@ from asgicheck import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from newer_releases import asgi_requests
-from opentelemetry import context, trace
+from opentelemetry import trace
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
@@ -213,34 +213,6 @@ def test_cancelled(both_ways, recorded):
 
     assert ours == stock
     assert len(ours[0]) == 2
-
-
-def test_a_stop_while_the_active_requests_are_counted(instrumented, recorded):
-    """A KeyboardInterrupt when the request ends reaches the server; the context is restored, and the span ends."""
-    del instrumented
-
-    class Stopped:
-        """A counter of the user's own, in which the signal arrives."""
-
-        def add(self, amount, *_args, **_kwargs):
-            """Add to the number of active requests."""
-            if amount < 0:
-                raise KeyboardInterrupt
-
-    async def silent(_scope, _receive, _send):
-        """Send no last message, which would end the span before."""
-
-    made = recorded()
-    middleware = OpenTelemetryMiddleware(silent, **made.providers)
-    middleware.active_requests_counter = Stopped()
-
-    async def inside():
-        with pytest.raises(KeyboardInterrupt):
-            await middleware(scope(headers=[HOST, REMOTE]), receive_empty, send_nowhere)
-        return dict(context.get_current())
-
-    assert asyncio.run(inside()) == {}
-    assert [(span[0], span[6]) for span in made.spans()] == [("GET /items/3", True)]
 
 
 def test_a_response_propagator(both_ways, recorded):
