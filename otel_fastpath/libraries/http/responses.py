@@ -87,11 +87,17 @@ class Answer:
     def put_status(self, span: Any, status: str) -> None:
         """The same with the status of a WSGI response. Its reason may be missing."""
         text = status.partition(" ")[0]
-        try:
-            code = int(text)
-        except ValueError:
-            code = -1
-        self.put(span, code, text)
+        self.put(span, code_of(text), text)
+
+
+def code_of(status: Any) -> int:
+    """The number of a status, which may be a text; -1 if it is none."""
+    if type(status) is int:
+        return status
+    try:
+        return int(status)
+    except ValueError:
+        return -1
 
 
 def _is_error(code: int) -> bool:

@@ -20,6 +20,7 @@ cdef class Answer:
     cdef describe(self, dict attributes, object code, object text)
     cpdef put_status(self, object span, object status)
 
+cpdef code_of(object status)
 cdef bint _is_error(object code) except -1
 cdef _not_a_number(object text)
 cpdef failed(object span, object error)

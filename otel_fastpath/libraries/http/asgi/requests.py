@@ -18,7 +18,7 @@ from opentelemetry.util.http import normalise_request_header_name, normalise_res
 from otel_fastpath.compiled.helpers import rounded
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
 from otel_fastpath.libraries.http.parents import activated, taken_back
-from otel_fastpath.libraries.http.responses import Answer, failed
+from otel_fastpath.libraries.http.responses import Answer, code_of, failed
 from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.libraries.starting import drops_below, emit, is_recording, start
 from otel_fastpath.patching import faults
@@ -222,8 +222,12 @@ class Request(Answer):
 
     def _describe_receiving(self, span: Any, message: _Message) -> None:
         try:
+            kind = message["type"]
+        except Exception:
+            # A mistake of the server's, which the application is to see.
+            return
+        try:
             if span.is_recording():
-                kind = message["type"]
                 if kind == "websocket.receive":
                     self.show(span, 200, "200")
                 span.set_attribute("asgi.event.type", kind)
@@ -242,11 +246,15 @@ class Request(Answer):
     def _announced(self, message: _Message) -> bool:
         """Emit what is known before a message is sent; return whether it is the last one."""
         try:
-            self._before_sending(message)
+            kind = message["type"]
+        except Exception:
+            # A mistake of the application's, which the server reports.
+            return False
+        try:
+            self._before_sending(message, kind)
         except Exception as error:
             faults.report(PLACE, error)
         try:
-            kind = message["type"]
             final, more = "http.response.body", "more_body"
             if self._trailers:
                 final, more = "http.response.trailers", "more_trailers"
@@ -263,13 +271,13 @@ class Request(Answer):
         except Exception as error:
             faults.report(PLACE, error)
 
-    def _before_sending(self, message: _Message) -> None:
+    def _before_sending(self, message: _Message, kind: str) -> None:
         middleware = self._middleware
         span = self.span
-        kind = message["type"]
         status = None
         if kind == "http.response.start":
-            status = message["status"]
+            # Without one, it is the server that refuses the message.
+            status = message.get("status")
         elif kind == "websocket.send":
             status = 200
         code = code_of(status) if status else None
@@ -385,13 +393,3 @@ class Request(Answer):
                 failed(self.span, error)
         except Exception as fault:
             faults.report(PLACE, fault)
-
-
-def code_of(status: Any) -> int:
-    """The number of a status, which may be a text; -1 if it is none."""
-    if type(status) is int:
-        return status
-    try:
-        return int(status)
-    except ValueError:
-        return -1

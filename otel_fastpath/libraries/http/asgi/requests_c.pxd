@@ -53,12 +53,10 @@ cdef class Request(Answer):
     cdef _describe_receiving(self, object span, object message)
     cdef bint _announced(self, object message) except -1
     cdef _end_span(self)
-    cdef _before_sending(self, object message)
+    cdef _before_sending(self, object message, object kind)
     cdef _make_send_span(self, object message, object kind, object code, object text)
     cdef _describe_sending(self, object span, object message, object kind, object code, object text)
     cpdef finish(self, object error)
     @cython.locals(attributes=dict, outcome=Outcome, seconds=double, size=BoundHistogram)
     cdef _measure(self)
     cdef _leave(self, object error)
-
-cpdef code_of(object status)

@@ -174,7 +174,12 @@ class Request:
     async def receive(self) -> Any:
         """Receive the next message."""
         message = await self._receive()
-        if message["type"] == "http.disconnect":
+        try:
+            kind = message["type"]
+        except Exception:
+            # A mistake of the server's, which the application is to see.
+            return message
+        if kind == "http.disconnect":
             self._disconnected = True
         return message
 
@@ -190,6 +195,10 @@ class Request:
         """Keep what a message says of the response; return whether it is the last one."""
         try:
             kind = message["type"]
+        except Exception:
+            # A mistake of the application's, which the server reports.
+            return False
+        try:
             if kind == "http.response.body":
                 return not self._trailers and not message.get("more_body", False)
             if kind == "http.response.trailers":
@@ -197,7 +206,7 @@ class Request:
             if kind == "http.response.pathsend":
                 return True
             if kind == "http.response.start":
-                self._telemetry.status_code = message["status"]
+                self._telemetry.status_code = message.get("status")
                 self._trailers = message.get("trailers", False)
         except Exception as error:
             faults.report(_PLACE, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 
 import pytest
 from asgicheck import BODY, START, application, receive_empty, scope, send_nowhere, serve
@@ -93,3 +94,56 @@ def test_a_processor_sees_the_spans_of_messages_begin(both_ways, recorded):
 
     assert ours == stock
     assert all(span[0].endswith(", True") for span in ours)
+
+
+@pytest.mark.parametrize("kinds", [None, ["send", "receive"]])
+@pytest.mark.parametrize("wrong", [{"body": b"x"}, {}, None, "body", 7])
+def test_a_message_without_a_type(instrumented, recorded, no_faults, wrong, kinds):
+    """It is for the application and the server to tell each other: it is passed on as it is, and no fault of ours."""
+    del instrumented
+    sent, received = [], []
+
+    async def receive():
+        return wrong
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(_scope, receive, send):
+        received.append(await receive())
+        for message in (START, wrong, BODY):
+            await send(copy.copy(message))
+
+    made = recorded()
+    middleware = OpenTelemetryMiddleware(app, exclude_spans=kinds, **made.providers)
+    asyncio.run(middleware(scope(), receive, send))
+
+    assert (received, sent) == ([wrong], [START, wrong, BODY])
+    kinds_of = [dict(span[2]).get("asgi.event.type") for span in made.spans()]
+    assert kinds_of == ([None] if kinds else [None, START["type"], BODY["type"], None])
+    assert dict(made.spans()[-1][2])["http.status_code"] == START["status"]
+    assert no_faults.counts() == {}
+
+
+def test_a_response_without_a_status(instrumented, recorded, no_faults):
+    """Likewise; there is none on the span."""
+    del instrumented
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    made = recorded()
+    without = {"type": START["type"], "headers": START["headers"]}
+    middleware = OpenTelemetryMiddleware(application([without, BODY]), **made.providers)
+    asyncio.run(middleware(scope(), receive_empty, send))
+
+    assert sent == [without, BODY]
+    assert [dict(span[2]).get("asgi.event.type") for span in made.spans()] == [
+        "http.request",
+        START["type"],
+        BODY["type"],
+        None,
+    ]
+    assert "http.status_code" not in dict(made.spans()[-1][2])
+    assert no_faults.counts() == {}

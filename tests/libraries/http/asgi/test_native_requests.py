@@ -242,6 +242,32 @@ def interrupted(own, app):
     return asyncio.run(inside())
 
 
+@pytest.mark.parametrize("wrong", [{"body": b"x"}, None, 7, {"type": START["type"]}])
+def test_a_message_without_a_type_or_a_status(instrumented, recorded, no_faults, wrong):
+    """It is passed on as it is, and no fault of ours."""
+    del instrumented
+    sent, received = [], []
+
+    async def receive():
+        return wrong
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(_scope, receive, send):
+        received.append(await receive())
+        await send(START)
+        await send(wrong)
+        await send(BODY)
+
+    made = recorded()
+    asyncio.run(telemetry_of(made)(app=app, scope=scope(), receive=receive, send=send))
+
+    assert (received, sent) == ([wrong], [START, wrong, BODY])
+    assert len(made.spans()) == 1
+    assert no_faults.counts() == {}
+
+
 def test_unpatched_again(instrumentor):
     """Each of the three functions is FastAPI's own again."""
     before = (_asgi.NativeTelemetry.__call__, _api._traced_operation, applications._legacy_otel)
