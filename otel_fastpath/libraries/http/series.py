@@ -23,6 +23,7 @@ from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATU
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching import faults
 
 _OLD = _server_duration_attrs_old
 _NEW = _server_duration_attrs_new
@@ -46,6 +47,13 @@ class Labels:
         self.counted = counted
         self.attributes = attributes
         self.length = length
+
+    def count(self, number: int, place: str) -> None:
+        """Add to the number of active requests; an error is reported as one in this place."""
+        try:
+            self.active.add(number)
+        except Exception as error:
+            faults.report(place, error)
 
 
 class Durations:

@@ -19,12 +19,14 @@ cdef object ERROR_TYPE
 cdef object HTTP_RESPONSE_STATUS_CODE
 cdef object LONGEST
 cdef object keep
+cdef object faults
 
 cdef class Labels:
     cdef public BoundCounter active
     cdef public dict attributes
     cdef public dict counted
     cdef public Py_ssize_t length
+    cdef count(self, object number, object place)
 
 cdef class Durations:
     cdef public BoundHistogram old

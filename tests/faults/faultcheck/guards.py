@@ -68,6 +68,7 @@ _HOLDERS = {
         (f"libraries/http/{place}.py", "Request") for place in ("asgi/requests", "fastapi/requests", "wsgi/middleware")
     ),
     "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
+    "labels": (("libraries/http/series.py", "Labels"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),
     # See `Database.entrance`.

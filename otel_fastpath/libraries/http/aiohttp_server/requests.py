@@ -105,14 +105,12 @@ class Requests:
             if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
                 span.set_attributes(upstream.collect_request_headers_attributes(request))
             begun.token = activated(span)
-        except Exception:
+            begun.started = perf_counter()
+            labels.count(1, _PLACE)
+        except BaseException:
+            taken_back(begun.token)
             begun.end_span()
             raise
-        begun.started = perf_counter()
-        try:
-            labels.active.add(1)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
         return begun
 
     def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
@@ -205,13 +203,7 @@ class Request(Answer):
         except Exception as fault:
             faults.report(_PLACE, fault)
         finally:
-            self._count_out()
-
-    def _count_out(self) -> None:
-        try:
-            self.labels.active.add(-1)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+            self.labels.count(-1, _PLACE)
 
     def end_span(self) -> None:
         """End the span."""

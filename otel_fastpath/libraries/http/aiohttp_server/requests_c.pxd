@@ -56,7 +56,6 @@ cdef class Request(Answer):
     cpdef fail(self, object error, object code)
     cpdef end(self)
     cdef _measure(self)
-    cdef _count_out(self)
     cpdef end_span(self)
 
 cpdef bint needs_look(object target) except -1

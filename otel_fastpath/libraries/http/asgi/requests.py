@@ -141,11 +141,8 @@ class Request(Answer):
 
     def _count(self, number: int) -> None:
         """Add to the number of active requests."""
-        try:
-            if self._is_http:
-                self._shape.labels.active.add(number)
-        except Exception as error:
-            faults.report(PLACE, error)
+        if self._is_http:
+            self._shape.labels.count(number, PLACE)
 
     def announce(
         self, receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]

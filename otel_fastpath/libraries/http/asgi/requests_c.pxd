@@ -45,7 +45,7 @@ cdef class Request(Answer):
     cdef readonly object span
     cdef prepare(self, object middleware, dict scope, dict found, Description about, Shape shape)
     cdef start(self)
-    cdef _count(self, int number)
+    cdef _count(self, object number)
     cdef _capture(self, object span, object names)
     cpdef announce(self, object receive, object send)
     cdef _opened(self, str what)

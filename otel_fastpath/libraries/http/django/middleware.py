@@ -91,8 +91,10 @@ class Request(Answer):
         except Exception as fault:
             faults.report(_PLACE, fault)
         finally:
-            _count(self, -1)
-            self.activation.leave(self.exception)
+            try:
+                self.labels.count(-1, _PLACE)
+            finally:
+                self.activation.leave(self.exception)
 
 
 class Middleware:
@@ -174,8 +176,8 @@ class Middleware:
     def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any, token: Any) -> bool:
         """Make the span the current one; False after a fault of ours, which has ended it."""
         span, environ, is_active = begun.span, request.META, False
-        _count(begun, 1)
         try:
+            begun.labels.count(1, _PLACE)
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
             begun.activation = Activation(span, token)
@@ -184,7 +186,7 @@ class Middleware:
             faults.report(_PLACE, error)
         finally:
             if not is_active:
-                _count(begun, -1)
+                begun.labels.count(-1, _PLACE)
                 taken_back(token)
                 guarded(_PLACE, span.end)
         if is_active:
@@ -264,14 +266,6 @@ def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, An
         traced = upstream.extract_attributes_from_object(request, middleware._traced_request_attrs)
         for name, value in traced.items():
             span.set_attribute(name, value)
-
-
-def _count(begun: Request, number: int) -> None:
-    """Add to the number of active requests."""
-    try:
-        begun.labels.active.add(number)
-    except Exception as fault:
-        faults.report(_PLACE, fault)
 
 
 def _put_response(begun: Request, request: Any, response: Any) -> None:

@@ -69,6 +69,4 @@ cdef _keep_shapes(Middleware kept, Shapes shapes)
 
 cdef _put_more(object middleware, object request, object span, dict attributes)
 
-cdef _count(Request begun, int number)
-
 cdef _put_response(Request begun, object request, object response)

@@ -127,21 +127,14 @@ class Request(Answer):
         """Call the application."""
         self.environ[_START_TIME] = time_ns()
         started = perf_counter()
-        self.count(1)
+        self.labels.count(1, _PLACE)
         try:
             result = self.app.wsgi_app(self.environ, self.respond)
             if self.is_traced:
                 self.record(perf_counter() - started)
             return result
         finally:
-            self.count(-1)
-
-    def count(self, number: int) -> None:
-        """Add to the number of active requests."""
-        try:
-            self.labels.active.add(number)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+            self.labels.count(-1, _PLACE)
 
     def record(self, seconds: float) -> None:
         """Record the duration."""

@@ -50,7 +50,6 @@ cdef class Request(Answer):
     cdef public object start_response
     cpdef serve(self)
     cpdef record(self, object seconds)
-    cpdef count(self, int number)
     cpdef answer(self, object status, object response_headers)
     cdef _tell(self, object request, object span, object status, object response_headers)
 

@@ -146,8 +146,10 @@ class Request(Answer):
                 raise
             finally:
                 # The span is the current one, for exemplars.
-                self.record(perf_counter() - started)
-                taken_back(token)
+                try:
+                    self.record(perf_counter() - started)
+                finally:
+                    taken_back(token)
             return self.body(chunks)
         except BaseException:
             self.end()
@@ -169,10 +171,7 @@ class Request(Answer):
 
     def begin(self) -> Any:
         """Count the request, and make its span the current one; returns the token for `taken_back`."""
-        try:
-            self.labels.active.add(1)
-        except Exception as error:
-            faults.report(_PLACE, error)
+        self.labels.count(1, _PLACE)
         return self.activate()
 
     def activate(self) -> Any:
@@ -227,10 +226,8 @@ class Request(Answer):
             self.series.record(self.labels, seconds, None, self.code, self.error, None, None)
         except Exception as fault:
             faults.report(_PLACE, fault)
-        try:
-            self.labels.active.add(-1)
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        finally:
+            self.labels.count(-1, _PLACE)
 
     def fail(self, error: Exception) -> None:
         """Put the type of the application's exception on the span and the metrics."""

@@ -23,6 +23,7 @@ from newer_releases import flask_counts_out
 from opentelemetry import context, trace
 from opentelemetry.instrumentation import aiohttp_server
 from opentelemetry.instrumentation.django import DjangoInstrumentor
+from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.instrumentation.urllib3 import URLLib3Instrumentor
 
@@ -63,22 +64,14 @@ def test_what_one_client_of_aiohttp_sends(both, mode, with_aiohttp, first):
 
 
 @pytest.mark.usefixtures("ours")
-def test_a_stop_while_a_request_of_aiohttp_is_counted(telemetry, with_aiohttp, monkeypatch):
-    """A KeyboardInterrupt when the request ends reaches the server; the span ends, and is no longer the current one."""
-
-    class Stopped:
-        """A counter of active requests in which the signal arrives."""
-
-        def add(self, amount, *_args, **_kwargs):
-            """Add to the number of active requests."""
-            if amount < 0:
-                raise KeyboardInterrupt
+def test_a_stop_while_a_request_of_aiohttp_is_counted(telemetry, with_aiohttp, monkeypatch, stopped):
+    """A KeyboardInterrupt then reaches the server; the span ends, and is no longer the current one."""
 
     async def answer(_request):
         return web.Response()
 
     async def run():
-        monkeypatch.setattr(aiohttp_server, "active_requests_counter", Stopped())
+        monkeypatch.setattr(aiohttp_server, "active_requests_counter", stopped)
         (middleware,) = web.Application().middlewares
         with pytest.raises(KeyboardInterrupt):
             await middleware(make_mocked_request("GET", "/items"), answer)
@@ -160,6 +153,10 @@ def instrumented_django(telemetry):
         DjangoInstrumentor().uninstrument()
 
 
+ENVIRON = {"PATH_INFO": "/items/1", "HTTP_TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+setup_testing_defaults(ENVIRON)
+
+
 def ask(handler, target, **more):
     """Ask Django; returns the status, or the name of an exception."""
     environ = {"PATH_INFO": target.partition("?")[0], "QUERY_STRING": target.partition("?")[2], **more}
@@ -215,6 +212,21 @@ def test_a_host_that_django_refuses(instrumentor, core, telemetry, no_faults):
     assert len(telemetry.spans()) == 1
     assert "evil" not in str(telemetry.seen())
     assert no_faults.counts() == {}
+
+
+@pytest.mark.usefixtures("configured", "ours")
+def test_a_stop_while_a_request_of_django_is_counted(telemetry, monkeypatch, stopped):
+    """A KeyboardInterrupt then reaches the server; the span ends, and is no longer the current one."""
+    with instrumented_django(telemetry):
+        handler = WSGIHandler()
+        monkeypatch.setattr(_DjangoMiddleware, "_active_request_counter", stopped)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            handler(dict(ENVIRON), lambda *_: None)
+
+        # The exception keeps the request alive, which would end with it.
+        assert caught.value.__traceback__ is not None
+        assert dict(context.get_current()) == {}
+        assert len(telemetry.spans()) == 1
 
 
 @pytest.mark.usefixtures("configured", "mode")

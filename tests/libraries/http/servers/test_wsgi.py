@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import urllib.request
+from types import SimpleNamespace
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from http_strategies import PARENT, environs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -186,6 +188,35 @@ def test_nothing_is_left_open(ours, telemetry, where):
     assert len(telemetry.spans()) == 1
     active = [point for point in telemetry.points() if "active" in point]
     assert all(point.endswith(" 0]") for point in active)
+
+
+def test_a_stop_while_a_request_is_counted(ours, telemetry, stopped):
+    """A KeyboardInterrupt then reaches the server; the span ends, and is no longer the current one."""
+    del ours
+    app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
+    app.active_requests_counter = stopped
+    with pytest.raises(KeyboardInterrupt):
+        app(_environ(), lambda *_: None)
+
+    assert dict(context.get_current()) == {}
+    assert len(telemetry.spans()) == 1
+
+
+def test_a_stop_while_the_duration_is_recorded(ours, telemetry):
+    """Likewise, and the request is no longer counted as active."""
+    del ours
+
+    def stop(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
+    app.duration_histogram_old = SimpleNamespace(record=stop)
+    with pytest.raises(KeyboardInterrupt):
+        app(_environ(), lambda *_: None)
+
+    assert dict(context.get_current()) == {}
+    assert len(telemetry.spans()) == 1
+    assert [json.loads(point)[3] for point in telemetry.points()] == [0]
 
 
 def test_instrumented_before_and_undone(instrumentor, core, telemetry):
