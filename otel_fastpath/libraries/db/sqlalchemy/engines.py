@@ -5,6 +5,7 @@ An engine holds the `Link` for its connections: a `Connection` exists no longer 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
@@ -32,6 +33,8 @@ _SYSTEMS: Final = {
     "hana": System("sap.hana"),
 }
 _OTHER_QUOTES: Final = frozenset({"mysql", "mariadb"})
+# A host that has its port with it.
+_WITH_PORT: Final = re.compile(r"([\w.-]+):(\d+)")
 
 
 class Plans(plans.Plans):
@@ -63,13 +66,26 @@ def server_of(engine: Any) -> Server:
     url = engine.url
     name = engine.dialect.name
     system = _SYSTEMS.get(name) or System(name)
-    # A host or the folder of a socket can be a parameter: "postgresql:///name?host=/run/postgresql".
-    host = url.host or url.query.get("host") or url.query.get("unix_socket")
-    address: Any = host if isinstance(host, str) else None
-    if address and not address.startswith("/"):
-        port = url.port or url.query.get("port")
-        address = (address, int(port) if isinstance(port, (int, str)) else system.port)
-    return Server(system, address, url.database, url.username)
+    return Server(system, _address_of(url, system.port), url.database, url.username)
+
+
+def _address_of(url: Any, default: int | None) -> Any:
+    """Host and port, or the folder of a socket; the first one, if there are several."""
+    # They can be parameters: "?host=/run/postgresql", "?host=a,b&port=1,2", "?host=a:1&host=b:2".
+    host = _first(url.host or url.query.get("host") or url.query.get("unix_socket"))
+    if not host or host.startswith("/"):
+        return host or None
+    port = _first(url.port or url.query.get("port"))
+    both = _WITH_PORT.fullmatch(host)
+    if both is not None:
+        host, port = both.groups()
+    return host, int(port) if port.isdecimal() else default
+
+
+def _first(value: Any) -> str:
+    """The first of the values of a URL's parameter, which may have commas between them."""
+    found = value[0] if isinstance(value, tuple) else value
+    return "" if found is None else str(found).partition(",")[0]
 
 
 def link_of(connection: Any) -> Any:
