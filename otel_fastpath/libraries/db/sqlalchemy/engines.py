@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.database import Database
-from otel_fastpath.libraries.db.dbapi import mysql
+from otel_fastpath.libraries.db.dbapi import mysql, sqlite
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server, System
 from otel_fastpath.libraries.db.sqlalchemy.official import Official, Read
 from otel_fastpath.libraries.db.sqlalchemy.options import Options
@@ -32,7 +32,8 @@ _SYSTEMS: Final = {
     "db2": System("ibm.db2", 50000),
     "hana": System("sap.hana"),
 }
-_OTHER_QUOTES: Final = frozenset({"mysql", "mariadb"})
+# How the texts of databases are read where double quotes can enclose a value.
+_OTHER_QUOTES: Final = {"mysql": mysql.read, "mariadb": mysql.read, "sqlite": sqlite.read}
 # A host that has its port with it.
 _WITH_PORT: Final = re.compile(r"([\w.-]+):(\d+)")
 
@@ -55,10 +56,9 @@ class Plans(plans.Plans):
             self.convention = active.convention.of(own)
 
     def read(self, text: Any, has_arguments: bool) -> Query:
-        """Read a text; of one whose values could be taken for names, only the first word."""
-        whole = super().read
-        is_mysql = self.server.system.name in _OTHER_QUOTES
-        return mysql.read(text, has_arguments, whole) if is_mysql else whole(text, has_arguments)
+        """Read a text, in a way that takes no value for a name."""
+        reader = _OTHER_QUOTES.get(self.server.system.name)
+        return super().read(text, has_arguments) if reader is None else reader(text, has_arguments, super().read)
 
 
 def server_of(engine: Any) -> Server:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.cursors import Driver
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
+from otel_fastpath.libraries.db.dbapi import sqlite
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlite3.official import Official
+
+if TYPE_CHECKING:
+    from otel_fastpath.libraries.db.conventions import Query
 
 LINK: Final = "_otel_fastpath"
 # What a connection was made with: sqlite3 itself would have to be asked with a query.
 NAME: Final = "_otel_fastpath_name"
 _SQLITE: Final = System("sqlite")
+_URI: Final = "file:"
+
+
+class Plans(dbapi_plans.Plans):
+    """The plans for one database."""
+
+    __slots__ = ()
+
+    def read(self, text: Any, has_arguments: bool) -> Query:
+        """Read a text, once."""
+        return sqlite.read(text, has_arguments, super().read)
 
 
 def server_of(connection: Any) -> Server:
@@ -23,8 +38,11 @@ def server_of(connection: Any) -> Server:
 
 
 def server_named(name: Any) -> Server:
-    """The database of this name or path."""
-    return Server(_SQLITE, namespace=None if name is None else os.fsdecode(name))
+    """The database of this name or path, or of this URI without its parameters, one of which may be a key."""
+    if name is None:
+        return Server(_SQLITE)
+    path = os.fsdecode(name)
+    return Server(_SQLITE, namespace=path.partition("?")[0] if path.startswith(_URI) else path)
 
 
 DATABASE: Final = Database(
@@ -34,7 +52,7 @@ DATABASE: Final = Database(
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
     official=Official,
-    make_plans=dbapi_plans.Plans,
+    make_plans=Plans,
     drivers=("pysqlite", "aiosqlite"),
 )
 DRIVER: Final = Driver(DATABASE, LINK, "sql", "parameters", "seq_of_parameters")

@@ -75,6 +75,23 @@ def test_a_text_with_values_has_them_removed(wrap, engine):
     assert [span.attributes["db.query.text"] for span in seen.spans()] == ["SELECT * FROM t WHERE v = ?"] * 2
 
 
+def test_a_name_in_double_quotes_is_no_value_if_it_is_a_table(wrap):
+    """SQLite takes anything else in double quotes for a string if there is no such column."""
+    seen = wrap("no-transactions")
+    engine = sa.create_engine("sqlite://")
+
+    with engine.connect() as connection:
+        connection.execute(sa.text('CREATE TABLE "order" (v TEXT)'))
+        connection.execute(sa.text('INSERT INTO "order" VALUES ("secret")'))
+        found = connection.exec_driver_sql('SELECT "order".v FROM "order" WHERE v = "secret"').all()
+    engine.dispose()
+
+    assert found == [("secret",)]
+    _, insert, select = seen.spans()[1:]
+    assert (insert.name, insert.attributes["db.query.text"]) == ('INSERT "order"', 'INSERT INTO "order" VALUES (?)')
+    assert select.attributes["db.query.text"] == 'SELECT "order".v FROM "order" WHERE v = ?'
+
+
 @pytest.mark.parametrize("text", ["-- nothing", "/* x */", "  ", ""])
 def test_a_text_without_a_statement_is_no_exception_of_ours(wrap, engine, text):
     """The outcome is the driver's."""

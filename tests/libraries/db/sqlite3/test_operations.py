@@ -134,6 +134,35 @@ def test_connecting_is_a_span(wrap, tmp_path, connect):
     assert failed.attributes["error.type"] in {"SQLITE_CANTOPEN", "sqlite3.OperationalError"}
 
 
+QUOTED = {
+    "a value": ('SELECT * FROM t WHERE v = "secret"', "SELECT * FROM t WHERE v = ?"),
+    "values": ('INSERT INTO t (v) VALUES ("secret"), ("a ""secret""")', "INSERT INTO t (v) VALUES (?), (?)"),
+    "a setting": ("PRAGMA key = \"x'5ec3e7'\"", "PRAGMA key = ?"),
+    "a table": ('SELECT "t".id FROM "t" WHERE v = "secret"', 'SELECT "t".id FROM "t" WHERE v = ?'),
+    "a table of a schema": ('SELECT * FROM main."t" WHERE v = "secret"', 'SELECT * FROM main."t" WHERE v = ?'),
+}
+
+
+@pytest.mark.parametrize("kind", QUOTED)
+def test_what_is_in_double_quotes_may_be_a_value(look, kind):
+    """SQLite takes it for a string if there is no such column: only the names of tables are recorded."""
+    text, recorded = QUOTED[kind]
+
+    span = look(lambda connection: connection.execute(text)).one()
+
+    assert (span.attributes["db.query.text"], span.status.status_code) == (recorded, StatusCode.UNSET)
+    assert "secret" not in span.name
+
+
+def test_the_parameters_of_a_uri_are_not_told(wrap, connect):
+    """One of them may be a key."""
+    seen = wrap()
+
+    connect("file:secrets?mode=memory&key=secret", uri=True).execute("SELECT 1")
+
+    assert [span.attributes["db.namespace"] for span in seen.spans()] == ["file:secrets"] * 2
+
+
 def test_an_error_is_told(look):
     """Its name, since Python 3.11; the status has no value of a row."""
 

@@ -1,0 +1,33 @@
+"""What the libraries for SQLite share: how its texts are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.libraries.db.conventions import Query
+
+_QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
+
+
+def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query]) -> Query:
+    """Read a text of SQLite, where double quotes enclose a string if there is no column of that name.
+
+    Args:
+        text: The text.
+        has_arguments: Whether arguments were passed with it.
+        read_whole: Reads the text of any database.
+    """
+    found = read_whole(text, has_arguments)
+    if '"' not in found.text or (has_arguments and found.text == text):
+        return found
+
+    def shown(quoted: re.Match[str]) -> str:
+        # The summary has the names of tables, which cannot be values.
+        return quoted[0] if quoted[0] in found.summary else "?"
+
+    return replace(found, text=_QUOTED.sub(shown, found.text))
