@@ -68,7 +68,8 @@ def _commented(query: Any, _cursor: Any, has_parameters: bool) -> Any:
 def status_code(error: BaseException) -> str | None:
     """The server's number for an error; PyMySQL and mysqlclient pass it before the message."""
     number = error.args[0] if error.args else None
-    return str(number) if type(number) is int and "mysql" in type(error).__module__.lower() else None
+    # PyMySQL's own errors have 0.
+    return str(number) if type(number) is int and number and "mysql" in type(error).__module__.lower() else None
 
 
 def text(value: Any) -> str | None:

@@ -207,6 +207,24 @@ def test_a_connection_that_is_killed_is_told(look, connect, driver):
     assert span.attributes["error.type"] in {"2013", "2006", "1317", "1927"}
 
 
+def test_an_error_of_the_driver_has_no_number(look, driver):
+    """PyMySQL gives its own the number 0."""
+
+    def main(connection):
+        cursor = connection.cursor()
+        connection.close()
+        with pytest.raises(driver.Error) as raised:
+            cursor.execute("SELECT 1")
+        names.append(f"{type(raised.value).__module__}.{type(raised.value).__qualname__}")
+
+    names = []
+    spans = look(main).spans()
+
+    assert all(span.status.status_code is StatusCode.ERROR for span in spans)
+    assert [span.attributes["error.type"] for span in spans] in ([], names)
+    assert not any("db.response.status_code" in span.attributes for span in spans)
+
+
 def test_suppressed_nothing_is_seen(look):
     """By either key; what the driver does is done."""
 
