@@ -97,6 +97,7 @@ _POOLS: Final = (
     ),
     ("release", "putconn", "How long a connection was borrowed is a metric.", pools.make_putconn),
     ("connect", "_connect", "How long it took to make a pool's connection is a metric.", pools.make_connect),
+    ("start", "_start_workers", "A pool's connects are in no trace, not in that of who opened it.", pools.make_start),
 )
 
 PATCHES: Final = (

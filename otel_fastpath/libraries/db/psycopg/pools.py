@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from time import perf_counter
 from typing import Any, Final
 
+from opentelemetry.context.context import Context
+
+from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, pools
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL
-from otel_fastpath.patching.outcome import never_raises
+from otel_fastpath.patching.outcome import guarded, never_raises
 
 _PLACE: Final = "a psycopg pool"
 _WATCHED: Final = "_otel_fastpath"
@@ -154,3 +158,25 @@ def _connected(started: float, args: Any, _connection: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
         watched(args[0]).was_connected(metrics, started)
+
+
+def make_start(original: Any) -> Any:
+    """Wrap `_start_workers`: what the pool does by itself is in no trace, not in that of whoever opened it."""
+    hot = compiled.hot("trace.context.current_context")
+
+    @functools.wraps(original)
+    def _start_workers(*args: Any, **kwargs: Any) -> Any:
+        token = hot.attach_context(Context()) if guarded(_PLACE, _is_told) else None
+        try:
+            return original(*args, **kwargs)
+        finally:
+            if token is not None:
+                hot.restore(token)
+
+    return _start_workers
+
+
+def _is_told() -> bool:
+    """Whether what is done here is instrumented: if it is suppressed, so is what the pool does later."""
+    active = DATABASE.active
+    return active is not None and not active.hot.is_suppressed()

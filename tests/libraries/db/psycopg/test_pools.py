@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import many_tasks
 import psycopg_pool
 import pytest
+from opentelemetry import trace
+from opentelemetry.instrumentation.utils import suppress_instrumentation
 
 PREFIX = "db.client.connection."
 
@@ -225,3 +227,52 @@ def test_a_forked_process_is_seen_too(wrap, run, database_url):
     _, status = os.waitpid(child, 0)
 
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.proves("psycopg.pool.start", "psycopg.async_pool.start")
+def test_connects_are_not_in_the_trace_of_who_opened_the_pool(wrap, database_url):
+    """Its tasks would keep that trace, of a request of long ago, for as long as the pool is open."""
+    seen = wrap("no-transactions")
+    tracer = trace.get_tracer("mine", tracer_provider=seen.tracer_provider)
+
+    async def configure(connection):
+        await connection.execute("SET application_name = 'mine'")
+        await connection.commit()
+
+    async def main():
+        pool = psycopg_pool.AsyncConnectionPool(database_url, min_size=1, max_size=2, open=False, configure=configure)
+        with tracer.start_as_current_span("first request") as span:
+            await pool.open(wait=True)
+            assert trace.get_current_span() is span
+        with tracer.start_as_current_span("next request"):
+            async with pool.connection() as connection, pool.connection():
+                await connection.execute("SELECT 1")
+        await pool.close()
+
+    asyncio.run(main())
+
+    spans = seen.spans()
+    names = {span.context.span_id: span.name for span in spans}
+    parents = {(span.name, span.parent and names[span.parent.span_id]) for span in spans}
+    assert parents == {
+        ("first request", None),
+        ("next request", None),
+        ("CONNECT", None),
+        ("SET application_name", None),
+        ("SELECT", "next request"),
+    }
+
+
+def test_a_pool_that_is_opened_unseen_connects_unseen(wrap, database_url):
+    """As everything where telemetry is suppressed."""
+    seen = wrap()
+
+    async def main():
+        pool = psycopg_pool.AsyncConnectionPool(database_url, min_size=1, open=False)
+        with suppress_instrumentation():
+            await pool.open(wait=True)
+        await pool.close()
+
+    asyncio.run(main())
+
+    assert seen.spans() == ()
