@@ -121,7 +121,11 @@ CONNECTIONS: Final = Derived(
     below=_BELOW,
 )
 ASYNC_CONNECTIONS: Final = Derived(
-    {"cursor": functools.partial(_make_cursor, lambda _is_named: hooks.ASYNC_CURSORS), "poll": hooks.make_poll},
+    {
+        "cursor": functools.partial(_make_cursor, lambda _is_named: hooks.ASYNC_CURSORS),
+        "poll": hooks.make_poll,
+        "close": hooks.make_close,
+    },
     (LINK, hooks.PENDING),
     below=_BELOW,
 )

@@ -187,6 +187,24 @@ def make_poll(original: Any) -> Any:
     return poll
 
 
+def make_close(original: Any) -> Any:
+    """Wrap `close` of an asynchronous connection: what is under way has no result."""
+
+    @functools.wraps(original)
+    def close(self: Any) -> Any:
+        result = original(self)
+        guarded(DATABASE.place, _closed, self)
+        return result
+
+    return close
+
+
+def _closed(connection: Any) -> None:
+    from psycopg2 import InterfaceError  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
+
+    _ended(connection, InterfaceError("the connection was closed before the result arrived"))
+
+
 def _ended(connection: Any, error: BaseException | None) -> None:
     call, cursor = getattr(connection, PENDING, None) or (None, None)
     if call is None:

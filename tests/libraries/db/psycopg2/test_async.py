@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import socket
 
 import psycopg2
 import psycopg2.extensions
@@ -84,6 +85,35 @@ def test_an_error_is_that_of_its_query(connected):
         "SELECT ?",
     )
     assert (done.status.status_code, done.attributes["db.query.summary"]) == (StatusCode.UNSET, "SELECT")
+
+
+def test_a_connection_that_is_closed_has_no_result(connected):
+    """As an application gives up: the query that was under way has ended with it."""
+    connection, seen = connected
+    seen.spans()
+    connection.cursor().execute("SELECT pg_sleep(10)")
+
+    connection.close()
+
+    span = seen.one()
+    assert (span.name, span.status.status_code) == ("SELECT", StatusCode.ERROR)
+    assert span.attributes["error.type"] == "psycopg2.InterfaceError"
+    connection.close()
+    assert seen.spans() == ()
+
+
+def test_a_connect_that_is_given_up_is_an_error(wrap):
+    """Likewise."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
+        seen = wrap()
+
+        connection = psycopg2.connect(url, async_=True)
+        connection.poll()
+        connection.close()
+
+    span = seen.one()
+    assert (span.name, span.attributes["error.type"]) == ("CONNECT", "psycopg2.InterfaceError")
 
 
 def test_a_refused_connect_is_an_error(wrap):
