@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cassandra import ConsistencyLevel
+from cassandra.concurrent import execute_concurrent_with_args
 from cassandra.query import BatchStatement, SimpleStatement, dict_factory, tuple_factory
 from opentelemetry import context, trace
 from opentelemetry.instrumentation.utils import suppress_instrumentation
@@ -61,6 +62,25 @@ def test_a_span_ends_when_its_result_is_there(traced, server, how):
         future.result()
 
     assert 75 < milliseconds(seen.one()) < 2000
+
+
+@pytest.mark.parametrize(("module", "kind"), [("libev", "LibevConnection"), ("asyncio", "AsyncioConnection")])
+def test_each_reactor_brings_the_result(wrap, connect, server, module, kind):
+    """In its own thread; gevent's has a test of its own."""
+    reactor = pytest.importorskip(f"cassandra.io.{module}reactor", exc_type=ImportError)
+    server.answer("SELECT slow", delay=80)
+    session = connect(connection_class=getattr(reactor, kind))
+    seen = wrap()
+
+    with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):
+        execute_concurrent_with_args(session, "SELECT a FROM b WHERE c = %s", [(1,)] * 50, concurrency=5)
+        session.execute("SELECT slow")
+
+    *many, slow, request = seen.spans()
+    assert {span.name for span in many} == {"SELECT b"}
+    assert len(many) == 50
+    assert milliseconds(slow) > 75
+    assert {span.parent.span_id for span in (*many, slow)} == {request.context.span_id}
 
 
 def test_the_query_may_be_a_keyword(traced):

@@ -239,13 +239,15 @@ def test_connecting_is_a_span(wrap, run_async, database_url):
     assert wrong.status.status_code is StatusCode.ERROR
 
 
-def test_the_duration_has_the_stated_buckets(look):
-    """Of the convention."""
-    seen = look(lambda connection: connection.execute("SELECT 1"))
+def test_durations_and_rows_have_the_stated_buckets(look):
+    """Of the convention; the official instrumentation has the SDK's, the first of which ends at 5 seconds."""
+    metrics = look(lambda connection: connection.execute("SELECT 1")).metrics()
 
-    point = next(p for p in seen.metrics()[DURATION] if p.attributes["db.query.summary"] == "SELECT")
+    point = next(p for p in metrics[DURATION] if p.attributes["db.query.summary"] == "SELECT")
     assert point.explicit_bounds == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
     assert 0 < point.sum < 60
+    (rows,) = metrics[ROWS]
+    assert rows.explicit_bounds == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
 
 def test_a_connection_from_before_is_seen(wrap, run):

@@ -283,6 +283,26 @@ def test_an_async_engine_has_one_span_each(official, wrap, seen, imported_late, 
     assert seen.started == len(seen.spans()) == 2
 
 
+def test_the_name_has_the_database_of_an_async_engine_too(official, wrap, seen, url):
+    """The official one names its spans over asyncpg after the operation alone, and others with the database, too."""
+    target = url("asyncpg")
+
+    async def main():
+        engine = create_async_engine(target)
+        for instrument in seen_by:
+            instrument(engine=engine.sync_engine, tracer_provider=seen.tracer_provider)
+        async with engine.connect() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+        await engine.dispose()
+        return [name for name in seen.names() if name.startswith("SELECT")]
+
+    seen_by = [official.instrument]
+    assert asyncio.run(main()) == ["SELECT"]
+    seen_by.clear()
+    wrap("no-transactions")
+    assert asyncio.run(main()) == [f"SELECT {target.database}"]
+
+
 def test_an_engine_that_was_instrumented_twice_is_so_once(official, wrap, seen, tmp_path):
     """Both of the official one's listeners are removed, whatever that raises, when ours takes its place."""
     official.instrument(tracer_provider=seen.tracer_provider)
