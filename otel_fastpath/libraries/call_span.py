@@ -131,11 +131,12 @@ class Link:
         prepared: A statement that was prepared outside of any query, for a cursor, and when that began.
         slow: The duration of a query, in seconds, from which on it is told as a slow one; 0: none is.
         count: Called with the span of a query and its summary; None: repetitions are not counted.
+        is_driver: Whether queries can be part of one of a library above; see `db.outer`.
     """
 
     __slots__ = (
         *("active", "call", "has_meter", "plans", "prepared", "queries", "queries_with_arguments", "telemetry"),
-        *("count", "slow", "tracer"),
+        *("count", "is_driver", "slow", "tracer"),
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
@@ -150,6 +151,7 @@ class Link:
         self.prepared = None
         self.slow = active.slow
         self.count = active.count
+        self.is_driver = active.is_driver
 
 
 class Query(Call):
@@ -367,7 +369,7 @@ def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
     if is_inside and type(around) is SpanlessQuery:
         # Not of another thread or task at the same time.
         is_inside = get_value(_spanless) is around
-    if plan.is_quiet or is_inside or outer_call() is not None:
+    if plan.is_quiet or is_inside or (link.is_driver and outer_call() is not None):
         return None
     series = _metered(link.has_meter, plan.series)
     span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)

@@ -46,6 +46,7 @@ cdef class Link:
     cdef public object call
     cdef public object count
     cdef public bint has_meter
+    cdef public bint is_driver
     cdef public object plans
     cdef public object prepared
     cdef public dict queries

@@ -68,6 +68,7 @@ class Database:
         make_plans: The class of the plans.
         own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
         has_rows: Whether the rows of results are counted.
+        is_driver: Whether a library above, such as SQLAlchemy, can use it: then its queries are part of that one's.
         drivers: Other names of the library: SQLAlchemy's of its drivers.
 
     Attributes:
@@ -90,6 +91,7 @@ class Database:
         make_plans: type[Plans] = Plans,
         own: Callable[[Any], Any] = lambda _connection: None,
         has_rows: bool = True,
+        is_driver: bool = True,
         drivers: tuple[str, ...] = (),
     ) -> None:
         self.name = name
@@ -105,6 +107,7 @@ class Database:
         self._make_plans = make_plans
         self._own = own
         self._has_rows = has_rows
+        self._is_driver = is_driver
         self._link_of = attrgetter(link)
         # Attribute lookup is fastest with the same (interned) string object that the library uses.
         keeper, name = map(sys.intern, link.rpartition(".")[::2])
@@ -126,6 +129,7 @@ class Database:
             convention=(self._official(setup) if setup.rival else None) or self._stable(scope),
             make_plans=self._make_plans,
             has_rows=self._has_rows,
+            is_driver=self._is_driver,
         )
         self.is_curious = self.active.is_curious
         self._enter_with(self.active)

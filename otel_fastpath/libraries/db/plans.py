@@ -55,6 +55,7 @@ class Active:
         convention: The convention for spans; None: the stable conventions.
         make_plans: The class of the plans, called with this object and the arguments of `plans_of`.
         has_rows: Whether the rows of results are counted.
+        is_driver: Whether a library above, such as SQLAlchemy, can use it.
 
     Attributes:
         is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
@@ -70,7 +71,9 @@ class Active:
         convention: Convention | None = None,
         make_plans: Callable[..., Plans] | None = None,
         has_rows: bool = True,
+        is_driver: bool = True,
     ) -> None:
+        self.is_driver = is_driver
         self.is_same = setup.is_same
         self.options: Any = replace(options, metrics=options.metrics and not setup.is_same)
         self.convention = Stable(scope) if convention is None else convention

@@ -155,4 +155,5 @@ DATABASE: Final = Database(
     official=Official,
     make_plans=Plans,
     own=_own_of_session,
+    is_driver=False,
 )

@@ -229,4 +229,5 @@ DATABASE: Final = _Redis(
     make_plans=Plans,
     own=_read_of,
     has_rows=False,
+    is_driver=False,
 )

@@ -335,6 +335,23 @@ def test_cqlengine_is_seen(wrap, server):
     assert "secret" not in str([span.attributes for span in spans])
 
 
+def test_a_request_in_a_statement_of_sqlalchemy_is_seen(traced):
+    """As in a listener of its events: Cassandra's driver is none of SQLAlchemy's."""
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    session, seen = traced
+    engine = sqlalchemy.create_engine("sqlite://")
+    sqlalchemy.event.listen(engine, "after_cursor_execute", lambda *_: session.execute("SELECT a FROM b"))
+
+    with engine.connect() as connection:
+        seen.spans()
+        connection.execute(sqlalchemy.text("SELECT 1 FROM sqlite_master"))
+        request, statement = seen.spans()
+    engine.dispose()
+
+    assert (request.name, statement.name) == ("SELECT b", "SELECT sqlite_master")
+    assert request.parent.span_id == statement.context.span_id
+
+
 def test_the_context_is_as_before(traced):
     """After each operation."""
     session, _ = traced
