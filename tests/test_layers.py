@@ -228,8 +228,12 @@ def test_patches_do_not_know_each_other():
     assert wrong == []
 
 
+# What drivers by the DB-API share: a wrapper of its own for all others, from which those of databases take.
+SHARED = f"{NAME}.libraries.db.dbapi"
+
+
 def test_libraries_do_not_know_each_other():
-    """A wrapper takes from its own folder and from those above; the room's `register` names the wrappers."""
+    """A wrapper takes from its own folder, from those above, and from what is shared; `register` names the wrappers."""
     wrong = [
         each
         for each in IMPORTS
@@ -237,6 +241,7 @@ def test_libraries_do_not_know_each_other():
         and unit(each.importer) == unit(each.target) == "libraries"
         and each.importer != f"{NAME}.libraries.register"
         and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
+        and not (each.importer.startswith(f"{NAME}.libraries.db.") and each.target.startswith(f"{SHARED}."))
     ]
 
     assert wrong == []
