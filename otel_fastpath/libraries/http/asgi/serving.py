@@ -21,7 +21,7 @@ from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
-from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
+from otel_fastpath.libraries.http.asgi.shapes import Description, Outcome, Shape
 from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
@@ -66,7 +66,10 @@ class Served:
         is_stock: Whether its methods are upstream's.
     """
 
-    __slots__ = ("_details", "_middleware", "_module", "_sanitize", "_series", "_shapes", "_synthetic", "is_stock")
+    __slots__ = (
+        *("_details", "_middleware", "_module", "_outcomes", "_sanitize", "_series", "_shapes", "_synthetic"),
+        "is_stock",
+    )
 
     def __init__(self, middleware: Any) -> None:
         self._middleware = middleware
@@ -77,6 +80,7 @@ class Served:
             middleware._sem_conv_opt_in_mode,
         )
         self._shapes: dict[Any, Shape] = {}
+        self._outcomes: dict[Any, Outcome] = {}
         self._synthetic: dict[str, str | None] = {}
         self._details = middleware.default_span_details
         self._module: dict[str, Any] | None = _known_module(self._details)
@@ -105,7 +109,7 @@ class Served:
         )
         shape = get_item(self._shapes, key)
         if shape is None:
-            shape = Shape(self._middleware, self._series, _decodable(scope, found), user_agent)
+            shape = Shape(self._middleware, self._series, _decodable(scope, found), user_agent, self._outcomes)
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None

@@ -38,6 +38,7 @@ cdef class Served:
     cdef object _details
     cdef object _middleware
     cdef dict _module
+    cdef dict _outcomes
     cdef object _sanitize
     cdef Series _series
     cdef dict _shapes

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import keep
+from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
@@ -31,8 +31,6 @@ _asgi_globals = vars(_asgi)
 _OLD: Final = ("http.target", "http.user_agent", "net.peer.ip", "net.peer.port")
 _NEW: Final = ("url.path", "user_agent.original", "client.address", "client.port")
 _OF_A_REQUEST: Final = ("http.url", "url.query", *_OLD, *_NEW)
-# For each shape; the values of most keys are chosen by the application, but a status is any number.
-_MOST_OUTCOMES: Final = 64
 
 
 class Outcome:
@@ -72,6 +70,13 @@ def _bound(attributes: Mapping[str, Any], instrument: Any) -> Any:
 class Shape:
     """One kind of request.
 
+    Args:
+        middleware: Upstream's middleware.
+        series: Its metrics.
+        scope: A request of this kind.
+        user_agent: Its user agent.
+        outcomes: The outcomes of all kinds of the middleware's requests.
+
     Attributes:
         labels: The attributes of its metrics, and the counter of its requests in progress.
         has_old: Whether old conventions are reported.
@@ -81,12 +86,19 @@ class Shape:
 
     __slots__ = ("_middleware", "_outcomes", "_prefix", "_template", "has_new", "has_old", "is_usable", "labels")
 
-    def __init__(self, middleware: Any, series: Series, scope: Mapping[str, Any], user_agent: str | None) -> None:
+    def __init__(
+        self,
+        middleware: Any,
+        series: Series,
+        scope: Mapping[str, Any],
+        user_agent: str | None,
+        outcomes: dict[Any, Outcome],
+    ) -> None:
         mode = middleware._sem_conv_opt_in_mode
         self._middleware = middleware
         self.has_old = _semconv._report_old(mode)
         self.has_new = _semconv._report_new(mode)
-        self._outcomes: dict[Any, Outcome] = {}
+        self._outcomes = outcomes
         self._template: dict[str, Any] = asgi.collect_request_attributes(scope, mode)
         _, _, self._prefix = asgi.get_host_port_url_tuple({**scope, "path": ""})
         self.labels = series.labels(self._template)
@@ -130,11 +142,13 @@ class Shape:
             target: The path with the names of its parameters, or None.
             route: The attribute `http.route`, or None.
         """
-        key = (code, error, target, route)
+        key = (self.labels, code, error, target, route)
         found = get_item(self._outcomes, key)
         if found is None:
             found = Outcome(self._middleware, self.labels, code, error, target, route)
-            keep(self._outcomes, key, found, _MOST_OUTCOMES)
+            # The `root_path` in the target is a stranger's below a mount whose path has a parameter.
+            if self.labels.length + len(error or "") + len(target or "") + len(str(route or "")) <= LONGEST:
+                keep(self._outcomes, key, found)
         return found
 
 

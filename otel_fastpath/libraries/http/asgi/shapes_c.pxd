@@ -18,7 +18,7 @@ cdef object keep
 cdef tuple _OLD
 cdef tuple _NEW
 cdef tuple _OF_A_REQUEST
-cdef int _MOST_OUTCOMES
+cdef object LONGEST
 
 cdef class Outcome:
     cdef readonly BoundHistogram duration_new

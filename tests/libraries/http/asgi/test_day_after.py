@@ -15,8 +15,12 @@ from urllib import parse
 import pytest
 from opentelemetry import trace
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+from opentelemetry.instrumentation.starlette import StarletteInstrumentor
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 START = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
 BODY = {"type": "http.response.body", "body": b"ok"}
@@ -241,3 +245,30 @@ def test_a_megabyte_of_input(instrumented, recorded, conventions, caplog, reques
         tracemalloc.stop()
 
     assert kept < MEGABYTE / 2
+
+
+@pytest.mark.parametrize("length", [1, 7000])
+def test_strangers_below_a_mount_with_a_parameter_fill_no_memory(instrumented, recorded, length):
+    """The `root_path` of such a request, which is in its metrics, is what a stranger has asked for."""
+    del instrumented
+
+    async def answer(_request):
+        return Response("ok")
+
+    app = Starlette(routes=[Mount("/{tenant}", routes=[Route("/items", answer)])])
+    StarletteInstrumentor.instrument_app(app, tracer_provider=recorded(ALWAYS_OFF).tracers)
+
+    def serve_strangers(first, last):
+        for number in range(first, last):
+            serve(app, {**scope(f"/{number}{'a' * length}/items"), "headers": [(b"host", b"h%d" % (number % 20))]})
+
+    serve_strangers(0, 20)
+    tracemalloc.start()
+    try:
+        serve_strangers(20, 1220)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 2 * MEGABYTE
