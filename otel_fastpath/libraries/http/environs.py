@@ -106,7 +106,14 @@ class Shapes:
     def labels(self, environ: dict[str, Any]) -> Any:
         """The labels of this request's metrics."""
         shape = self.find(environ)
-        return self.series.labels(self._collect(environ, self._mode)) if shape is None else shape.labels
+        return self.series.labels(self._collected(environ)) if shape is None else shape.labels
+
+    def _collected(self, environ: dict[str, Any]) -> dict[str, Any]:
+        """What upstream's function collects."""
+        try:
+            return self._collect(environ, self._mode)
+        except UnicodeEncodeError:
+            return self._collect(_undecoded(environ), self._mode)
 
     def look(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -154,7 +161,7 @@ class Shapes:
             _put(attributes, URL_QUERY, query)
 
     def _uncommon(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
-        attributes = self._collect(environ, self._mode)
+        attributes = self._collected(environ)
         return Shape("", self._labels_of(attributes), {}, "", has_target=False), attributes
 
     def _labels_of(self, attributes: dict[str, Any]) -> Labels | None:
@@ -189,11 +196,22 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
         del attributes[name]
 
 
+def _undecoded(environ: dict[str, Any]) -> dict[str, Any]:
+    """The environ with the path as WSGI has it: Django puts the decoded one in its place, which may not be Latin-1."""
+    made = environ.copy()
+    for name in ("SCRIPT_NAME", "PATH_INFO"):
+        made[name] = environ.get(name, "").encode("utf-8", "replace").decode("latin-1")
+    return made
+
+
 def _url(shape: Shape, environ: dict[str, Any]) -> str:
     """`redact_url(request_uri(environ))`."""
     path = environ.get("PATH_INFO", "")
     if environ.get("SCRIPT_NAME") or not _is_plain(path):
-        url = request_uri(environ)
+        try:
+            url = request_uri(environ)
+        except UnicodeEncodeError:
+            url = request_uri(_undecoded(environ))
     else:
         url = shape.prefix + path[1:]
         query = environ.get("QUERY_STRING")

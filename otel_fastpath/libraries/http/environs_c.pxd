@@ -41,6 +41,7 @@ cdef class Shapes:
     cpdef Shape find(self, dict environ)
     @cython.locals(shape=Shape)
     cpdef Labels labels(self, dict environ)
+    cdef dict _collected(self, dict environ)
     @cython.locals(shape=Shape, attributes=dict)
     cpdef tuple look(self, dict environ)
     cdef bint _put_port(self, dict attributes, object port) except -1
@@ -50,5 +51,7 @@ cdef class Shapes:
     cdef Shape _new_shape(self, tuple key, dict environ)
 
 cdef _put(dict attributes, object name, object value)
+
+cdef dict _undecoded(dict environ)
 
 cdef str _url(Shape shape, dict environ)

@@ -22,6 +22,7 @@ from django.urls import path
 from newer_releases import flask_counts_out
 from opentelemetry import context, trace
 from opentelemetry.instrumentation import aiohttp_server
+from opentelemetry.instrumentation._semconv import _StabilityMode
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
@@ -227,6 +228,21 @@ def test_a_stop_while_a_request_of_django_is_counted(telemetry, monkeypatch, sto
         assert caught.value.__traceback__ is not None
         assert dict(context.get_current()) == {}
         assert len(telemetry.spans()) == 1
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("method", ["GET", "BREW"])
+def test_a_path_for_django_that_is_not_latin_1(instrumentor, core, mode, telemetry, no_faults, method):
+    """Django puts the decoded path into the environ; without a raw URI of the server, upstream answers 500."""
+    instrumentor.instrument(core=core, disabled="exceptions")
+    with instrumented_django(telemetry):
+        answer = ask(WSGIHandler(), "/items/\u4e2d".encode().decode("latin-1"), REQUEST_METHOD=method)
+
+    assert answer == "404 Not Found"
+    [span] = telemetry.spans()
+    if mode is not _StabilityMode.HTTP:
+        assert span.attributes["http.url"] == "http://127.0.0.1/items/%E4%B8%AD"
+    assert no_faults.counts() == {}
 
 
 @pytest.mark.usefixtures("configured", "mode")

@@ -13,6 +13,7 @@ from http_strategies import PARENT, environs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import context, trace
+from opentelemetry.instrumentation._semconv import _StabilityMode
 from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -171,6 +172,35 @@ def test_a_status_without_a_reason(ours, telemetry):
     list(_app(telemetry, lambda _environ, start: start("200", []) or [b"x"])(_environ(), lambda *_: None))
     [span] = telemetry.spans()
     assert span.attributes["http.status_code"] == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "BREW"])
+def test_a_path_that_is_not_latin_1(ours, mode, telemetry, no_faults, method):
+    """Difference: it is quoted as UTF-8, if whoever made the environ has decoded it; upstream raises an error."""
+    del ours
+    app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
+    environ = _environ(REQUEST_METHOD=method, SCRIPT_NAME="/\u4e2d", PATH_INFO="/caf\xe9", QUERY_STRING="a=1")
+    assert list(app(environ, lambda *_: None)) == [b"x"]
+    [span] = telemetry.spans()
+    if mode is not _StabilityMode.HTTP:
+        assert span.attributes["http.url"] == "http://h/%E4%B8%AD/caf%C3%A9?a=1"
+    assert environ["SCRIPT_NAME"] == "/\u4e2d"
+    assert no_faults.counts() == {}
+
+
+def test_a_body_whose_end_fails(ours, telemetry):
+    """Difference: its own `close` raises. The span ends, and no parent stays in the thread."""
+    del ours
+
+    class Chunks(list):
+        def close(self):
+            raise ValueError("while it was closed")
+
+    app = _app(telemetry, lambda _environ, start: start("200 OK", []) or Chunks([b"x"]))
+    with pytest.raises(ValueError, match="while it was closed"):
+        list(app(_environ(HTTP_TRACEPARENT=PARENT), lambda *_: None))
+    assert trace.get_current_span() is trace.INVALID_SPAN
+    assert len(telemetry.spans()) == 1
 
 
 @pytest.mark.parametrize("where", ["request_hook", "application"])
