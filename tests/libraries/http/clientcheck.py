@@ -87,7 +87,7 @@ class World:
             for scope in resource.scope_metrics:
                 for metric in scope.metrics:
                     points += [
-                        (scope.scope, metric.name, metric.unit, dict(point.attributes), point.count)
+                        (scope.scope, metric.name, metric.unit, dict(point.attributes), _counted(metric, point))
                         for point in metric.data.data_points
                     ]
         return spans, points
@@ -114,6 +114,11 @@ def _shown(key: str, value: Any) -> Any:
 def _is_type(key: str, value: Any) -> bool:
     """Whether an attribute is the type of an exception; that of an answer is its status."""
     return key == "error.type" and not value.isdigit()
+
+
+def _counted(metric: Any, point: Any) -> Any:
+    """How many values a point has; of sizes, their sum, too, which does not depend on the time that a call takes."""
+    return point.count if "duration" in metric.name else (point.count, point.sum)
 
 
 def _without_stack(attributes: Any) -> Any:
