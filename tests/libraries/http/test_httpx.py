@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import importlib
 import importlib.util
@@ -284,6 +285,16 @@ def test_the_settings_of_a_transport_may_change():
     transport.handle_request(httpx.Request("GET", "http://h/a"))
 
     assert names == ["GET"]
+
+
+@needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
+@pytest.mark.usefixtures("instrumented")
+def test_a_transport_may_be_copied():
+    """Also after a call; without an SDK, there is nothing in it that cannot be."""
+    transport = upstream.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
+    transport.handle_request(httpx.Request("GET", "http://h/a"))
+
+    assert copy.deepcopy(transport).handle_request(httpx.Request("GET", "http://h/a")).status_code == 200
 
 
 @pytest.mark.usefixtures("instrumented")

@@ -44,6 +44,7 @@ cdef class Served:
     cdef dict _shapes
     cdef dict _synthetic
     cdef readonly bint is_stock
+    cdef bint is_of(self, object middleware) except -1
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
     cdef route_function(self)

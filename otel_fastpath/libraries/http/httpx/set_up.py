@@ -23,6 +23,8 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Self
+
 _END: Final = "the end of a call of httpx"
 # A header that is captured to see where captured headers come.
 _MARK: Final = "otel-fastpath-mark"
@@ -63,6 +65,10 @@ class SetUp:
         self.response_class: type = module.Response
         self._hot = compiled.hot("libraries.http.outgoing")
         self.calls = self._new_calls()
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        """Itself: it has modules, which cannot be copied. A copied transport with other options makes its own."""
+        return self
 
     def _new_calls(self) -> Any:
         options, module = self.options, self._module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import os
 import signal
@@ -245,6 +246,29 @@ def test_a_megabyte_of_input(instrumented, recorded, conventions, caplog, reques
         tracemalloc.stop()
 
     assert kept < MEGABYTE / 2
+
+
+@pytest.mark.parametrize("change", ["instruments", "copy"])
+def test_a_middleware_whose_settings_change(both_ways, recorded, change):
+    """Upstream reads the tracer and the instruments at each request; a copy of a middleware has its own."""
+
+    def run():
+        first, second = recorded(), recorded()
+        middleware = OpenTelemetryMiddleware(_application, **first.providers)
+        serve(middleware)
+        others = vars(OpenTelemetryMiddleware(_application, **second.providers))
+        if change == "copy":
+            middleware = copy.copy(middleware)
+            vars(middleware).update(others)
+        else:
+            for name in ("tracer", "active_requests_counter", "duration_histogram_old"):
+                setattr(middleware, name, others[name])
+        serve(middleware)
+        return [(each.spans(), each.metrics()) for each in (first, second)]
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
 
 
 @pytest.mark.parametrize("length", [1, 7000])
