@@ -20,6 +20,8 @@ HOST = "127.0.0.1"
 PATIENCE = 90
 REMOTE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TELEMETRY = "/telemetry"
+# The length of a websocket's text from the client, and the mask that leaves it as it is.
+MASKED = b"\x84\0\0\0\0"
 HEADERS = {"Host": "example.com", "User-Agent": "curl/8"}
 
 
@@ -97,12 +99,35 @@ def _leave(port, path):
         return connection.recv(12)
 
 
-def conversation(port, paths=()):
+def _talk(port, path, *, says_goodbye):
+    """Open a websocket, have a text sent back, and close it, or just go; return what the client saw."""
+    with (
+        closing(socket.create_connection((HOST, port), timeout=PATIENCE)) as connection,
+        connection.makefile("rb") as told,
+    ):
+        names = f"Host: example.com\r\ntraceparent: {REMOTE}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        socket_names = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        connection.sendall(f"GET {path} HTTP/1.1\r\n{names}{socket_names}\r\n".encode())
+        status = told.readline()[9:12]
+        while told.readline() != b"\r\n":
+            pass
+        if status != b"101":
+            return status
+        connection.sendall(b"\x81" + MASKED + b"four")
+        answer = told.read(6)
+        if says_goodbye:
+            connection.sendall(b"\x88\x80" + MASKED[1:])
+            told.read()
+        return status, answer
+
+
+def conversation(port, paths=(), sockets=()):
     """Send requests of every kind, one after the other; return what the client saw.
 
     Args:
         port: The server's.
         paths: Further paths.
+        sockets: The paths of websockets; each is opened twice.
     """
     seen = []
     with closing(http.client.HTTPConnection(HOST, port, timeout=PATIENCE)) as connection:
@@ -114,6 +139,7 @@ def conversation(port, paths=()):
             _get(connection, "GET", "/nothing/here"),
         ]
         seen += [_get(connection, "GET", path) for path in ("/stream", "/boom", "/ok", "/late", "/ok", *paths)]
+    seen += [_talk(port, path, says_goodbye=each) for path in sockets for each in (True, False)]
     return [*seen, _leave(port, "/gone")]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from fastapi import FastAPI, WebSocket
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from served import CHUNKS, TELEMETRY, telemetry
@@ -19,6 +19,13 @@ async def _respond(send, status, body, *, length=True):
 async def _start(send):
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
     await send({"type": "http.response.body", "body": CHUNKS[0], "more_body": True})
+
+
+async def _talk(receive, send):
+    await receive()
+    await send({"type": "websocket.accept"})
+    while (message := await receive())["type"] != "websocket.disconnect":
+        await send({"type": "websocket.send", "text": message["text"]})
 
 
 async def _plain(scope, receive, send):
@@ -49,6 +56,10 @@ async def _plain(scope, receive, send):
         await _respond(send, 404, b"nothing")
 
 
+async def _without_framework(scope, receive, send):
+    await (_talk(receive, send) if scope["type"] == "websocket" else _plain(scope, receive, send))
+
+
 def _fastapi():
     app = FastAPI(telemetry={"tracing": False, "metrics": False, "logs": False})
 
@@ -60,11 +71,21 @@ def _fastapi():
     def boom():
         raise ValueError("in the endpoint")
 
+    @app.websocket("/api/talk/{name}")
+    async def talk(websocket: WebSocket, name: str):
+        if name == "nobody":
+            await websocket.close()
+            return
+        await websocket.accept()
+        # Ends with WebSocketDisconnect.
+        async for text in websocket.iter_text():
+            await websocket.send_text(text)
+
     FastAPIInstrumentor.instrument_app(app)
     return app
 
 
-_instrumented = OpenTelemetryMiddleware(_plain)
+_instrumented = OpenTelemetryMiddleware(_without_framework)
 _framework = _fastapi()
 
 

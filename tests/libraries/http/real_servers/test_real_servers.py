@@ -16,6 +16,8 @@ from conversations import conversation, server, settled
 UVICORN = ["uvicorn", "served_asgi:asgi", "--port", "{port}", "--log-level", "warning"]
 GUNICORN = ["gunicorn", "--bind", "127.0.0.1:{port}", "--workers", "1"]
 API = ("/api/items/3", "/api/items/no", "/api/boom", "/api/nothing")
+# Paths of websockets; nobody answers the last two.
+SOCKETS = ("/talk", "/api/talk/me", "/api/talk/nobody", "/api/nothing")
 # Name: the command, the modules that it needs, and further paths that are requested.
 SERVERS = {
     "uvicorn-h11": ([*UVICORN, "--http", "h11", "--loop", "asyncio"], ["uvicorn", "h11"], API),
@@ -40,6 +42,11 @@ QUICK = {"uvicorn-httptools", "gunicorn-sync"}
 REQUESTS = 11
 
 
+def _expected(paths):
+    """The number of server spans: only the servers of ASGI are asked for further paths, and for websockets."""
+    return REQUESTS + (len(paths) + 2 * len(SOCKETS) if paths else 0)
+
+
 @pytest.fixture(scope="session")
 def outcome(tmp_path_factory):
     """Runs a server with a core or "stock"; returns what the client saw, the spans and the metrics."""
@@ -50,8 +57,8 @@ def outcome(tmp_path_factory):
         for module in modules:
             pytest.importorskip(module)
         with server(command, core, tmp_path_factory.mktemp("servers")) as port:
-            seen = conversation(port, paths)
-            return seen, *settled(port, REQUESTS + len(paths))
+            seen = conversation(port, paths, SOCKETS if paths else ())
+            return seen, *settled(port, _expected(paths))
 
     return run
 
@@ -62,7 +69,7 @@ def outcome(tmp_path_factory):
     "name", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in SERVERS]
 )
 def test_telemetry_behind_a_server(outcome, name, core):
-    """Answers, errors before and after their start, streams, HEAD, kept connections, clients that leave."""
+    """Answers, errors before and after their start, streams, HEAD, kept connections, websockets, clients that leave."""
     if core == "c" and importlib.util.find_spec("otel_fastpath.trace.context.scope_c") is None:
         pytest.skip("the core is not compiled")
     seen, spans, points = outcome(name, "stock")
@@ -72,4 +79,4 @@ def test_telemetry_behind_a_server(outcome, name, core):
     assert our_spans == spans
     assert our_points == points
     servers = [span for span in our_spans if '"kind": "SERVER"' in span]
-    assert len(servers) == REQUESTS + len(SERVERS[name][2])
+    assert len(servers) == _expected(SERVERS[name][2])
