@@ -18,7 +18,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TA
 from opentelemetry.semconv._incubating.attributes.net_attributes import NET_PEER_IP, NET_PEER_PORT
 from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, CLIENT_PORT
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
-from opentelemetry.util.http import _parse_url_query, redact_url
+from opentelemetry.util.http import _parse_url_query, redact_query_parameters, redact_url
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
@@ -159,9 +159,12 @@ class Shapes:
                 path, query = self._split(target)
             _put(attributes, URL_PATH, path)
             _put(attributes, URL_QUERY, query)
+            _redact(attributes)
 
     def _uncommon(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
         attributes = self._collected(environ)
+        if self.has_new:
+            _redact(attributes)
         return Shape("", self._labels_of(attributes), {}, "", has_target=False), attributes
 
     def _labels_of(self, attributes: dict[str, Any]) -> Labels | None:
@@ -194,6 +197,13 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
         attributes[name] = value
     else:
         del attributes[name]
+
+
+def _redact(attributes: dict[str, Any]) -> None:
+    """Redact the values in `url.query` that upstream redacts in `http.url`, but not there."""
+    query = attributes.get(URL_QUERY)
+    if query and needs_redaction(url := f"/?{query}"):
+        attributes[URL_QUERY] = redact_query_parameters(url)[2:]
 
 
 def _undecoded(environ: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ cdef object CLIENT_ADDRESS
 cdef object CLIENT_PORT
 cdef object URL_PATH
 cdef object URL_QUERY
+cdef object redact_query_parameters
 cdef object LONGEST
 cdef object keep
 cdef object METHODS
@@ -51,6 +52,8 @@ cdef class Shapes:
     cdef Shape _new_shape(self, tuple key, dict environ)
 
 cdef _put(dict attributes, object name, object value)
+
+cdef _redact(dict attributes)
 
 cdef dict _undecoded(dict environ)
 

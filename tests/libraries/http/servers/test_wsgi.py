@@ -188,6 +188,20 @@ def test_a_path_that_is_not_latin_1(ours, mode, telemetry, no_faults, method):
     assert no_faults.counts() == {}
 
 
+@pytest.mark.parametrize("method", ["GET", "BREW"])
+def test_a_secret_in_the_query(ours, mode, telemetry, method):
+    """Difference: `url.query` has no value that is redacted in `http.url`, also with a raw URI of the server."""
+    del ours
+    app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
+    list(
+        app(
+            _environ(REQUEST_METHOD=method, RAW_URI="/x?a=1&sig=SECRET", QUERY_STRING="a=1&sig=SECRET"), lambda *_: None
+        )
+    )
+    [span] = telemetry.spans()
+    assert span.attributes.get("url.query") == (None if mode is _StabilityMode.DEFAULT else "a=1&sig=REDACTED")
+
+
 def test_a_body_whose_end_fails(ours, telemetry):
     """Difference: its own `close` raises. The span ends, and no parent stays in the thread."""
     del ours
