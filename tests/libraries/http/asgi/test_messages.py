@@ -147,3 +147,23 @@ def test_a_response_without_a_status(instrumented, recorded, no_faults):
     ]
     assert "http.status_code" not in dict(made.spans()[-1][2])
     assert no_faults.counts() == {}
+
+
+@pytest.mark.usefixtures("instrumented")
+def test_what_a_processor_changes_at_the_start_of_a_request(recorded):
+    """Difference: it stays; upstream sets all attributes once more, over what the processor has set."""
+
+    class Hides(SpanProcessor):
+        """Hides the URL."""
+
+        def on_start(self, span, parent_context=None):  # noqa: ARG002  # the interface
+            """Hide it."""
+            if "http.url" in span.attributes:
+                span.set_attribute("http.url", "hidden")
+
+    made = recorded()
+    made.tracers.add_span_processor(Hides())
+    middleware = OpenTelemetryMiddleware(application([START, BODY]), **made.providers)
+    asyncio.run(middleware(scope(), receive_empty, send_nowhere))
+
+    assert dict(made.spans()[-1][2])["http.url"] == "hidden"
