@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ class Framework:
 
 
 class Table:
-    """The routes of one application. It does not change: another one is made for other routes.
+    """The routes of one application: another table is made for other routes.
 
-    For each first segment of paths, it has the routes of that segment and those of any, in their order.
+    For the first segments that were asked for, it has the routes of that segment and those of any, in their order.
 
     Args:
         framework: What the application is made with.
@@ -68,14 +69,19 @@ class Table:
         matches: The methods `matches` of the framework's kinds, which other code may replace.
     """
 
-    __slots__ = ("_all", "_by_segment", "_elsewhere", "_framework", "_included", "_matches", "_routes")
+    __slots__ = (
+        *("_all", "_anywhere", "_by_segment", "_elsewhere", "_framework", "_included", "_matches", "_places"),
+        "_routes",
+    )
 
     def __init__(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> None:
         self._framework, self._routes, self._matches = framework, routes, matches
         # Before they are read, so that a change meanwhile is noticed.
         self._included = [(router, router.effective_candidates()) for router in _included(routes)]
         self._all: list[_Entry] = []
-        self._elsewhere: list[_Entry] = []
+        # The places, among all, of the routes of one first segment, and of those of any.
+        self._places: dict[str, list[int]] = {}
+        self._anywhere: list[int] = []
         self._by_segment: dict[str, list[_Entry]] = {}
         plain = matches if matches == framework.known else ()
         for flattened in framework.flatten(routes):
@@ -83,15 +89,11 @@ class Table:
             route = getattr(flattened, "_effective_route", flattened)
             is_plain = _is_plain(route, plain)
             entry = (route if is_plain else flattened, is_plain)
-            self._all.append(entry)
             segment = _static_segment(route.path, route.path_regex) if is_plain else None
-            if segment is None:
-                for entries in (self._elsewhere, *self._by_segment.values()):
-                    entries.append(entry)
-            else:
-                if segment not in self._by_segment:
-                    self._by_segment[segment] = self._elsewhere.copy()
-                self._by_segment[segment].append(entry)
+            places = self._anywhere if segment is None else self._places.setdefault(segment, [])
+            places.append(len(self._all))
+            self._all.append(entry)
+        self._elsewhere = [self._all[place] for place in self._anywhere]
 
     def is_current(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> bool:
         """Whether it is the table of these routes."""
@@ -139,8 +141,18 @@ class Table:
         if text[:1] != "/" or "\n" in text:
             return self._all
         end = text.find("/", 1)
-        found = self._by_segment.get(text[1:] if end < 0 else text[1:end])
-        return self._elsewhere if found is None else found
+        segment = text[1:] if end < 0 else text[1:end]
+        found = self._by_segment.get(segment)
+        return self._of(segment) if found is None else found
+
+    def _of(self, segment: str) -> list[_Entry]:
+        """The routes that may match a path with this first segment, which was not asked for yet, or not for long."""
+        places = self._places.get(segment)
+        if places is None:
+            return self._elsewhere
+        found = [self._all[place] for place in sorted([*places, *self._anywhere])]
+        keep(self._by_segment, segment, found)
+        return found
 
 
 def _included(routes: Iterable[Any]) -> Iterable[Any]:

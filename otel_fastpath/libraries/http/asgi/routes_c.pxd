@@ -3,6 +3,7 @@ import cython
 
 cdef object re
 cdef object faults
+cdef object keep
 cdef object _PLACE
 cdef int _UNICODE
 cdef object _QUANTIFIERS
@@ -19,11 +20,13 @@ cdef class Framework:
 
 cdef class Table:
     cdef list _all
+    cdef list _anywhere
     cdef dict _by_segment
     cdef list _elsewhere
     cdef Framework _framework
     cdef list _included
     cdef tuple _matches
+    cdef dict _places
     cdef list _routes
     @cython.locals(known=list, index=Py_ssize_t)
     cdef bint is_current(self, Framework framework, list routes, tuple matches) except -1
@@ -31,6 +34,7 @@ cdef class Table:
     cdef route(self, object scope)
     @cython.locals(text=str, end=Py_ssize_t)
     cdef list _candidates(self, object path)
+    cdef list _of(self, str segment)
 
 cdef bint _is_plain(object route, tuple plain) except -1
 cdef _static_segment(object path, object regex)

@@ -19,6 +19,7 @@ from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.instrumentation.starlette import StarletteInstrumentor
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import SpanKind
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -296,3 +297,33 @@ def test_strangers_below_a_mount_with_a_parameter_fill_no_memory(instrumented, r
         tracemalloc.stop()
 
     assert kept < 2 * MEGABYTE
+
+
+def test_thousands_of_routes_fill_no_memory(instrumented, recorded):
+    """Those that begin with a parameter are not kept once more for each of the others."""
+    del instrumented
+
+    async def answer(_request):
+        return Response("ok")
+
+    number = 2000
+    paths = [path for each in range(number) for path in (f"/{{tenant}}/{each}", f"/static{each}/items")]
+    app = Starlette(routes=[Route(path, answer) for path in paths])
+    made = recorded()
+    StarletteInstrumentor.instrument_app(app, tracer_provider=made.tracers)
+    tracemalloc.start()
+    try:
+        for each in (0, number - 1):
+            serve(app, scope(f"/static{each}/items"))
+            serve(app, scope(f"/other/{each}"))
+            serve(app, scope(f"/static{each}/{each}"))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    names = [
+        f"GET {path}" for each in (0, number - 1) for path in (f"/static{each}/items", *[f"/{{tenant}}/{each}"] * 2)
+    ]
+    assert [span[0] for span in made.spans() if span[1] is SpanKind.SERVER] == names
+    assert kept < 4 * MEGABYTE
