@@ -88,13 +88,13 @@ class Served:
         kind = type(middleware)
         self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
 
-    def is_of(self, middleware: Any) -> bool:
-        """Whether it is of this middleware, with the instruments and the conventions that it has now."""
+    def is_of(self, middleware: Any, attributes: dict[str, Any]) -> bool:
+        """Whether it is of this middleware, with the instruments and the conventions that its attributes have now."""
         return self._middleware is middleware and self._series.is_of(
-            middleware.active_requests_counter,
-            middleware.duration_histogram_old,
-            middleware.duration_histogram_new,
-            middleware._sem_conv_opt_in_mode,
+            attributes.get("active_requests_counter"),
+            attributes.get("duration_histogram_old"),
+            attributes.get("duration_histogram_new"),
+            attributes.get("_sem_conv_opt_in_mode"),
         )
 
     def shape(self, scope: Any, found: dict[str, list[str]], user_agent: str | None) -> Shape | None:
@@ -244,11 +244,12 @@ def _is_excluded(urls: Any, scope: dict[str, Any]) -> bool:
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
     """The request, not started yet; `_UPSTREAM` if upstream's own code is to serve it."""
-    known = getattr(middleware, _NAME, None)
+    attributes = middleware.__dict__
+    known = get_item(attributes, _NAME)
     # Of another core, of the middleware that this is a copy of, or from before its settings were changed.
     served = known if type(known) is Served else None
-    if served is None or not served.is_of(middleware):
-        served = vars(middleware)[_NAME] = Served(middleware)
+    if served is None or not served.is_of(middleware, attributes):
+        served = attributes[_NAME] = Served(middleware)
     agents = found.get(USER_AGENT)
     user_agent = agents[0] if agents else None
     shape = served.shape(scope, found, user_agent) if served.is_stock else None

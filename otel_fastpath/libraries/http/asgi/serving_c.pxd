@@ -44,7 +44,7 @@ cdef class Served:
     cdef dict _shapes
     cdef dict _synthetic
     cdef readonly bint is_stock
-    cdef bint is_of(self, object middleware) except -1
+    cdef bint is_of(self, object middleware, dict attributes) except -1
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
     cdef route_function(self)
@@ -60,7 +60,7 @@ cdef _begin(object middleware, object scope)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
 cdef bint _is_excluded(object urls, dict scope) except -1
-@cython.locals(served=Served, shape=Shape, about=Description, request=Request)
+@cython.locals(served=Served, shape=Shape, about=Description, request=Request, attributes=dict)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
 cdef _without_sdk(dict scope, dict found)
