@@ -104,24 +104,27 @@ class Active:
         self.durations: Any = None
         self.rows: Any = None
         if self.options.metrics:
-            self.durations = self.meter.create_histogram(
-                "db.client.operation.duration",
-                unit="s",
-                description="Duration of database client operations.",
-                explicit_bucket_boundaries_advisory=_DURATION_BOUNDS,
-            )
-        if self.options.metrics and has_rows:
+            self._make_histograms(has_rows)
+        # The metrics of pools, made by `pools` when the first pool is seen.
+        self.pools: Any = None
+        self._make_plans = Plans if make_plans is None else make_plans
+        self._to_connect: Plans | None = None
+        self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
+
+    def _make_histograms(self, has_rows: bool) -> None:
+        self.durations = self.meter.create_histogram(
+            "db.client.operation.duration",
+            unit="s",
+            description="Duration of database client operations.",
+            explicit_bucket_boundaries_advisory=_DURATION_BOUNDS,
+        )
+        if has_rows:
             self.rows = self.meter.create_histogram(
                 "db.client.response.returned_rows",
                 unit="{row}",
                 description="The actual number of records returned by the database operation.",
                 explicit_bucket_boundaries_advisory=_ROW_BOUNDS,
             )
-        # The metrics of pools, made by `pools` when the first pool is seen.
-        self.pools: Any = None
-        self._make_plans = Plans if make_plans is None else make_plans
-        self._to_connect: Plans | None = None
-        self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
 
     def plans_of(self, server: Server, own: Any = None) -> Plans:
         """The plans of this server.
