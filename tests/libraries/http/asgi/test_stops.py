@@ -13,24 +13,7 @@ from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 pytestmark = asgi_requests
 
 
-class Stopped:
-    """A counter of the user's own, in which the signal arrives.
-
-    Args:
-        when: The amount that is added then.
-    """
-
-    def __init__(self, when):
-        self._when = when
-
-    def add(self, amount, *_args, **_kwargs):
-        """Add to the number of active requests."""
-        if amount == self._when:
-            raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("when", [1, -1])
-def test_a_stop_while_the_active_requests_are_counted(instrumented, recorded, when):
+def test_a_stop_while_the_active_requests_are_counted(instrumented, recorded, stopped):
     """A KeyboardInterrupt reaches the server; the context is restored, and the span ends."""
     del instrumented
 
@@ -39,7 +22,7 @@ def test_a_stop_while_the_active_requests_are_counted(instrumented, recorded, wh
 
     made = recorded()
     middleware = OpenTelemetryMiddleware(silent, **made.providers)
-    middleware.active_requests_counter = Stopped(when)
+    middleware.active_requests_counter = stopped
 
     assert interrupted(middleware) == {}
     assert [(span[0], span[6]) for span in made.spans()] == [("GET /items/3", True)]

@@ -81,28 +81,6 @@ class Telemetry:
         )
 
 
-class Stopped:
-    """A counter of active requests in which the signal arrives that asks the process to stop.
-
-    Args:
-        when: The amount that is added then.
-    """
-
-    def __init__(self, when):
-        self._when = when
-
-    def add(self, amount, *_args, **_kwargs):
-        """Add to the number of active requests."""
-        if amount == self._when:
-            raise KeyboardInterrupt
-
-
-@pytest.fixture(params=[1, -1], ids=["first", "last"])
-def stopped(request):
-    """A counter in which the signal arrives when a request begins, and one in which it does when it ends."""
-    return Stopped(request.param)
-
-
 @pytest.fixture(autouse=True)
 def own_context():
     """Each test begins in an empty context: upstream leaves spans of requests that failed in a hook in it."""
