@@ -24,7 +24,7 @@ _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
-    r"|serve|call|call_async|_open|process_\w+)$"
+    r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying)$"
 )
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
@@ -274,8 +274,12 @@ def is_handed_on(node: ast.Call) -> bool:
 def is_of_host(node: ast.AST) -> bool:
     """Whether a `with` or a loop is over what the host's call returned: what that raises is the host's, too."""
     if isinstance(node, (ast.With, ast.AsyncWith)):
-        return all(isinstance(each.context_expr, ast.Call) and is_handed_on(each.context_expr) for each in node.items)
-    return isinstance(node, (ast.For, ast.AsyncFor)) and _name(node.iter) == "rows_of_host"
+        return all(_is_of_host(each.context_expr) for each in node.items)
+    return isinstance(node, (ast.For, ast.AsyncFor)) and not isinstance(node.iter, ast.Call) and _is_of_host(node.iter)
+
+
+def _is_of_host(value: ast.AST) -> bool:
+    return is_handed_on(value) if isinstance(value, ast.Call) else _name(value).endswith("_of_host")
 
 
 def is_awaited_call(node: ast.Await) -> bool:

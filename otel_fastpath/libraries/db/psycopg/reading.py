@@ -157,10 +157,10 @@ def make_copy(original: Any) -> Any:
 
 
 @contextmanager
-def _copying(of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
+def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
     call = calls.begin(DATABASE, of_copy, args, kwargs)
     try:
-        with of_host as made:
+        with copy_of_host as made:
             if call is not None:
                 _left(call)
             yield made
@@ -182,10 +182,10 @@ def make_async_copy(original: Any) -> Any:
 
 
 @asynccontextmanager
-async def _async_copying(of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
+async def _async_copying(copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
     call = calls.begin(DATABASE, of_copy, args, kwargs)
     try:
-        async with of_host as made:
+        async with copy_of_host as made:
             if call is not None:
                 _left(call)
             yield made
