@@ -166,17 +166,20 @@ def make_start(original: Any) -> Any:
 
     @functools.wraps(original)
     def _start_workers(*args: Any, **kwargs: Any) -> Any:
-        token = hot.attach_context(Context()) if guarded(_PLACE, _is_told) else None
+        token = guarded(_PLACE, _left_trace, hot)
         try:
             return original(*args, **kwargs)
         finally:
             if token is not None:
-                hot.restore(token)
+                guarded(_PLACE, hot.restore, token)
 
     return _start_workers
 
 
-def _is_told() -> bool:
-    """Whether what is done here is instrumented: if it is suppressed, so is what the pool does later."""
+def _left_trace(hot: Any) -> Any:
+    """Make an empty context the current one, and return its token; None if what is done here is suppressed."""
     active = DATABASE.active
-    return active is not None and not active.hot.is_suppressed()
+    # What the pool does later is then to be suppressed, too.
+    if active is None or active.hot.is_suppressed():
+        return None
+    return hot.attach_context(Context())
