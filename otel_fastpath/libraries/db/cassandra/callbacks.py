@@ -6,12 +6,15 @@ So do the requests that `execute_concurrent` submits once others are done: all o
 from __future__ import annotations
 
 import functools
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
 from otel_fastpath.libraries.in_context import arguments_in_context
 from otel_fastpath.patching.outcome import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PLACE: Final = "a callback of cassandra"
 
@@ -22,13 +25,14 @@ def make_add(original: Any) -> Any:
 
     @functools.wraps(original)
     def add(*args: Any, **kwargs: Any) -> Any:
-        return original(*guarded(_PLACE, carrying, current(), args, kwargs) or args, **kwargs)
+        return original(*guarded(_PLACE, carrying, current, args, kwargs) or args, **kwargs)
 
     return add
 
 
-def carrying(context: Any, args: Any, kwargs: Any) -> Any:
-    """The arguments, with the callback to be called in this context; None if there is nothing in it."""
+def carrying(current: Callable[[], Any], args: Any, kwargs: Any) -> Any:
+    """The arguments, with the callback to be called in the current context; None if there is nothing in it."""
+    context = current()
     if not context or DATABASE.active is None:
         return None
     return arguments_in_context(context, "fn", args, kwargs)
