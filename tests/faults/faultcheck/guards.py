@@ -21,7 +21,7 @@ CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, as
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What the host's own call is called here, and upstream's methods that stand for it.
 _HANDED_ON = re.compile(
-    r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|wrapped|app|wsgi|wsgi_app|handler|start_response"
+    r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
     r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying)$"
