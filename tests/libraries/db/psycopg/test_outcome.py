@@ -122,7 +122,7 @@ OWN = {
     "transaction": (transactions, "_begun"),
     "watched": (pools, "watched"),
     "pool metrics": (pools, "_metrics"),
-    "start of a pool": (pools, "_is_told"),
+    "start of a pool": (pools, "_left_trace"),
     "acquire": (db_pools, "calls"),
     "begin": (calls, "begin"),
 }
