@@ -54,6 +54,24 @@ async def send_nowhere(_message):
     """Send a message to nobody."""
 
 
+def with_one_wrong(wrong):
+    """An application that receives and sends this between other messages, `receive`, `send`, and what came through."""
+    received, sent = [], []
+
+    async def run(_scope, receive, send):
+        received.append(await receive())
+        for message in (START, wrong, BODY):
+            await send(copy.copy(message))
+
+    async def receive():
+        return wrong
+
+    async def send(message):
+        sent.append(message)
+
+    return run, receive, send, received, sent
+
+
 def serve(recorded, requests, messages=(START, BODY), raised=None, keywords=None, sampler=None, app=None):
     """Serve these requests with one middleware; return what was recorded and what the application's host saw."""
     made = recorded(sampler)

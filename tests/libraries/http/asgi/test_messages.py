@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 
 import pytest
-from asgicheck import BODY, START, application, receive_empty, scope, send_nowhere, serve
+from asgicheck import BODY, START, application, receive_empty, scope, send_nowhere, serve, with_one_wrong
 from newer_releases import asgi_requests
 from opentelemetry import trace
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
@@ -101,19 +100,7 @@ def test_a_processor_sees_the_spans_of_messages_begin(both_ways, recorded):
 def test_a_message_without_a_type(instrumented, recorded, no_faults, wrong, kinds):
     """It is for the application and the server to tell each other: it is passed on as it is, and no fault of ours."""
     del instrumented
-    sent, received = [], []
-
-    async def receive():
-        return wrong
-
-    async def send(message):
-        sent.append(message)
-
-    async def app(_scope, receive, send):
-        received.append(await receive())
-        for message in (START, wrong, BODY):
-            await send(copy.copy(message))
-
+    app, receive, send, received, sent = with_one_wrong(wrong)
     made = recorded()
     middleware = OpenTelemetryMiddleware(app, exclude_spans=kinds, **made.providers)
     asyncio.run(middleware(scope(), receive, send))

@@ -11,7 +11,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from asgicheck import BODY, HOST, REMOTE, START, answers, application, receive_empty, requests, scope, send_nowhere
+from asgicheck import (
+    BODY,
+    HOST,
+    REMOTE,
+    START,
+    answers,
+    application,
+    receive_empty,
+    requests,
+    scope,
+    send_nowhere,
+    with_one_wrong,
+)
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -246,20 +258,7 @@ def interrupted(own, app):
 def test_a_message_without_a_type_or_a_status(instrumented, recorded, no_faults, wrong):
     """It is passed on as it is, and no fault of ours."""
     del instrumented
-    sent, received = [], []
-
-    async def receive():
-        return wrong
-
-    async def send(message):
-        sent.append(message)
-
-    async def app(_scope, receive, send):
-        received.append(await receive())
-        await send(START)
-        await send(wrong)
-        await send(BODY)
-
+    app, receive, send, received, sent = with_one_wrong(wrong)
     made = recorded()
     asyncio.run(telemetry_of(made)(app=app, scope=scope(), receive=receive, send=send))
 
