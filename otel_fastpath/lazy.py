@@ -8,6 +8,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Tally
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,7 @@ def lazy(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         try:
             return Lazy(function, args, kwargs)
         except Exception as error:
+            faults.raise_interruption(error)
             _failed(Lazy, error)
     return function(*args, **kwargs)
 
@@ -80,6 +82,7 @@ class Lazy:
                 if not self._make(*call):
                     return UNMADE
             except Exception as error:
+                faults.raise_interruption(error)
                 _failed(Lazy, error)
                 # The function may have been called; do not call it again.
                 self._results = self._results or [FAILED]
@@ -97,6 +100,7 @@ class Lazy:
         try:
             made = function(*args, **kwargs)
         except Exception as error:
+            faults.raise_interruption(error)
             _failed(function, error)
         finally:
             _being_made.reset(token)
@@ -126,5 +130,5 @@ def _failed(function: Any, error: Exception) -> None:
                 FAILED,
                 exc_info=error,
             )
-    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
-        pass
+    except Exception as fault:  # raised by a log handler: the host must not see it here
+        faults.raise_interruption(fault)

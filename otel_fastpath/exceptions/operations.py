@@ -125,7 +125,8 @@ def _overwrite(span: Any, count: int) -> None:
             attributes[ATTRIBUTE] = count
         finally:
             attributes._immutable = closed
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         _logger.exception("The number of exceptions could not be written to a span.")
 
 
@@ -160,7 +161,7 @@ def _run_within(thread: Any, run: Any, operation: Any) -> None:
     try:
         current.set(operation)
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
     run()
 
 
@@ -177,7 +178,7 @@ def _make_start(original: Any, _settings: Settings) -> Any:
             if operation is not None and getattr(self, "_target", None) is not worker:
                 self.run = functools.partial(_run_within, self, vars(self).get("run"), operation)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
         original(self)
 
     return start
@@ -188,7 +189,7 @@ def _call_within(operation: Any, function: Any, /, *args: Any, **kwargs: Any) ->
     try:
         token = current.set(operation)
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
     try:
         return function(*args, **kwargs)
     finally:
@@ -196,7 +197,7 @@ def _call_within(operation: Any, function: Any, /, *args: Any, **kwargs: Any) ->
             if token is not None:
                 current.reset(token)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
 
 
 def _make_submit(original: Any, _settings: Settings) -> Any:
@@ -206,7 +207,7 @@ def _make_submit(original: Any, _settings: Settings) -> Any:
         try:
             operation = current.get()
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
         if operation is None:
             return original(self, fn, *args, **kwargs)
         return original(self, _call_within, operation, fn, *args, **kwargs)

@@ -59,7 +59,7 @@ def _around(middleware: Any, name: str, stand: Callable[[Any], Any]) -> Any:
         vars(copy).update(vars(middleware))
         setattr(copy, name, stand(getattr(middleware, name)))
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         return None
     return copy
 
@@ -115,7 +115,7 @@ def _twin(installation: Installation, function: Any) -> Any:
     try:
         return patch.make(standing_in(swap.callee), installation.settings)  # type: ignore[union-attr]  # it is applied
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         return function
 
 
@@ -161,7 +161,7 @@ class Hooks:
                 elif not is_applied and installation in self._laid:
                     _lift(installation, *self._laid.pop(installation))
             except Exception as error:
-                faults.report(_PLACE, error)
+                faults.absorb_any(_PLACE, error)
         self._diverted.lay()
 
     def lift(self) -> None:
@@ -171,7 +171,7 @@ class Hooks:
             try:
                 _lift(installation, *laid)
             except Exception as error:
-                faults.report(_PLACE, error)
+                faults.absorb_any(_PLACE, error)
         self._diverted.lift()
 
     def _hooks(self) -> Iterator[tuple[str, Hook]]:

@@ -7,16 +7,17 @@ metric, and keeping our own errors away from the host.
     call = begin(telemetry, name, attributes, series)   # None: no telemetry; just call the host
     try:
         result = original(...)
+        call.end()
     except BaseException as error:
         call.fail(error)
         raise
-    call.end()
 
 For a result that continues, such as a stream, `call.leave()` restores the context when the host's call has returned,
 and `call.end()` or `call.fail(error)` follows when the result is there.
 
-`begin`, `leave`, `end` and `fail` raise no `Exception`; `end` and `fail` restore the context, record the duration and
-end the span, once and in this order; each step is done even if the one before failed.
+Errors of our own are reported. Any other exception, of a processor or a time limit, is raised. `end` and `fail` restore
+the context, record the duration and end the span, once and in this order; each step is done even if the one before
+failed. After an exception of `end`, `fail` does what is left.
 Only the tracer copies attributes: one dict can be used for any number of calls if it is not changed.
 """
 
@@ -162,8 +163,14 @@ def begin(
     Returns:
         The call; None if it is suppressed, if there is neither an SDK nor a meter, or after an error in our code.
     """
-    made: Call | None = compiled.hot("libraries.call_span").begin(telemetry, name, attributes, series, start_ns)
-    return made
+    hot = compiled.hot("libraries.call_span")
+    # Made before anything is begun: whatever interrupts the beginning, the call is ended.
+    call: Call = hot.new_call()
+    try:
+        return call if hot.begin_call(call, telemetry, name, attributes, series, start_ns) else None
+    except BaseException as error:
+        call.fail(error)
+        raise
 
 
 tracers.watch()

@@ -18,7 +18,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set_value, with_value
 from otel_fastpath.libraries.failure import described, tell
-from otel_fastpath.libraries.starting import start_if_kept
+from otel_fastpath.libraries.starting import end_span, start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.context.current_context import attach, attach_context, attach_upstreams_way, current, restore
@@ -40,29 +40,29 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 
 
 class Call:
-    """One instrumented call of the host. Made by `begin`; its attributes are described in `call`."""
+    """One instrumented call of the host. Made by `new_call`; its attributes are described in `call`."""
 
     __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "recording", "series", "span")
 
     def leave(self) -> None:
         """Restore the context; the span goes on."""
-        token = self._token
-        if token is not None:
+        if self._token is not None:
+            restore(self._token)
             self._token = None
-            restore(token)
 
     def end(self) -> None:
         """End the span and record the duration of a call that succeeded."""
         if self._telemetry is None:
             return
-        self._telemetry = None
-        self.leave()
-        if self.series is not None:
-            try:
-                bound = self.series.bound
+        try:
+            self.leave()
+            if self.series is not None:
+                series, self.series = self.series, None
+                bound = series.bound
                 bound.record(perf_counter() - self._started)
-            except Exception as fault:
-                faults.report(_END, fault)
+        except BaseException as fault:
+            self._end_after(fault)
+            return
         self._end_span()
 
     def fail(self, error: Any) -> None:
@@ -70,30 +70,43 @@ class Call:
         telemetry = self._telemetry
         if telemetry is None:
             return
-        self._telemetry = None
-        self.leave()
-        failure = described(_END, telemetry.describe, error)
-        if self.series is not None:
-            try:
-                seconds = perf_counter() - self._started
-                if failure.type:
-                    self.series.record_failed(seconds, failure)
-                else:
-                    self.series.bound.record(seconds)
-            except Exception as fault:
-                faults.report(_END, fault)
-        if self.recording and failure.type:
-            tell(_END, self.span, failure, error)
+        try:
+            self.leave()
+            failure = described(_END, telemetry.describe, error)
+            if self.series is not None:
+                self._record_failed(failure)
+            if self.recording and failure.type:
+                tell(_END, self.span, failure, error)
+        except BaseException as fault:
+            self._end_after(fault)
+            return
         self._end_span()
+
+    def _record_failed(self, failure: Any) -> None:
+        """Record the duration of a call that failed."""
+        series, self.series = self.series, None
+        try:
+            seconds = perf_counter() - self._started
+            if failure.type:
+                series.record_failed(seconds, failure)
+            else:
+                series.bound.record(seconds)
+        except Exception as fault:
+            faults.absorb_any(_END, fault)
+
+    def _end_after(self, fault: Any) -> None:
+        """Finish an end that was interrupted, or in which our code failed."""
+        try:
+            faults.absorb_any(_END, fault)
+        finally:
+            self.leave()
+            self._end_span()
 
     def _end_span(self) -> None:
         """End the span, if the call started one that needs an end."""
-        if not self._is_ours:
-            return
-        try:
-            self.span.end()
-        except Exception as fault:
-            faults.report(_END, fault)
+        if self._is_ours:
+            end_span(self.span, _END)
+        self._telemetry = None
 
 
 class Plan:
@@ -157,19 +170,40 @@ class Link:
 class Query(Call):
     """A call that is a query on a connection.
 
+    A query without a span of its own is marked in a context variable: its `span` may be the current one in other
+    threads and tasks, too. Without an SDK, a tracer returns the surrounding span, or one that is the same for all.
+
     Attributes:
         link: The connection's `Link`.
         plan: The `Plan` of the query.
         is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
 
-    __slots__ = ("began", "is_timed", "kind", "link", "parameters", "plan")
+    __slots__ = ("_mark", "began", "is_timed", "kind", "link", "parameters", "plan")
+
+    def leave(self) -> None:
+        """Restore the context; the query goes on."""
+        if self._token is not None:
+            restore(self._token)
+            self._token = None
+        if self._mark is not None:
+            self._unmark()
+
+    def _unmark(self) -> None:
+        try:
+            reset_value(_spanless, self._mark)
+        except (ValueError, RuntimeError):
+            # An abandoned coroutine is closed in another context, where there is nothing to undo; an exception may have
+            # arrived after this was done.
+            pass
+        except Exception as fault:
+            faults.absorb_any(_END, fault)
+        self._mark = None
 
     def done(self, result: Any) -> None:
         """End a query that returned this result."""
-        link = self.link
-        if link.call is self:
-            link.call = None
+        if self.link.call is self:
+            self.link.call = None
         if self.is_timed:
             self._look_back()
         if self.kind:
@@ -194,8 +228,8 @@ class Query(Call):
             self.span.set_attribute("db.response.returned_rows", number)
 
     def failed(self, error: Any) -> None:
-        """End a query that raised this."""
-        if self.link.call is self:
+        """End a query that raised this; nothing is done for one that has not begun, or has ended."""
+        if self.link is not None and self.link.call is self:
             self.link.call = None
         if self.is_timed:
             self._look_back()
@@ -209,30 +243,6 @@ class Query(Call):
                 self.link.active.tell_slow(self.span, self.parameters)
         except BaseException as fault:
             absorbed(_END, self, fault)
-
-
-class SpanlessQuery(Query):
-    """A query without a span of its own: its `span` may be the current one in other threads and tasks too.
-
-    Without an SDK, a tracer returns the surrounding span, or one that is the same for all.
-    """
-
-    __slots__ = ("_mark",)
-
-    def leave(self) -> None:
-        """Restore the context; the query goes on."""
-        Call.leave(self)
-        mark = self._mark
-        if mark is None:
-            return
-        self._mark = None
-        try:
-            reset_value(_spanless, mark)
-        except ValueError:
-            # An abandoned coroutine is closed in another context, where there is nothing to undo.
-            pass
-        except Exception as fault:
-            faults.report(_END, fault)
 
 
 def is_suppressed() -> bool:
@@ -254,21 +264,27 @@ def outer_call() -> Any:
     return None if call is None or call._telemetry is None or get_current_span() is not call.span else call
 
 
-def begin(telemetry: Any, name: Any, attributes: Any, series: Any = None, start_ns: Any = None) -> Any:
-    """Start a span, make it the current one, start the clock; see `otel_fastpath.libraries.call`."""
+def new_call() -> Any:
+    """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
+    call = Call.__new__(Call)
+    call._telemetry = call._token = call.series = call.span = None
+    return call
+
+
+def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: Any = None, start_ns: Any = None) -> bool:
+    """Begin a call that `new_call` made; see `otel_fastpath.libraries.call`. Returns whether it has begun."""
     try:
         if is_suppressed():
-            return None
+            return False
         series = _metered(telemetry.has_meter, series)
         span = start_if_kept(telemetry.tracer, telemetry.kind, name, attributes, start_ns)
         if span is None and series is None:
-            return None
-        call = Call.__new__(Call)
+            return False
         _begin(call, telemetry, span, series, start_ns)
     except Exception as fault:
-        faults.report(_BEGINNING, fault)
-        return None
-    return call
+        faults.absorb_any(_BEGINNING, fault)
+        return False
+    return True
 
 
 def _metered(has_meter: Any, series: Any) -> Any:
@@ -349,44 +365,47 @@ def watch(call: Any, start_ns: Any) -> None:
         _begin_without(call, None, fault)
 
 
-def _new_spanless() -> Any:
-    call: Any = SpanlessQuery.__new__(SpanlessQuery)
-    call._mark = set_value(_spanless, call)
+def new_query() -> Any:
+    """A query that has not begun, see `new_call`."""
+    call = Query.__new__(Query)
+    call._telemetry = call._token = call._mark = call.series = call.span = call.link = None
+    call.is_timed = False
     return call
 
 
-def open_query(link: Any, plan: Any, kind: Any, start_ns: Any) -> Any:
-    """Begin a query that is not suppressed; None if it is quiet, or part of another of the connection or of `db.outer`.
+def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> bool:
+    """Begin a query that is not suppressed.
 
     Args:
+        call: What `new_query` made.
         link: The connection's `Link`.
         plan: The `Plan` of the text.
         kind: How the rows of the result are counted.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
+
+    Returns:
+        Whether it has begun; False if it is quiet, or part of another one of the connection or of `db.outer`.
     """
     around = link.call
     is_inside = around is not None and get_current_span() is around.span
-    if is_inside and type(around) is SpanlessQuery:
+    if is_inside and around._mark is not None:
         # Not of another thread or task at the same time.
         is_inside = get_value(_spanless) is around
     if plan.is_quiet or is_inside or (link.is_driver and outer_call() is not None):
-        return None
+        return False
     series = _metered(link.has_meter, plan.series)
     span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
-    if span is not None and type(span) is not NonRecordingSpan:
-        call = Query.__new__(Query)
-    elif span is not None or series is not None:
-        call = _new_spanless()
-    else:
-        return None
+    if span is None and series is None:
+        return False
     call.link = link
     call.plan = plan
     call.kind = kind
-    call.is_timed = False
+    if span is None or type(span) is NonRecordingSpan:
+        call._mark = set_value(_spanless, call)
     _begin(call, link.telemetry, span, series, start_ns)
     if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:
         link.call = call
-    return call
+    return True

@@ -31,6 +31,8 @@ cdef class Call:
     @cython.locals(bound=BoundHistogram)
     cpdef end(self)
     cpdef fail(self, object error)
+    cdef _record_failed(self, object failure)
+    cdef _end_after(self, object fault)
     cdef _end_span(self)
 
 cdef class Plan:
@@ -56,28 +58,29 @@ cdef class Link:
     cdef public object tracer
 
 cdef class Query(Call):
+    cdef object _mark
     cdef public double began
     cdef public bint is_timed
     cdef public int kind
     cdef public Link link
     cdef public object parameters
     cdef public Plan plan
-    @cython.locals(link=Link, number=Py_ssize_t)
+    cpdef leave(self)
+    cdef _unmark(self)
+    @cython.locals(number=Py_ssize_t)
     cpdef done(self, object result)
     cpdef record_rows(self, object number)
     cpdef failed(self, object error)
     cdef _look_back(self)
-
-cdef class SpanlessQuery(Query):
-    cdef object _mark
-    cpdef leave(self)
 
 cpdef bint is_suppressed() except -1
 
 cpdef outer_call()
 
 @cython.locals(call=Call)
-cpdef begin(object telemetry, object name, object attributes, object series=*, object start_ns=*)
+cpdef Call new_call()
+
+cpdef bint begin_call(Call call, object telemetry, object name, object attributes, object series=*, object start_ns=*) except -1
 
 cdef _metered(bint has_meter, object series)
 
@@ -90,8 +93,8 @@ cdef _begin_without(Call call, object span, object fault)
 @cython.locals(link=Link)
 cdef watch(Query call, object start_ns)
 
-@cython.locals(call=SpanlessQuery)
-cdef SpanlessQuery _new_spanless()
+@cython.locals(call=Query)
+cpdef Query new_query()
 
-@cython.locals(call=Query, around=Call, is_inside=bint)
-cpdef open_query(Link link, Plan plan, int kind, object start_ns)
+@cython.locals(around=Query, is_inside=bint)
+cpdef bint open_query(Query call, Link link, Plan plan, int kind, object start_ns) except -1

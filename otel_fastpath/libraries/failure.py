@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def named(error: BaseException) -> tuple[str, str | None]:
     try:
         kind = getattr(error, "_gen_ai_error_type", None) or error_type(error)
         message = str(error)
-    except Exception:  # a custom exception may raise anything
+    except Exception as fault:  # a custom exception may raise anything
+        faults.raise_interruption(fault)
         return kind, None
     return kind, message
 
@@ -87,6 +89,7 @@ def _record(span: Any, failure: Failure, error: BaseException) -> None:
     try:
         span.record_exception(error)
     except Exception as fault:
+        faults.raise_interruption(fault)
         # The exception's own text cannot be read; record the rest.
         span.add_event("exception", {"exception.type": failure.type, "exception.message": repr(type(fault))})
 

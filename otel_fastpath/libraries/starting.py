@@ -135,6 +135,24 @@ def is_recording(span: Any) -> bool:
     return span.is_recording() if spans is None else spans.is_recording(span)  # type: ignore[no-any-return]  # likewise
 
 
+def end_span(span: Any, place: str) -> None:
+    """End a span.
+
+    Args:
+        span: The span.
+        place: The place to report an error under, see `faults.absorb_any`.
+    """
+    try:
+        span.end()
+    except BaseException as error:
+        try:
+            faults.absorb_any(place, error)
+        finally:
+            # An exception may have arrived before the span had ended.
+            if span.is_recording():
+                span.end()
+
+
 def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
     """Start a span, or return None if it would be neither recorded nor propagated.
 

@@ -31,5 +31,7 @@ cpdef bint drops_below(object tracer, object span) except -1
 @cython.locals(spans=Spans)
 cpdef bint is_recording(object span) except -1
 
+cpdef end_span(object span, str place)
+
 @cython.locals(watched=Watched)
 cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)

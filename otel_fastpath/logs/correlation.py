@@ -43,7 +43,7 @@ def bind_record_factory(
             if not is_inert(switch) and owner._log_hook is None:
                 name = service.cell_contents if injects else ""
         except Exception as error:
-            faults.report("the log record factory", error)
+            faults.absorb_any("the log record factory", error)
         if name is None:
             return original(*args, **kwargs)
         record = make_record(*args, **kwargs)
@@ -51,7 +51,7 @@ def bind_record_factory(
             try:
                 _inject(record, name)
             except Exception as error:
-                faults.report("the log record factory", error)
+                faults.absorb_any("the log record factory", error)
         return record
 
     return patching(original, record_factory, switch)

@@ -138,7 +138,7 @@ def bind_handle(original: Callable[..., object]) -> Callable[..., object]:
             if not is_inert(switch) and _is_emitted(self, record, in_handle=True):
                 return record if _RETURNS_RECORD else True
         except Exception as error:
-            faults.report("LoggingHandler.handle", error)
+            faults.absorb_any("LoggingHandler.handle", error)
         return logging.Handler.handle(self, record) if is_inherited else original(self, record)
 
     return patching(original, handle, switch)
@@ -158,7 +158,7 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
             if not inert and _is_emitted(self, record, in_handle=False):
                 return
         except Exception as error:
-            faults.report("LoggingHandler.emit", error)
+            faults.absorb_any("LoggingHandler.emit", error)
         try:
             original(self, record)
         except Exception:
@@ -280,7 +280,8 @@ def _sent(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded:
                 kept = cleaned(kept, log_plan.longest)  # type: ignore[arg-type]  # it has what must be cleaned
             if exc_info:
                 _describe(kept, exc_info)  # type: ignore[arg-type]  # made above
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             return _LEFT
     number = get_item(plan.severities, level)
     if number is None:

@@ -44,7 +44,7 @@ def _format_exception(exc: Any, /, value: Any, tb: Any, **more: Any) -> list[str
         if isinstance(value, BaseException) and value.__traceback__ is tb and not more and stack_traces.is_standard():
             return [stack_traces.text(value)]
     except Exception as error:
-        faults.report("logs", error)
+        faults.absorb_any("logs", error)
     # Looked up at each call: it may have been replaced.
     original = traceback.format_exception
     return original(exc, value, tb, **more)

@@ -6,13 +6,19 @@ import logging
 from typing import Final
 
 from otel_fastpath.locks import Tally
+from otel_fastpath.patching import faults
 
 _logger = logging.getLogger(__name__)
 _counts: Final = Tally()
 
 
 def refuse(place: str, error: BaseException) -> None:
-    """Count an error of other code, and log the first one of each place and type. Never raises."""
+    """In an `except` clause: count an error of an object of the application, and log the first of each place and type.
+
+    Raises:
+        BaseException: The error, if it arrived between two instructions, or a processor raised it.
+    """
+    faults.raise_others(error)
     try:
         if _counts.add(f"{place}: {type(error).__qualname__}"):
             _logger.error(
@@ -20,8 +26,8 @@ def refuse(place: str, error: BaseException) -> None:
                 place,
                 exc_info=error,
             )
-    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
-        pass
+    except Exception as fault:  # raised by a log handler: the host must not see it here
+        faults.raise_interruption(fault)
 
 
 def counts() -> dict[str, int]:

@@ -90,7 +90,7 @@ def _record(bound: Bound, method: str, amount: float, context: Context | None) -
         _look_again(bound)
     except Exception as error:
         # The instrument has recorded it.
-        faults.report("metrics", error)
+        faults.absorb_any("metrics", error)
 
 
 def _look_again(bound: Bound) -> None:

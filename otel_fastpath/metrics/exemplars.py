@@ -84,7 +84,7 @@ class Bucket:
             return Exemplar(filtered, value, time_unix_nano, span_id, trace_id)
         except Exception as error:
             # The measurement itself is collected without its exemplar.
-            faults.report("exemplars", error)
+            faults.absorb_any("exemplars", error)
             return None
 
 

@@ -44,7 +44,7 @@ def _learn(recorder: Any, attributes: Any) -> None:
     try:
         recorder.learn(recorder, attributes)
     except Exception as error:
-        faults.report("metrics", error)
+        faults.absorb_any("metrics", error)
 
 
 def _make(original: Any, settings: Config) -> Any:

@@ -31,6 +31,7 @@ from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.metrics.recorders import RECORDER
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +166,8 @@ class Planner:
         recorder.is_refused = True
         try:
             self._plan(recorder, instrument)
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; upstream records for it.", instrument)
         self._planned.add(instrument)
         vars(instrument)[RECORDER] = recorder

@@ -77,7 +77,8 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
         return False
     try:
         return get_item(recorder.series, attribute_key(attributes) if attributes else ())
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         # A list among the values, for example.
         return False
 
@@ -150,7 +151,7 @@ def bind_record(
                 learn(unknown, attributes)
             except Exception as error:
                 # Upstream has recorded it.
-                faults.report("metrics", error)
+                faults.absorb_any("metrics", error)
 
     return patching(original, record, switch)
 
@@ -249,13 +250,14 @@ def _record_to(
             if sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)  # type: ignore[arg-type]  # likewise
         except Exception as error:
+            faults.raise_interruption(error)
             # An exemplar reservoir can be the application's.
             faults.report_any("metrics", error)
     if stale:
         try:
             recorder.forget()
         except Exception as error:
-            faults.report("metrics", error)
+            faults.absorb_any("metrics", error)
     return stale
 
 

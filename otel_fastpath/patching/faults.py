@@ -1,15 +1,39 @@
-"""Errors in this package's own code: told apart from errors of the code it calls, logged once per place, counted."""
+"""Errors in this package's own code: told apart from errors of the code it calls, logged once per place, counted.
+
+An exception may also arrive from outside, between two instructions of any code: from a signal handler (time limits of
+Celery and RQ), a tracing function, another greenlet, or `PyThreadState_SetAsyncExc`. It is meant for the application,
+and is never absorbed.
+"""
 
 from __future__ import annotations
 
 import logging
+import signal
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Tally
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 _OWN: Final = "otel_fastpath"
-_UPSTREAM: Final = "opentelemetry"
+_STOCK: Final = "opentelemetry"
+# Whose functions call processors, samplers, id generators and propagators, which may be the application's.
+_SIGNALS: Final = ("trace", "logs")
+# What a greenlet waits in when another one throws an exception into it.
+_GREENLETS: Final = {"gevent", "greenlet", "eventlet"}
+# Errors that code raises without arguments.
+_BARE: Final = (
+    AssertionError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    StopAsyncIteration,
+    StopIteration,
+)
+_VARARGS: Final = 0x04
 _logger = logging.getLogger(__name__)
 _FAULT: Final = "otel-fastpath failed in %s and went on without it. Further failures there are only counted."
 _ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further ones are not logged."
@@ -26,17 +50,76 @@ def ours(error: BaseException) -> bool:
     last = ""
     step = error.__traceback__
     while step is not None:
-        top = str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if top in {_OWN, _UPSTREAM}:
+        top = _top(step.tb_frame)
+        if top in {_OWN, _STOCK}:
             last = top
         elif top not in sys.stdlib_module_names:
             return False
         step = step.tb_next
-    return last == _OWN
+    return last == _OWN and not is_interruption(error)
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether the exception arrived between two instructions, instead of being raised by a call that the code made."""
+    last = ""
+    step = error.__traceback__
+    while step is not None:
+        last = _top(step.tb_frame)
+        if last in _GREENLETS or _is_called_by_interpreter(step.tb_frame):
+            return True
+        step = step.tb_next
+    # `PyThreadState_SetAsyncExc` raises a class, in the midst of a function.
+    is_inside = last in {_OWN, _STOCK} or last in sys.stdlib_module_names
+    return is_inside and not error.args and not isinstance(error, _BARE)
+
+
+def _is_called_by_interpreter(frame: FrameType) -> bool:
+    """Whether it is the frame of a signal handler, or of a function for tracing, profiling or monitoring.
+
+    The interpreter passes them the interrupted frame, or its code object.
+    """
+    caller, code = frame.f_back, frame.f_code
+    if caller is not None:
+        count = code.co_argcount + code.co_kwonlyargcount
+        values = frame.f_locals
+        given = [values.get(name) for name in code.co_varnames[:count]]
+        if code.co_flags & _VARARGS:
+            given.extend(values.get(code.co_varnames[count]) or ())
+        if any(each is caller or each is caller.f_code for each in given):
+            return True
+    # A handler may be compiled, or may have deleted its arguments.
+    return any(_is_of(handler, frame) for handler in map(signal.getsignal, signal.valid_signals()))
+
+
+def _is_of(handler: Any, frame: FrameType) -> bool:
+    handler = getattr(handler, "func", handler)
+    name = frame.f_globals.get("__name__")
+    return getattr(handler, "__name__", None) == frame.f_code.co_name and getattr(handler, "__module__", None) == name
+
+
+def _is_of_guest(error: BaseException) -> bool:
+    """Whether a processor, sampler, id generator or propagator raised it."""
+    signals = False
+    step = error.__traceback__
+    while step is not None:
+        name = str(step.tb_frame.f_globals.get("__name__", ""))
+        top, _, rest = name.partition(".")
+        if top == _OWN:
+            signals = rest.partition(".")[0] in _SIGNALS
+        elif top == _STOCK:
+            signals = not rest.startswith("instrumentation")
+        elif top not in sys.stdlib_module_names:
+            return signals
+        step = step.tb_next
+    return False
+
+
+def _top(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def report(place: str, error: BaseException) -> None:
-    """Count a fault, and log the first one of each place. Never raises."""
+    """Count a fault, and log the first one of each place."""
     _tell(_counts, _FAULT, place, error)
 
 
@@ -52,15 +135,38 @@ def _tell(counts: Tally, message: str, place: str, error: BaseException) -> None
     try:
         if counts.add(place):
             _logger.error(message, place, exc_info=error)
-    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
-        pass
+    except Exception as fault:  # raised by a log handler: the host must not see it here
+        raise_interruption(fault)
 
 
 def absorb(place: str, error: BaseException) -> None:
     """In an `except` clause: report the exception if it is ours, otherwise raise it again."""
-    if not ours(error):
+    if not isinstance(error, Exception) or not ours(error):
         raise error
     report(place, error)
+
+
+def absorb_any(place: str, error: BaseException) -> None:
+    """The same where objects of the application or of a library are read: what these raise is reported, too.
+
+    Raises:
+        BaseException: The error, if it is no `Exception`, arrived between two instructions, or was raised by a
+            processor, sampler, id generator or propagator.
+    """
+    raise_others(error)
+    report(place, error)
+
+
+def raise_others(error: BaseException) -> None:
+    """In an `except` clause: raise the error again if `absorb_any` would."""
+    if not isinstance(error, Exception) or _is_of_guest(error) or is_interruption(error):
+        raise error
+
+
+def raise_interruption(error: BaseException) -> None:
+    """In an `except` clause that expects other errors: raise this one again if it arrived between two instructions."""
+    if not isinstance(error, Exception) or is_interruption(error):
+        raise error
 
 
 def counts() -> dict[str, int]:

@@ -1,9 +1,9 @@
-"""Keeps exceptions of our code, and of other people's processors, hooks and propagators, away from the host.
+"""Keeps exceptions of our code away from the host.
 
 Wrappers call their own code through `guarded` and `never_raises`; the calls of the hot modules (`libraries.call_span`,
-`libraries.genai.openai.calls`) guard each of their steps. An `Exception` is reported as a fault and not raised further.
-Any other exception (KeyboardInterrupt, SystemExit, a cancellation) asks the host to stop: it is raised in the host, as
-with upstream, after the host's context is restored.
+`libraries.genai.openai.calls`) guard each of their steps. What `faults.absorb_any` reports is not raised further. Any
+other exception (a time limit, a processor's, KeyboardInterrupt, SystemExit, a cancellation) is raised in the host, as
+with stock, after the host's context is restored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of ours and return its result, or None if it raises an `Exception`.
+    """Call a function of ours and return its result, or None if it fails.
 
     Args:
         place: The place to report, see `faults.report`.
@@ -29,12 +29,12 @@ def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:
-        faults.report(place, error)
+        faults.absorb_any(place, error)
         return None
 
 
 def guarded_during(call: Any, place: str, function: Callable[..., Any], *args: Any) -> Any:
-    """As `guarded`, while a call is current: it ends before an exception that asks the host to stop is raised.
+    """As `guarded`, while a call is current: it ends before an exception is raised in the host.
 
     Args:
         call: The call; `failed` ends it.
@@ -45,16 +45,20 @@ def guarded_during(call: Any, place: str, function: Callable[..., Any], *args: A
     # Not with `guarded`: it runs for each statement, and a call within a call has a budget.
     try:
         return function(*args)
-    except Exception as error:
-        faults.report(place, error)
-        return None
     except BaseException as error:
-        call.failed(error)
-        raise
+        try:
+            faults.absorb_any(place, error)
+        except BaseException:
+            call.failed(error)
+            raise
+        return None
 
 
 def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function of ours so that each call is `guarded`."""
+    """Decorate a function of ours so that each call is guarded, where stock has no telemetry: in a pool, at a connect.
+
+    There, an error of a processor is absorbed, too, because the host's call has been made.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -62,6 +66,7 @@ def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any
             try:
                 return function(*args)
             except Exception as error:
+                faults.raise_interruption(error)
                 faults.report(place, error)
                 return None
 
@@ -71,18 +76,18 @@ def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 def absorbed(place: str, call: Any, error: BaseException) -> None:
-    """In an `except` clause around code that runs while a call is current: report an `Exception`, raise the rest again.
+    """In an `except` clause around code that runs while a call is current: as `faults.absorb_any`.
 
     Args:
         place: The place to report, see `faults.report`.
         call: The call; its context is restored before an exception is raised in the host.
         error: The exception.
     """
-    if isinstance(error, Exception):
-        faults.report(place, error)
-        return
-    call.leave()
-    raise error
+    try:
+        faults.absorb_any(place, error)
+    except BaseException:
+        call.leave()
+        raise
 
 
 def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
@@ -96,4 +101,4 @@ def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
     except ValueError:
         pass
     except Exception as error:
-        faults.report("a context variable", error)
+        faults.absorb_any("a context variable", error)

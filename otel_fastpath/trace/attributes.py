@@ -15,6 +15,7 @@ from opentelemetry.attributes import BoundedAttributes
 
 from otel_fastpath.compiled.helpers import plain_copy
 from otel_fastpath.lazy import DROPPED, FAILED, Lazy
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,8 @@ def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
             key: (value.value() if recording else None) if isinstance(value, Lazy) else value
             for key, value in attributes.items()
         }
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         # Upstream's code handles a broken mapping.
         return attributes
 
@@ -97,7 +99,8 @@ def clean_mapping(
         try:
             # Faster than `dict(attributes)` for the proxy of a dict.
             attributes = attributes.copy()
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # A proxy may wrap an object that is not a mapping.
             return LEAVE
         if type(attributes) is not dict:

@@ -79,7 +79,7 @@ class LiveAttributes(Mapping[str, Any]):
         try:
             return iter(self._keys())
         except Exception as error:
-            faults.report("Span.attributes", error)
+            faults.absorb_any("Span.attributes", error)
             return iter(tuple(self._span._attributes))
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class LiveAttributes(Mapping[str, Any]):
         try:
             return len(self._keys())
         except Exception as error:
-            faults.report("Span.attributes", error)
+            faults.absorb_any("Span.attributes", error)
             return len(self._span._attributes)
 
     def __repr__(self) -> str:

@@ -56,7 +56,7 @@ class Identity:
                     SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
                 )
             except Exception as error:
-                faults.report("Span.get_span_context", error)
+                faults.absorb_any("Span.get_span_context", error)
                 context = self._made_plainly()
             self.made_context = context
         return context  # type: ignore[return-value]  # set already if the ids are invalid
@@ -75,7 +75,7 @@ class Identity:
         try:
             return self.span_context()
         except Exception as error:
-            faults.report("Span.get_span_context", error)
+            faults.absorb_any("Span.get_span_context", error)
             return self._made_plainly()
 
     @_context.setter
@@ -89,7 +89,7 @@ class Identity:
         try:
             return self.span_context()[0]
         except Exception as error:
-            faults.report("Span.get_span_context", error)
+            faults.absorb_any("Span.get_span_context", error)
             return self._made_plainly()[0]
 
     @property
@@ -98,7 +98,7 @@ class Identity:
         try:
             return self.span_context()[1]
         except Exception as error:
-            faults.report("Span.get_span_context", error)
+            faults.absorb_any("Span.get_span_context", error)
             return self._made_plainly()[1]
 
 

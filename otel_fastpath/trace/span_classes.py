@@ -78,7 +78,7 @@ class _FromPlan:
         try:
             return self if span is None else getattr(span.plan, self._name)
         except Exception as error:  # not of the attribute, which exists: of a signal handler, or a lack of memory
-            faults.report("Span", error)
+            faults.absorb_any("Span", error)
             return getattr(span.plan, self._name)
 
 
@@ -87,7 +87,7 @@ def _limits_of(span: Any) -> Any:
     try:
         return vars(span).get("_limits", span.plan.limits)
     except Exception as error:
-        faults.report("Span", error)
+        faults.absorb_any("Span", error)
         return span.plan.limits
 
 
@@ -101,7 +101,7 @@ class ReadableFace:
         try:
             return vars(self).get("_instrumentation_info", self.plan.info)
         except Exception as error:
-            faults.report("Span", error)
+            faults.absorb_any("Span", error)
             return self.plan.info
 
     @_instrumentation_info.setter
@@ -259,7 +259,7 @@ class SpanFace(ReadableFace):
                 # Reentrant: upstream logs and cleans values while holding it, and that code may use this span again.
                 self.lock = first(self, "lock", threading.RLock())
         except Exception as error:
-            faults.report("Span", error)
+            faults.absorb_any("Span", error)
             self.lock = threading.RLock()
         return self.lock
 
@@ -297,7 +297,7 @@ class SpanFace(ReadableFace):
             _ = self._events
         except Exception as error:
             # Nothing that was set or added is lost.
-            faults.report("Span", error)
+            faults.absorb_any("Span", error)
 
 
 class _CreatesUpstreams(ABCMeta):

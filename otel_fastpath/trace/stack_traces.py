@@ -169,6 +169,7 @@ def snapshot(error: BaseException, outer: tuple[Frame, ...] = ()) -> Stack | str
             seen.add(id(link))
     except Exception as fault:
         # An error of the exception's own methods is left to the `traceback` module.
+        faults.raise_interruption(fault)
         if faults.ours(fault):
             faults.report("stack traces", fault)
     return _text_now(error, outer)
@@ -186,7 +187,7 @@ def record_under(record: Callable[..., object], error: BaseException, outer: tup
     try:
         error.__traceback__ = under(own, outer)
     except Exception as fault:
-        faults.report("Span.record_exception", fault)
+        faults.absorb_any("Span.record_exception", fault)
     try:
         record(*args)
     finally:
@@ -252,7 +253,10 @@ def _last_lines(error: BaseException) -> str:
         # Twice, as the `traceback` module does: the first may return an instance of a subclass.
         message = str(str(error))
         notes = getattr(error, "__notes__", None)
-    except BaseException:  # the `traceback` module writes it into the text
+    except BaseException as fault:
+        if faults.is_interruption(fault):
+            raise
+        # The `traceback` module writes it into the text.
         module = None
     if type(module) is not str or notes is not None:
         return _last_lines_by_traceback(error)

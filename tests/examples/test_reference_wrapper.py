@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "libraries")]
 
-from sabotage import FOREIGN, broken, broken_logging, plain  # noqa: E402
+from sabotage import ABSORBED, FOREIGN, RAISED, broken, broken_logging, plain, raising_once  # noqa: E402
 
 from examples.reference_wrapper import sqlite3_wrapper  # noqa: E402
 from otel_fastpath import own_metrics  # noqa: E402
@@ -34,7 +34,7 @@ OWN = {
     "read": (conventions, "read"),
     "plan": (plans.Plans, "plan"),
     "tell": (db_calls, "tell"),
-    "begin": (db_calls, "_begun"),
+    "begin": (db_calls, "_enter"),
     "metric": (calls.Series, "record_failed"),
 }
 
@@ -148,7 +148,7 @@ def test_the_outcome_is_the_librarys(wrap, seen, no_faults):
     connection.close()
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(wrap, no_faults, saboteur):
     """Whichever part of the set-up raises, and our log besides."""
     bare, before = used(), context.get_current()
@@ -158,6 +158,17 @@ def test_a_foreign_fault_is_not_the_applications(wrap, no_faults, saboteur):
         assert used() == bare
     assert context.get_current() is before
     assert saboteur == "logs" or no_faults.counts()
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(wrap, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see."""
+    wrap("parameters", **FOREIGN[saboteur]())
+    connection = sqlite3.connect(":memory:")
+
+    with raising_once():
+        connection.cursor().execute("SELECT 1")
+    connection.close()
 
 
 @pytest.mark.parametrize("place", OWN)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries import call_span
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.patching.outcome import guarded, guarded_during
@@ -61,53 +62,73 @@ class ByOpener:
         self._database = database
         self._opener = opener
 
-    def enter(self, args: Any, kwargs: Any) -> Any:
-        """Begin a query; None if it is not instrumented. Never raises."""
-        return begin(self._database, self._opener, args, kwargs)
+    def new(self) -> Any:
+        """Make a query that has not begun."""
+        return new(self._database)
+
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin a query; returns whether it is instrumented."""
+        return enter(call, self._database, self._opener, args, kwargs)
+
+
+def new(database: Database) -> Any:
+    """Make a query that has not begun."""
+    active = database.active
+    return (call_span if active is None else active.hot).new_query()
 
 
 def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
-    """Begin a query; None if it is not instrumented. Never raises."""
-    begun = guarded(database.place, _begun, database, opener, args, kwargs)
-    return guarded(database.place, _lost, database, args) if begun is None else begun[0]
+    """Begin a query; None if it is not instrumented."""
+    call = new(database)
+    try:
+        return call if enter(call, database, opener, args, kwargs) else None
+    except BaseException as error:
+        call.failed(error)
+        raise
 
 
-def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[Any] | None:
-    """The query, or None, in a tuple; only None: it has no telemetry."""
+def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
+    """Begin a query that `new` made; returns whether it is instrumented."""
+    has_begun = guarded(database.place, _enter, call, database, opener, args, kwargs)
+    return bool(guarded(database.place, _enter_untold, call, database, args) if has_begun is None else has_begun)
+
+
+def _enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool | None:
+    """Begin a query; None: it has no telemetry."""
     if database.active is None:
-        return (None,)
+        return False
     link, plan, start_ns, parameters, size = opener(args, kwargs)
     if plan is None:
         return None
     hot = link.active.hot
-    call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
-    if call is not None and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
+    has_begun = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
+    if has_begun and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
         guarded_during(call, database.place, tell, call, link, parameters, size)
-    return (call,)
+    return bool(has_begun)
 
 
-def _lost(database: Database, args: Any) -> Any:
-    """A query without telemetry: it has no plan, or could not be begun because of an error in our code.
+def _enter_untold(call: Any, database: Database, args: Any) -> bool:
+    """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
 
     What the library executes for it on this connection is part of it, not a query of its own.
 
     Args:
+        call: What `new` made.
         database: The library's `Database`.
         args: The method's arguments, `self` first.
     """
     link = database.link_held(args[0])
     if link is None or link.call is not None:
-        return None
+        return False
     hot = link.active.hot
-    call = hot.Query.__new__(hot.Query)
-    # Like a call that has ended.
-    call._telemetry = call._token = call.series = None
+    if type(call) is not hot.Query:
+        # The core was changed meanwhile.
+        return False
     call.recording = False
-    call.is_timed = False
     call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()
     link.call = call
-    return call
+    return True
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
@@ -145,7 +166,7 @@ def one_value(_call: Any, result: Any) -> int | None:
     return None if result is None else 1
 
 
-def _counted(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> None:
+def _count(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> None:
     number = rows(call, result)
     if number is not None:
         call.record_rows(number)
@@ -171,19 +192,19 @@ async def watch(
         coroutine: The coroutine that it returned.
         _closing: Its `entering.Closing`, if it was made before this one starts.
     """
-    # Not with `begin`: it runs for each query, and a call within a call has a budget.
-    begun = guarded(database.place, _begun, database, opener, args, kwargs)
-    call = guarded(database.place, _lost, database, args) if begun is None else begun[0]
-    if call is None:
-        return await coroutine
+    call = new(database)
     try:
+        if not enter(call, database, opener, args, kwargs):
+            return await coroutine
         result = await coroutine
+        if rows is not None:
+            guarded_during(call, database.place, _count, rows, call, result)
+        call.done(result)
     except BaseException as error:
+        # It may not have started yet.
+        coroutine.close()
         call.failed(error)
         raise
-    if rows is not None:
-        guarded_during(call, database.place, _counted, rows, call, result)
-    call.done(result)
     return result
 
 
@@ -199,17 +220,17 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
 
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return await original(*args, **kwargs)
-        if database.is_curious:
-            args, kwargs = look(database, call, args, kwargs)
+        call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return await original(*args, **kwargs)
+            if database.is_curious:
+                args, kwargs = look(database, call, args, kwargs)
             result = await original(*args, **kwargs)
+            call.done(result)
         except BaseException as error:
             call.failed(error)
             raise
-        call.done(result)
         return result
 
     return method
@@ -253,17 +274,17 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = begin(database, opener, args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
+        call = new(database)
         try:
+            if not enter(call, database, opener, args, kwargs):
+                return original(*args, **kwargs)
             result = original(*args, **kwargs)
+            if rows is not None:
+                guarded_during(call, database.place, _count, rows, call, result)
+            call.done(result)
         except BaseException as error:
             call.failed(error)
             raise
-        if rows is not None:
-            guarded_during(call, database.place, _counted, rows, call, result)
-        call.done(result)
         return result
 
     return method

@@ -107,7 +107,7 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
 
     Args:
         driver: The driver.
-        entrance: Its `enter` begins the call, or returns None if it is not instrumented; it must not raise.
+        entrance: Its `enter` begins the call that its `new` made, or returns False if it is not instrumented.
         look: Called with the call and the arguments if the options need it; returns the arguments.
         original: The method.
     """
@@ -115,19 +115,19 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
-        if database.is_curious:
-            args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
+        call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
+            if database.is_curious:
+                args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
             result = original(*args, **kwargs)
+            if call.plan.rows is not None or call.link.active.options.rows:
+                guarded_during(call, database.place, count, call, args[0])
+            call.done(result)
         except BaseException as error:
             call.failed(error)
             raise
-        if call.plan.rows is not None or call.link.active.options.rows:
-            guarded_during(call, database.place, count, call, args[0])
-        call.done(result)
         return result
 
     setattr(method, DATABASE_OF, database)

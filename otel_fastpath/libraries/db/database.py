@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries.call_span import new_query
 from otel_fastpath.libraries.db import conventions
 from otel_fastpath.libraries.db.options import Options, parse
 from otel_fastpath.libraries.db.plans import Active, Plans
@@ -22,29 +23,34 @@ if TYPE_CHECKING:
 _databases: dict[str, Database] = {}
 
 
-def _nothing(*_arguments: Any) -> None:
-    """Begins no query: there is no set-up."""
+def _begin_nothing(*_arguments: Any) -> bool:
+    """Begin no query: there is no set-up."""
+    return False
 
 
 class Entrance:
-    """Where the wrappers of one kind of method find the function that begins their query.
+    """Where the wrappers of one kind of method find the functions that make and begin their query.
+
+    The query is made before anything is begun: whoever is interrupted meanwhile ends it by its `failed`.
 
     Args:
-        make: Makes the function for a set-up.
+        make: Makes the function that begins a query, for a set-up.
 
     Attributes:
-        enter: The function, for the set-up that is in use.
+        new: Makes a query that has not begun; see `call_span.new_query`.
+        enter: Begins it, given the arguments of the host's method; returns whether it is instrumented.
     """
 
-    __slots__ = ("_make", "enter")
+    __slots__ = ("_make", "enter", "new")
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
-        self.enter: Any = _nothing
+        self.use(None)
 
     def use(self, active: Any) -> None:
         """Use this set-up from now on; None: begin no query."""
-        self.enter = _nothing if active is None else self._make(active)
+        self.new: Any = new_query if active is None else active.hot.new_query
+        self.enter: Any = _begin_nothing if active is None else self._make(active)
 
 
 def is_active(name: str) -> bool:

@@ -33,19 +33,20 @@ class Connections:
         self._name = name
         self._kind = kind
 
-    def enter(self, args: Any, kwargs: Any) -> Any:
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin the query of a method of a connection.
 
         Args:
+            call: The query, which has not begun: what `new_query` made.
             args: The method's arguments: the connection, then the text.
             kwargs: The method's keyword arguments; `query` may be the text.
 
         Returns:
-            The `Query`; None if it is not instrumented.
+            Whether it has begun; False if it is not instrumented.
         """
         try:
             if is_suppressed():
-                return None
+                return False
             connection = args[0]
             try:
                 found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
@@ -64,10 +65,10 @@ class Connections:
                 found = None
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
-            return open_query(link, found, self._kind, None)
+            return open_query(call, link, found, self._kind, None)
         except Exception as fault:
-            faults.report(self._database.place, fault)
-            return None
+            faults.absorb_any(self._database.place, fault)
+            return False
 
 
 class Cursors:
@@ -103,15 +104,15 @@ class Cursors:
         self._parameters = parameters
         self._text_of = text_of
 
-    def enter(self, args: Any, kwargs: Any) -> Any:
-        """Begin the query of `execute`, given its arguments; returns the `Query`, None if it is not instrumented."""
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin the query of `execute`, given what `new_query` made and its arguments; returns whether it has begun."""
         try:
             if is_suppressed():
-                return None
+                return False
             connection = getattr(args[0], self._connection) if self._connection else args[0]
             if connection is None:
                 # The cursor is closed: the driver reports it.
-                return None
+                return False
             found = getattr(connection, self._name, None)
             link = found if type(found) is Link else self._database.new_link(connection)
             if link.active is not self._active:
@@ -126,10 +127,10 @@ class Cursors:
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
-            return open_query(link, found, 0, None)
+            return open_query(call, link, found, 0, None)
         except Exception as fault:
-            faults.report(self._database.place, fault)
-            return None
+            faults.absorb_any(self._database.place, fault)
+            return False
 
 
 class Closing:

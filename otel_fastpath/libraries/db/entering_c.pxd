@@ -1,7 +1,7 @@
 # C types for the compiled twin of entering.py.
 import cython
 
-from otel_fastpath.libraries.call_span_c cimport Link
+from otel_fastpath.libraries.call_span_c cimport Link, Query
 
 cdef object CoroutineType
 cdef object faults
@@ -14,7 +14,7 @@ cdef class Connections:
     cdef str _name
     cdef object _database
     @cython.locals(link=Link, has_arguments=bint)
-    cpdef enter(self, tuple args, dict kwargs)
+    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
     cdef object _active
@@ -25,7 +25,7 @@ cdef class Cursors:
     cdef str _query
     cdef object _text_of
     @cython.locals(link=Link, has_arguments=bint)
-    cpdef enter(self, tuple args, dict kwargs)
+    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Closing:
     cdef object _coroutine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.call_span import Link, Query, _begin, _metered, is_suppressed, outer_call, watch
+from otel_fastpath.libraries.call_span import Link, _begin, _metered, is_suppressed, outer_call, watch
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 
@@ -17,36 +17,35 @@ from otel_fastpath.patching import faults
 _CONTEXT = 2
 
 
-def open_outer(link: Any, plan: Any, start_ns: Any) -> Any:
+def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
     """Begin a query that is not suppressed.
 
     Args:
+        call: What `new_query` made.
         link: The `Link` of the engine.
         plan: The `Plan` of the text; a quiet one has no telemetry, and neither has the driver for it.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
 
     Returns:
-        The `Query`; None if it is part of another one on the same server, or nothing is recorded.
+        Whether it has begun; False if it is part of another one on the same server, or nothing is recorded.
     """
     around = outer_call()
     if around is not None and around.link.plans.server == link.plans.server:
-        return None
+        return False
     span: Any = None
     series: Any = None
     if not plan.is_quiet:
         series = _metered(link.has_meter, plan.series)
         span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
         if span is None and series is None:
-            return None
-    call: Any = Query.__new__(Query)
+            return False
     call.link = link
     call.plan = plan
     call.kind = 0
-    call.is_timed = False
     _begin(call, link.telemetry, span, series, start_ns, True)  # noqa: FBT003  # the hot module takes no keywords
     if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
-    return call
+    return True
 
 
 def _link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
@@ -79,24 +78,24 @@ class Statements:
         self._name = name
         self._others = others
 
-    def enter(self, args: Any, kwargs: Any) -> Any:
-        """Begin a statement, given the method's arguments; returns the `Query`, None if it is not instrumented."""
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin a statement, given what `new_query` made and the method's arguments; returns whether it has begun."""
         try:
             if is_suppressed():
-                return None
+                return False
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
-                return self._others(args, kwargs)
+                return bool(self._others(call, args, kwargs))
             link = _link_of(self._active, self._database, self._name, args[0])
             text = context.statement
             has_arguments = bool(context.parameters[0])
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.plan(text, "", has_arguments)
-            return open_outer(link, found, None)
+            return open_outer(call, link, found, None)
         except Exception as fault:
-            faults.report(self._database.place, fault)
-            return None
+            faults.absorb_any(self._database.place, fault)
+            return False
 
 
 class Transactions:
@@ -121,15 +120,15 @@ class Transactions:
         self._is_untold = active.is_same or not active.options.transactions
         self._name = name
 
-    def enter(self, args: Any, _kwargs: Any) -> Any:
-        """Begin the end of a transaction, given the method's arguments; None: it is not instrumented."""
+    def enter(self, call: Any, args: Any, _kwargs: Any) -> bool:
+        """Begin the end of a transaction, as `Statements.enter`."""
         try:
             connection = args[0]
             if is_suppressed() or (self._is_told_by_driver is not None and self._is_told_by_driver(connection)):
-                return None
+                return False
             # Of a connection that is lost, nothing is sent.
             if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:
-                return None
+                return False
             link = _link_of(self._active, self._database, self._name, connection)
             level = connection._execution_options.get("isolation_level")
             if level is None:
@@ -141,7 +140,7 @@ class Transactions:
                 plan = get_item(link.plans.ends, self._command)
                 if plan is None:
                     plan = link.plans.ends[self._command] = link.plans.special(self._command, self._attributes)
-            return open_outer(link, plan, None)
+            return open_outer(call, link, plan, None)
         except Exception as fault:
-            faults.report(self._database.place, fault)
-            return None
+            faults.absorb_any(self._database.place, fault)
+            return False

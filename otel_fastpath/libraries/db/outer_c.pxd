@@ -3,8 +3,7 @@ import cython
 
 from otel_fastpath.libraries.call_span_c cimport Link, Plan, Query
 
-@cython.locals(call=Query)
-cpdef open_outer(Link link, Plan plan, object start_ns)
+cpdef bint open_outer(Query call, Link link, Plan plan, object start_ns) except -1
 
 cdef object faults
 cdef int _CONTEXT
@@ -19,7 +18,7 @@ cdef class Statements:
     cdef str _name
     cdef object _others
     @cython.locals(link=Link, has_arguments=bint)
-    cpdef enter(self, tuple args, dict kwargs)
+    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Transactions:
     cdef object _active
@@ -30,4 +29,4 @@ cdef class Transactions:
     cdef bint _is_untold
     cdef str _name
     @cython.locals(link=Link, plan=Plan)
-    cpdef enter(self, tuple args, dict _kwargs)
+    cpdef bint enter(self, Query call, tuple args, dict _kwargs) except -1

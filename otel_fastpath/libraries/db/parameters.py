@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,7 +78,8 @@ def text_of(value: Any) -> str:
         if issubclass(type(value), str):
             return str.__getitem__(value, slice(LONGEST_PARAMETER))
         return _written(value, LONGEST_PARAMETER, _DEEPEST)[:LONGEST_PARAMETER]
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         # For example, a time zone of the application's own may raise.
         return "<?>"
 

@@ -12,6 +12,7 @@ from opentelemetry.context.context import Context
 from otel_fastpath.compiled.helpers import with_value
 from otel_fastpath.libraries.http.parents import activated, attached, taken_back
 from otel_fastpath.libraries.http.responses import failed
+from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, with_span
 
@@ -46,7 +47,7 @@ class Activation:
             else:
                 self._token = attached(with_value(Context, with_span(current(), span), key, value))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
 
     def __enter__(self) -> Self:
         """It is entered already."""
@@ -70,11 +71,9 @@ class Activation:
             if isinstance(error, Exception):
                 failed(self.span, error)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         finally:
             try:
-                self.span.end()
-            except Exception as fault:
-                faults.report(_PLACE, fault)
+                end_span(self.span, _PLACE)
             finally:
                 taken_back(self._below)

@@ -65,7 +65,7 @@ class Closures:
         try:
             self.diversions.divert(function, lambda copy: make(copy, **_variables(copy)))
         except Exception as error:
-            faults.report("taking over an instrumented application", error)
+            faults.absorb_any("taking over an instrumented application", error)
 
 
 def _variables(closure: FunctionType) -> dict[str, Any]:

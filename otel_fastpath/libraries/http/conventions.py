@@ -40,7 +40,7 @@ def is_suppressed() -> bool:
             or context.get(_SUPPRESS_HTTP_INSTRUMENTATION_KEY)
         )
     except Exception as error:
-        faults.report("looking for suppressed instrumentation", error)
+        faults.absorb_any("looking for suppressed instrumentation", error)
         return True
 
 

@@ -68,7 +68,7 @@ class Answer:
             if self.new is not None:
                 self.new.record(seconds)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
 
 
 class Shape:
@@ -194,7 +194,7 @@ def propagate(headers: Any) -> None:
             for name, value in fields.items():
                 headers[name] = value
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
 
 
 def suppress(span: Any) -> Any:
@@ -211,7 +211,7 @@ def suppress(span: Any) -> Any:
         if token is not None:
             return token
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
     # Otherwise, a library below this one would make a span for the same call.
     return guarded(_PLACE, _suppress_upstreams_way)
 
@@ -231,7 +231,7 @@ def is_connecting() -> bool:
     try:
         return bool(current().get(_STATE_KEY))
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         return False
 
 
@@ -245,7 +245,7 @@ def connecting(span: Any) -> Any:
         manager = set_ip_on_next_http_connection(span)
         manager.__enter__()
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         return None
     return manager
 

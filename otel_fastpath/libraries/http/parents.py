@@ -82,7 +82,7 @@ def activated(span: Any) -> _Token:
     try:
         return attach(span)
     except Exception as fault:
-        faults.report("making a span the current one", fault)
+        faults.absorb_any("making a span the current one", fault)
     return attach_upstreams_way(span)
 
 
@@ -93,8 +93,8 @@ def taken_back(token: _Token | None) -> None:
     try:
         detach(token)
     except Exception as fault:
-        faults.report("restoring the context", fault)
+        faults.absorb_any("restoring the context", fault)
         try:
             context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
         except Exception as further:
-            faults.report("restoring the context", further)
+            faults.absorb_any("restoring the context", further)

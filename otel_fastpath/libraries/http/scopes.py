@@ -29,7 +29,7 @@ def opened(tracer: Any, name: Any, kind: Any, attributes: Any) -> tuple[Any, Any
         scope = tracer.start_as_current_span(name, None, kind, attributes)
         return scope, scope.__enter__()
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         return None
 
 
@@ -51,4 +51,4 @@ def closed(scope: Any, error: Any) -> None:
             return
         # Once more without the exception, which may have been the reason. A scope that was left does nothing.
         guarded(_PLACE, scope.__exit__, None, None, None)
-        faults.report(_PLACE, fault)
+        faults.absorb_any(_PLACE, fault)

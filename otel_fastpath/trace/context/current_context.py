@@ -26,7 +26,6 @@ from otel_fastpath.compiled.helpers import (
     with_value,
 )
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def attach_context(context: Context) -> _Token | None:
         return (_context_api.attach(context),)
     except Exception as fault:
         # For example, a custom runtime context may raise.
-        faults.report("making a context the current one", fault)
+        faults.absorb_any("making a context the current one", fault)
         return None
 
 
@@ -118,15 +117,13 @@ def detach(token: _Token) -> None:
         return
     try:
         reset_value(_variable, token)  # type: ignore[arg-type]  # likewise
-    except Exception:
-        is_reset = False
-    else:
-        is_reset = True
-    try:
-        if not is_reset:
+    except BaseException as error:
+        try:
             _runtime.detach(token)
-    except Exception:
-        _context_api.logger.exception("Failed to detach context")
+        except Exception:
+            if not faults.is_interruption(error):
+                _context_api.logger.exception("Failed to detach context")
+        faults.raise_interruption(error)
 
 
 def restore(token: _Token) -> None:
@@ -142,13 +139,13 @@ def restore(token: _Token) -> None:
             _context_api._RUNTIME_CONTEXT.detach(token[0])
         else:
             reset_value(_variable, token)  # type: ignore[arg-type]  # likewise
-    except ValueError:
-        pass
-    except Exception as error:
-        faults.report(_RESTORING, error)
-        guarded(_RESTORING, _restore_upstreams_way, token)
-
-
-def _restore_upstreams_way(token: _Token) -> None:
-    """Undo what `attach` did with the runtime context's own method."""
-    _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # likewise
+    except ValueError as error:
+        faults.raise_interruption(error)
+    except BaseException as error:
+        try:
+            _context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # likewise
+        except (ValueError, RuntimeError):
+            # Restored already: an exception arrived afterwards.
+            faults.raise_interruption(error)
+            return
+        faults.absorb_any(_RESTORING, error)

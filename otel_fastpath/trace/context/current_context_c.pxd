@@ -5,7 +5,6 @@ cdef object _context_api
 cdef object Context
 cdef object _SPAN_KEY
 cdef object faults
-cdef object guarded
 cdef object _trace_api
 cdef object _propagation
 cdef object as_defined

@@ -54,7 +54,7 @@ def _answering(getter: Getter[Any], parents: list[str] | None, states: list[str]
     try:
         return _Answers(getter, parents, states)  # type: ignore[return-value]  # upstream calls only this method of it
     except Exception as error:
-        faults.report("TraceContextTextMapPropagator.extract", error)
+        faults.absorb_any("TraceContextTextMapPropagator.extract", error)
         return getter
 
 

@@ -12,14 +12,13 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
-from opentelemetry import context as _context_api
 from opentelemetry.trace.span import NonRecordingSpan, Span
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, detach
+from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, detach, restore
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
@@ -49,7 +48,7 @@ def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
     try:
         is_async = iscoroutinefunction(func)
     except Exception as error:
-        faults.report("decorating a function with a span", error)
+        faults.absorb_any("decorating a function with a span", error)
     return _stock_decorate_async(scope, func) if is_async else _stock_decorate(scope, func)
 
 
@@ -120,10 +119,11 @@ class Scope:
             return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
         except Exception as error:
             # Upstream has nothing to fall back on here, so the fields are set directly.
-            faults.report("a decorated function's span", error)
+            faults.absorb_any("a decorated function's span", error)
             scope = type(self).__new__(type(self))
             scope._manner, scope._start = self._manner, self._start
             scope._end_on_exit, scope._state = self._end_on_exit, 0
+            scope._span = scope._token = None  # type: ignore[assignment]  # not entered yet
             return scope
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
@@ -144,18 +144,25 @@ class Scope:
         if not _is_left(self, 0):
             raise AttributeError("the scope was entered already; it is used once")
         try:
-            span = self._started()
-        except Exception as error:
-            faults.absorb("Tracer.start_as_current_span", error)
-            span = self._start_upstreams_way()
-        self._span = span
-        try:
-            self._token = attach(span)
-        except Exception as error:
-            faults.absorb("making a span current", error)
-            self._token = attach_upstreams_way(span)
-        self._state = 1
-        return span
+            try:
+                span = self._started()
+            except Exception as error:
+                faults.absorb("Tracer.start_as_current_span", error)
+                span = self._start_upstreams_way()
+            self._span = span
+            try:
+                self._token = attach(span)
+            except Exception as error:
+                faults.absorb("making a span current", error)
+                self._token = attach_upstreams_way(span)
+            self._state = 1
+            return span
+        except BaseException:
+            # The block is not entered, so nothing else will leave it.
+            self._state = 2
+            if self._span is not None:
+                self._leave_upstreams_way()
+            raise
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
@@ -175,16 +182,14 @@ class Scope:
                 span.end()
         except BaseException as fault:
             self._leave_upstreams_way()
-            if not isinstance(fault, Exception):
-                raise
             faults.absorb("leaving a span's scope", fault)
         return False
 
     def _leave_upstreams_way(self) -> None:
-        """Restore the context and end the span after leaving the scope failed."""
-        token, self._token = self._token, None
-        if token is not None:
-            _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
+        """Restore the context and end the span after entering or leaving the scope failed."""
+        if self._token is not None:
+            restore(self._token)
+            self._token = None
         if self._end_on_exit and self._span.is_recording():
             self._span.end()
 
@@ -225,6 +230,7 @@ def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bo
     scope._manner = manner
     scope._start = start
     scope._end_on_exit = end_on_exit
+    scope._span = scope._token = None  # type: ignore[assignment]  # not entered yet
     scope._state = 0  # 1: entered, 2: left
     return scope
 

@@ -3,7 +3,6 @@ import cython
 
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
 
-cdef object _context_api
 cdef object NonRecordingSpan
 cdef object wraps
 cdef str SWITCH

@@ -213,4 +213,5 @@ def enqueue(batch: Batch, span: ReadableSpan) -> None:
                 awaken.set()
         except Exception as error:
             # The span is queued; raising would queue it again. The worker runs at its next scheduled time.
+            faults.raise_interruption(error)
             faults.report("Span.end", error)

@@ -25,6 +25,7 @@ from opentelemetry.sdk.trace.sampling import (
 from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import is_true
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.trace.planning import sampling
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
@@ -122,7 +123,8 @@ class Planner:
         is_delegating = not issubclass(type(tracer), Tracer)
         try:
             plan = self._delegating.find(tracer) if is_delegating else self._make(tracer)
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; upstream starts its spans.", tracer)
             plan = None
         if plan is None:

@@ -55,7 +55,7 @@ class _Said(logging.Handler):
         self.number += error is not None or "injected at" in record.getMessage()
 
 
-class _Checked:
+class Checked:
     """One workload in a process of its own, ready to fork."""
 
     def __init__(self, job: Job, workload: str) -> None:
@@ -201,7 +201,7 @@ def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
     Raises:
         RuntimeError: The workload is not the same each time.
     """
-    checked = _Checked(job, workload)
+    checked = Checked(job, workload)
     checked.make_ready()
     without, again = checked.baseline(), checked.baseline()
     if without != again or any(run.stopped for run in without):

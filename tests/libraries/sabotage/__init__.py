@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from opentelemetry import context
 from opentelemetry.metrics import NoOpMeter, NoOpMeterProvider
 from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
@@ -14,6 +16,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import Sampler
+
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +29,7 @@ class Sabotage(Exception):  # noqa: N818  # nobody's error
 
 def broken(*_args: Any, **_kwargs: Any) -> Any:
     """Stands in the place of any function."""
-    raise Sabotage
+    raise Sabotage("whatever it was asked for")
 
 
 def as_ours(function: FunctionType) -> FunctionType:
@@ -107,6 +111,21 @@ class Odd(Exception):  # noqa: N818  # it is the host's own
     """An exception of the host's that cannot be made a text."""
 
     __str__ = __repr__ = broken
+
+
+# Those whose errors the application gets, as with stock.
+RAISED = ("on_start", "on_ending", "on_end", "processor", "sampler", "ids")
+ABSORBED = tuple(name for name in FOREIGN if name not in RAISED)
+
+
+@contextmanager
+def raising_once() -> Iterator[None]:
+    """What is done here gets the saboteur's error, and no fault of ours is counted; the context is as it was before."""
+    before, counted = context.get_current(), faults.counts()
+    with pytest.raises(Sabotage), broken_logging():
+        yield
+    assert context.get_current() is before
+    assert faults.counts() == counted
 
 
 @contextmanager

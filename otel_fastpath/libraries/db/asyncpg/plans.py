@@ -13,6 +13,7 @@ from otel_fastpath.libraries.db.asyncpg.options import Options
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
@@ -69,7 +70,8 @@ def _reset_query(connection: Any) -> Any:
     try:
         # It became public with 0.30.
         return (getattr(connection, "get_reset_query", None) or connection._get_reset_query)()
-    except Exception:  # a subclass may override it
+    except Exception as error:  # a subclass may override it
+        faults.raise_interruption(error)
         return ""
 
 

@@ -95,13 +95,9 @@ def make_acquire(original: Any) -> Any:
         try:
             proxy = await original(*args, **kwargs)
         except BaseException as error:
-            _not_acquired(args[0], error)
-            if call is not None:
-                call.fail(error)
+            _not_acquired(args[0], call, error)
             raise
-        _acquired(args[0], proxy, started)
-        if call is not None:
-            call.end()
+        _acquired(args[0], call, proxy, started)
         return proxy
 
     return acquire
@@ -120,17 +116,25 @@ def _metrics() -> pools.PoolMetrics | None:
 
 
 @never_raises(_PLACE)
-def _acquired(pool: Any, proxy: Any, started: float) -> None:
-    metrics = _metrics()
-    if metrics is not None:
-        watched(pool).was_acquired(metrics, proxy._holder, started)
+def _acquired(pool: Any, call: Any, proxy: Any, started: float) -> None:
+    try:
+        metrics = _metrics()
+        if metrics is not None:
+            watched(pool).was_acquired(metrics, proxy._holder, started)
+    finally:
+        if call is not None:
+            call.end()
 
 
 @never_raises(_PLACE)
-def _not_acquired(pool: Any, raised: BaseException) -> None:
-    metrics = _metrics()
-    if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
-        watched(pool).timed_out(metrics)
+def _not_acquired(pool: Any, call: Any, raised: BaseException) -> None:
+    try:
+        metrics = _metrics()
+        if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
+            watched(pool).timed_out(metrics)
+    finally:
+        if call is not None:
+            call.fail(raised)
 
 
 def make_release(original: Any) -> Any:

@@ -68,10 +68,10 @@ def make_page(original: Any) -> Any:
 
     @functools.wraps(original)
     def start_fetching_next_page(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(self)
-        if call is None:
-            return original(self, *args, **kwargs)
+        call = entrance.new()
         try:
+            if not entrance.enter(call, self):
+                return original(self, *args, **kwargs)
             result = original(self, *args, **kwargs)
         except BaseException as error:
             call.failed(error)

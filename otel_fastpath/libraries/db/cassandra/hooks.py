@@ -31,12 +31,12 @@ def make_execute(original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_async(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
-        if DATABASE.is_curious and call.recording:
-            guarded_during(call, DATABASE.place, _look, call, args, kwargs)
+        call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
+            if DATABASE.is_curious and call.recording:
+                guarded_during(call, DATABASE.place, _look, call, args, kwargs)
             future = original(*args, **kwargs)
         except BaseException as error:
             call.failed(error)
@@ -93,11 +93,13 @@ def _connect(args: Any, kwargs: Any) -> Any:
     return skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
 
 
+@never_raises(_CONNECTING)
 def _connected(call: Any, _args: Any, _session: Any) -> None:
     if call is not None:
         call.end()
 
 
+@never_raises(_CONNECTING)
 def _not_connected(call: Any, _args: Any, error: BaseException) -> None:
     if call is not None:
         call.fail(error)

@@ -23,12 +23,21 @@ _BEFORE_PARAMETERS = 2
 _PENDING = object()
 
 
-def enter(args: Any, kwargs: Any) -> Any:
-    """Begin the request of a session's method, given its arguments; None if it is not instrumented."""
+def enter(call: Any, args: Any, kwargs: Any) -> bool:
+    """Begin the request of a session's method.
+
+    Args:
+        call: What `new_query` made.
+        args: The method's arguments.
+        kwargs: Its keyword arguments.
+
+    Returns:
+        Whether it has begun; False if it is not instrumented.
+    """
     try:
         active = DATABASE.active
         if active is None or is_suppressed():
-            return None
+            return False
         session = args[0]
         found = getattr(session, LINK, None)
         link = found if type(found) is Link else DATABASE.new_link(session)
@@ -38,7 +47,7 @@ def enter(args: Any, kwargs: Any) -> Any:
         reader = statements.READERS.get(type(statement))
         if reader is None:
             if hasattr(statement, "_statements_and_parameters"):
-                return _enter_batch(link, statement, session)
+                return _enter_batch(call, link, statement, session)
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
         try:
@@ -48,37 +57,37 @@ def enter(args: Any, kwargs: Any) -> Any:
             plan = None
         if plan is None:
             plan = link.plans.plan(text, "", has)
-        return _opened(link, plan)
+        return _open(call, link, plan)
     except Exception as error:
-        faults.report(DATABASE.place, error)
-        return None
+        faults.absorb_any(DATABASE.place, error)
+        return False
 
 
-def _opened(link: Any, plan: Any) -> Any:
-    call = open_query(link, plan, 0, None)
+def _open(call: Any, link: Any, plan: Any) -> bool:
+    has_begun = open_query(call, link, plan, 0, None)
     # A session is used by many threads and greenlets: a request inside of another is told in any case.
     link.call = None
-    return call
+    return has_begun
 
 
-def _enter_batch(link: Any, statement: Any, session: Any) -> Any:
+def _enter_batch(call: Any, link: Any, statement: Any, session: Any) -> bool:
     batch = statements.of_batch(statement, session.cluster._prepared_statements)
-    call = _opened(link, link.plans.of_batch(batch))
-    if call is not None and call.recording:
+    has_begun = _open(call, link, link.plans.of_batch(batch))
+    if has_begun and call.recording:
         try:
             calls.tell(call, link, None, batch.size)
         except Exception as error:
             # The call has begun, and is ended as any other.
-            faults.report(DATABASE.place, error)
-    return call
+            faults.absorb_any(DATABASE.place, error)
+    return has_begun
 
 
-def enter_page(future: Any) -> Any:
-    """Begin the request for the next page of a future; None if it is not instrumented, or there is none."""
+def enter_page(call: Any, future: Any) -> bool:
+    """Begin the request for the next page of a future; returns whether it is instrumented, and there is one."""
     try:
         active = DATABASE.active
         if active is None or is_suppressed() or not future._paging_state:
-            return None
+            return False
         session, held = future.session, future.__dict__
         found = getattr(session, LINK, None)
         link = found if type(found) is Link else DATABASE.new_link(session)
@@ -92,10 +101,10 @@ def enter_page(future: Any) -> Any:
         held.pop(SPECULATIVE, None)
         # That of the page before.
         held.pop(OUTCOME, None)
-        return _opened(link, plan)
+        return _open(call, link, plan)
     except Exception as error:
-        faults.report(DATABASE.place, error)
-        return None
+        faults.absorb_any(DATABASE.place, error)
+        return False
 
 
 def submitted(call: Any, future: Any) -> None:
@@ -116,7 +125,7 @@ def submitted(call: Any, future: Any) -> None:
             else:
                 _succeeded(call, future, outcome)
     except Exception as error:
-        faults.report(DATABASE.place, error)
+        faults.absorb_any(DATABASE.place, error)
         call.end()
 
 
@@ -129,7 +138,9 @@ def received(future: Any, response: Any) -> None:
         if call is not None:
             _succeeded(call, future, response)
     except Exception as error:
-        faults.report(DATABASE.place, error)
+        # In the driver's thread: it must bring the result, whatever a processor raises.
+        faults.raise_interruption(error)
+        faults.report_any(DATABASE.place, error)
 
 
 def refused(future: Any, error: Any) -> None:
@@ -141,7 +152,8 @@ def refused(future: Any, error: Any) -> None:
         if call is not None:
             failed(call, future, error)
     except Exception as fault:
-        faults.report(DATABASE.place, fault)
+        faults.raise_interruption(fault)
+        faults.report_any(DATABASE.place, fault)
 
 
 def _succeeded(call: Any, future: Any, response: Any) -> None:
@@ -151,7 +163,7 @@ def _succeeded(call: Any, future: Any, response: Any) -> None:
         try:
             call.record_rows(len(response))
         except Exception as error:
-            faults.report(DATABASE.place, error)
+            faults.absorb_any(DATABASE.place, error)
     call.done(response)
 
 
@@ -168,7 +180,7 @@ def _tell(call: Any, future: Any) -> None:
     try:
         call.span.set_attributes(_end_of(call, future))
     except Exception as error:
-        faults.report(DATABASE.place, error)
+        faults.absorb_any(DATABASE.place, error)
 
 
 def _end_of(call: Any, future: Any) -> Any:

@@ -17,16 +17,14 @@ cdef int _BEFORE_PARAMETERS
 cdef object _PENDING
 
 @cython.locals(link=Link, has=bint)
-cpdef enter(tuple args, dict kwargs)
+cpdef bint enter(Query call, tuple args, dict kwargs) except -1
 
-@cython.locals(call=Query)
-cdef _opened(Link link, Plan plan)
+cdef bint _open(Query call, Link link, Plan plan) except -1
 
-@cython.locals(call=Query)
-cdef _enter_batch(Link link, object statement, object session)
+cdef bint _enter_batch(Query call, Link link, object statement, object session) except -1
 
 @cython.locals(link=Link, held=dict)
-cpdef enter_page(object future)
+cpdef bint enter_page(Query call, object future) except -1
 
 # A call that is ended here may be of the other core: it may have begun before the set-up changed.
 @cython.locals(held=dict)

@@ -118,7 +118,7 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
             if _state(integration) == state:
                 texts.cache.keep(text, found, getsizeof(text) + _TEXT_BYTES)
     except Exception as fault:
-        faults.report(_PLACE, fault)
+        faults.absorb_any(_PLACE, fault)
         return None
     return found
 
@@ -146,7 +146,7 @@ def _describe(span: Any, tracer: Any, found: Text, args: tuple[Any, ...]) -> Non
             if len(args) > 1 and tracer._db_api_integration.capture_parameters:
                 span.set_attribute("db.statement.parameters", str(args[1]))
     except Exception as fault:
-        faults.report(_PLACE, fault)
+        faults.absorb_any(_PLACE, fault)
 
 
 def _record(tracer: Any, cursor: Any, found: Text, start: float, error: Exception | None) -> None:
@@ -160,4 +160,4 @@ def _record(tracer: Any, cursor: Any, found: Text, start: float, error: Exceptio
             if found.rows is not None and isinstance(rows, int) and rows >= 0:
                 found.rows.record(rows)
     except Exception as fault:
-        faults.report(_PLACE, fault)
+        faults.absorb_any(_PLACE, fault)

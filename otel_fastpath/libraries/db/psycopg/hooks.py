@@ -64,21 +64,22 @@ def around_executemany(original: Any) -> Any:
 def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
-        if DATABASE.is_curious:
-            args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
-        pipeline = args[0]._conn._pipeline
-        ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
+        ending = call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
+            if DATABASE.is_curious:
+                args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+            pipeline = args[0]._conn._pipeline
+            if pipeline is not None:
+                ending = pipelines.submission(pipeline, call, args[0])
             result = original(*args, **kwargs)
+            if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
+                guarded_during(call, DATABASE.place, rows, call, args[0])
+            ending.done(result)
         except BaseException as error:
             ending.failed(error)
             raise
-        if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-            guarded_during(call, DATABASE.place, rows, call, args[0])
-        ending.done(result)
         return result
 
     return method
@@ -87,21 +88,22 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
 def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return await original(*args, **kwargs)
-        if DATABASE.is_curious:
-            args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
-        pipeline = args[0]._conn._pipeline
-        ending = call if pipeline is None else pipelines.submission(pipeline, call, args[0])
+        ending = call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return await original(*args, **kwargs)
+            if DATABASE.is_curious:
+                args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+            pipeline = args[0]._conn._pipeline
+            if pipeline is not None:
+                ending = pipelines.submission(pipeline, call, args[0])
             result = await original(*args, **kwargs)
+            if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
+                guarded_during(call, DATABASE.place, rows, call, args[0])
+            ending.done(result)
         except BaseException as error:
             ending.failed(error)
             raise
-        if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-            guarded_during(call, DATABASE.place, rows, call, args[0])
-        ending.done(result)
         return result
 
     return method

@@ -101,31 +101,28 @@ def _begin(pool: Any) -> Any:
     return pools.begin_acquire(active, watched(pool), POSTGRESQL.name)
 
 
+@never_raises(_PLACE)
 def _acquired(request: tuple[float, Any], args: Any, connection: Any) -> None:
     started, call = request
-    _note_acquired(args[0], connection, started)
-    if call is not None:
-        call.end()
+    try:
+        metrics = _metrics()
+        if metrics is not None:
+            watched(args[0]).was_acquired(metrics, id(connection), started)
+    finally:
+        if call is not None:
+            call.end()
 
 
 @never_raises(_PLACE)
-def _note_acquired(pool: Any, connection: Any, started: float) -> None:
-    metrics = _metrics()
-    if metrics is not None:
-        watched(pool).was_acquired(metrics, id(connection), started)
-
-
 def _not_acquired(request: tuple[float, Any], args: Any, error: BaseException) -> None:
-    _note_not_acquired(args[0], error)
-    if request[1] is not None:
-        request[1].fail(error)
-
-
-@never_raises(_PLACE)
-def _note_not_acquired(pool: Any, raised: BaseException) -> None:
-    metrics = _metrics()
-    if metrics is not None and type(raised).__name__ == "PoolTimeout":
-        watched(pool).timed_out(metrics)
+    _, call = request
+    try:
+        metrics = _metrics()
+        if metrics is not None and type(error).__name__ == "PoolTimeout":
+            watched(args[0]).timed_out(metrics)
+    finally:
+        if call is not None:
+            call.fail(error)
 
 
 def make_putconn(original: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.psycopg import pipelines
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +29,13 @@ def around(command: Command, original: Any) -> Any:
     return calls.around_steps(begin, _done, _failed, original)
 
 
+@never_raises(DATABASE.place)
 def _done(ending: Any, _args: Any, result: Any) -> None:
     if ending is not None:
         ending.done(result)
 
 
+@never_raises(DATABASE.place)
 def _failed(ending: Any, _args: Any, error: BaseException) -> None:
     if ending is not None:
         ending.failed(error)
@@ -49,9 +51,15 @@ def _begun(command: Command, args: Any, kwargs: Any) -> Any:
         return None
     connection = getattr(args[0], "_conn", args[0])
     link = DATABASE.link(connection)
-    call = active.hot.open_query(link, link.plans.plan(text), active.hot.NO_ROWS, None)
-    pipeline = connection._pipeline
-    return call if call is None or pipeline is None else pipelines.submission(pipeline, call, None)
+    call = active.hot.new_query()
+    try:
+        if not active.hot.open_query(call, link, link.plans.plan(text), active.hot.NO_ROWS, None):
+            return None
+        pipeline = connection._pipeline
+        return call if pipeline is None else pipelines.submission(pipeline, call, None)
+    except BaseException as error:
+        call.failed(error)
+        raise
 
 
 def commit(connection: Any) -> str | None:

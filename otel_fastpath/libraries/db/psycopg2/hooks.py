@@ -142,21 +142,19 @@ def _submitting(entrance: Any, original: Any) -> Any:
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
-        if DATABASE.is_curious:
-            args, kwargs = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs) or (
-                args,
-                kwargs,
-            )
+        call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
+            if DATABASE.is_curious:
+                looked = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs)
+                args, kwargs = looked or (args, kwargs)
             result = original(*args, **kwargs)
+            if not guarded(DATABASE.place, _left, call, args[0]):
+                call.done(result)
         except BaseException as error:
             call.failed(error)
             raise
-        if not guarded(DATABASE.place, _left, call, args[0]):
-            call.done(result)
         return result
 
     return method

@@ -8,12 +8,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries import call as calls
+from otel_fastpath.libraries.db import calls as db_calls
 from otel_fastpath.libraries.db.conventions import shortened
 from otel_fastpath.libraries.db.redis import commands
 from otel_fastpath.libraries.db.redis.official import Official
 from otel_fastpath.libraries.db.redis.plans import DATABASE, LINK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded, guarded_during, never_raises
+from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,17 +53,18 @@ ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
 CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
 
 
-def _enter(holder_of: Holder, args: Any) -> Any:
-    """Begin the command of a client's method; None if it is not instrumented.
+def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
+    """Begin the command of a client's method; returns whether it is instrumented.
 
     Args:
+        call: What `calls.new` made.
         holder_of: Returns the object that stores the link of such a client.
         args: The method's arguments.
     """
     try:
         active = DATABASE.active
         if active is None or active.hot.is_suppressed():
-            return None
+            return False
         holder = holder_of(args[0])
         try:
             # LINK
@@ -75,28 +77,31 @@ def _enter(holder_of: Holder, args: Any) -> Any:
             plan = link.queries.get((args[1], len(args)))
         except (IndexError, TypeError):
             # redis-py says itself that this is no command.
-            return None
+            return False
         if plan is None:
             plan = link.plans.of_command(args)
-        call = active.hot.open_query(link, plan, 0, None)
+        has_begun = active.hot.open_query(call, link, plan, 0, None)
         # One link serves all connections of the pool: a command inside of a pipeline is told in any case.
         link.call = None
     except Exception as error:
-        faults.report(DATABASE.place, error)
-        return None
-    return call
+        faults.absorb_any(DATABASE.place, error)
+        return False
+    return bool(has_begun)
 
 
-@never_raises(DATABASE.place)
-def _enter_pipeline(holder_of: Holder, args: Any) -> Any:
+def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
     """Begin a pipeline, likewise."""
+    return bool(guarded(DATABASE.place, _enter_commands, call, holder_of, args))
+
+
+def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
     active = DATABASE.active
     if active is None or active.hot.is_suppressed():
-        return None
+        return False
     kind, every = _commands(args[0])
     if not every and not active.is_same and not getattr(args[0], "watching", False):
         # Nothing is sent.
-        return None
+        return False
     holder = holder_of(args[0])
     link = getattr(holder, LINK, None)
     if link is None or link.active is not active:
@@ -105,16 +110,16 @@ def _enter_pipeline(holder_of: Holder, args: Any) -> Any:
     plan = link.queries_with_arguments.get(key)
     if plan is None:
         plan = link.plans.of_batch(key, kind, every)
-    call = active.hot.open_query(link, plan, 0, None)
+    has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
     link.call = None
-    if call is not None and call.recording and not active.is_same:
+    if has_begun and call.recording and not active.is_same:
         try:
             if len(every) != 1:
                 call.span.set_attribute("db.operation.batch.size", len(every))
         except Exception as error:
             # The call has begun, and is ended as any other.
-            faults.report(DATABASE.place, error)
-    return call
+            faults.absorb_any(DATABASE.place, error)
+    return has_begun
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:
@@ -139,22 +144,22 @@ def around_command(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = _enter(holder_of, args)
-        if call is None:
-            return original(*args, **kwargs)
-        is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
-        if is_told_more:
-            guarded_during(call, DATABASE.place, _request, call, args, kwargs)
-            guarded_during(call, DATABASE.place, _creation, call, args)
+        call = db_calls.new(DATABASE)
         try:
+            if not _enter(call, holder_of, args):
+                return original(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
+            if is_told_more:
+                guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+                guarded_during(call, DATABASE.place, _creation, call, args)
             result = original(*args, **kwargs)
+            if is_told_more:
+                guarded_during(call, DATABASE.place, _search, call, args, result)
+                guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
         except BaseException as error:
-            _failed(call, args, error)
+            _fail(call, args, error)
             raise
-        if is_told_more:
-            guarded_during(call, DATABASE.place, _search, call, args, result)
-            guarded_during(call, DATABASE.place, _response, call, args, result)
-        call.done(result)
         return result
 
     return execute_command
@@ -165,20 +170,20 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = _enter(holder_of, args)
-        if call is None:
-            return await original(*args, **kwargs)
-        is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
-        if is_told_more:
-            guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+        call = db_calls.new(DATABASE)
         try:
+            if not _enter(call, holder_of, args):
+                return await original(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
+            if is_told_more:
+                guarded_during(call, DATABASE.place, _request, call, args, kwargs)
             result = await original(*args, **kwargs)
+            if is_told_more:
+                guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
         except BaseException as error:
-            _failed(call, args, error)
+            _fail(call, args, error)
             raise
-        if is_told_more:
-            guarded_during(call, DATABASE.place, _response, call, args, result)
-        call.done(result)
         return result
 
     return execute_command
@@ -189,17 +194,17 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
-        call = _enter_pipeline(holder_of, args)
-        if call is None:
-            return original(*args, **kwargs)
+        call = db_calls.new(DATABASE)
         try:
+            if not _enter_pipeline(call, holder_of, args):
+                return original(*args, **kwargs)
             result = original(*args, **kwargs)
+            if DATABASE.is_curious:
+                guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
         except BaseException as error:
-            _pipeline_failed(call, args, error)
+            _fail_pipeline(call, args, error)
             raise
-        if DATABASE.is_curious:
-            guarded_during(call, DATABASE.place, _response, call, args, result)
-        call.done(result)
         return result
 
     return execute
@@ -210,17 +215,17 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
-        call = _enter_pipeline(holder_of, args)
-        if call is None:
-            return await original(*args, **kwargs)
+        call = db_calls.new(DATABASE)
         try:
+            if not _enter_pipeline(call, holder_of, args):
+                return await original(*args, **kwargs)
             result = await original(*args, **kwargs)
+            if DATABASE.is_curious:
+                guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
         except BaseException as error:
-            _pipeline_failed(call, args, error)
+            _fail_pipeline(call, args, error)
             raise
-        if DATABASE.is_curious:
-            guarded_during(call, DATABASE.place, _response, call, args, result)
-        call.done(result)
         return result
 
     return execute
@@ -263,8 +268,10 @@ def _search(call: Any, args: Any, result: Any) -> None:
         convention.search(call, args, result)
 
 
-def _failed(call: Any, args: Any, error: BaseException) -> None:
-    """End a command that raised this."""
+def _fail(call: Any, args: Any, error: BaseException) -> None:
+    """End a command that raised this, if it has begun."""
+    if call._telemetry is None:
+        return
     if guarded(DATABASE.place, _is_handled, error):
         # redis-py sends the script and repeats the command.
         call.done(None)
@@ -273,9 +280,9 @@ def _failed(call: Any, args: Any, error: BaseException) -> None:
     call.failed(error)
 
 
-def _pipeline_failed(call: Any, args: Any, error: BaseException) -> None:
+def _fail_pipeline(call: Any, args: Any, error: BaseException) -> None:
     """End a pipeline that raised this; the official instrumentation has a response of one that must be repeated."""
-    if DATABASE.is_curious and type(error).__name__ == "WatchError":
+    if call._telemetry is not None and DATABASE.is_curious and type(error).__name__ == "WatchError":
         guarded_during(call, DATABASE.place, _response, call, args, None)
     call.failed(error)
 

@@ -25,7 +25,7 @@ def begin(engine: Any) -> Any:
         call = all_pools.begin_acquire(active, pool, engine.dialect.name) if active.options.acquire else None
         return perf_counter(), call
     except Exception as fault:
-        faults.report(PLACE, fault)
+        faults.absorb_any(PLACE, fault)
         return None
 
 
@@ -51,7 +51,7 @@ def acquired(engine: Any, fairy: Any, begun: Any) -> None:
         else:
             pool.borrowed[record] = started
     except Exception as fault:
-        faults.report(PLACE, fault)
+        faults.absorb_any(PLACE, fault)
 
 
 def released(record: Any) -> None:
@@ -69,7 +69,7 @@ def released(record: Any) -> None:
         elif pool.borrowed:
             pool.borrowed.pop(record, None)
     except Exception as fault:
-        faults.report(PLACE, fault)
+        faults.absorb_any(PLACE, fault)
 
 
 def _metrics(active: Any) -> Any:

@@ -51,21 +51,25 @@ class ByOpener:
         self._open = compiled.hot("libraries.db.outer").open_outer
         self._is_suppressed = compiled.hot("libraries.call_span").is_suppressed
 
-    def enter(self, args: Any, kwargs: Any) -> Any:
-        """Begin a call; None if it is not instrumented. Never raises."""
-        return guarded(DATABASE.place, self._begun, args, kwargs)
+    def new(self) -> Any:
+        """Make a call that has not begun."""
+        return calls.new(DATABASE)
 
-    def _begun(self, args: Any, kwargs: Any) -> Any:
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin a call; returns whether it is instrumented."""
+        return bool(guarded(DATABASE.place, self._enter, call, args, kwargs))
+
+    def _enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         active = DATABASE.active
         if active is None or self._is_suppressed():
-            return None
+            return False
         if active.options.drivers and self._leaves_to_drivers and is_told_by_driver(args[0]):
-            return None
+            return False
         link, plan, parameters, size, context = self._opener(args, kwargs)
-        call = None if link is None else self._open(link, plan, None)
-        if call is not None and (size is not None or DATABASE.is_curious):
+        has_begun: bool = link is not None and self._open(call, link, plan, None)
+        if has_begun and (size is not None or DATABASE.is_curious):
             guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
-        return call
+        return has_begun
 
 
 def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
@@ -101,20 +105,20 @@ def around_end(command: str, original: Any) -> Any:
 def _wrapped(entrance: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.enter(args, kwargs)
-        if call is None:
-            return original(*args, **kwargs)
+        call = entrance.new()
         try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
             result = original(*args, **kwargs)
+            # What a ping returns, whose call is quiet, has no rows.
+            if result is not None and (
+                call.series is not None or (call.link.active.options.rows and not call.plan.is_quiet)
+            ):
+                guarded_during(call, DATABASE.place, _count, call, result)
+            call.done(None)
         except BaseException as error:
             call.failed(guarded(DATABASE.place, cause, error) or error)
             raise
-        # What a ping returns, whose call is quiet, has no rows.
-        if result is not None and (
-            call.series is not None or (call.link.active.options.rows and not call.plan.is_quiet)
-        ):
-            guarded_during(call, DATABASE.place, _count, call, result)
-        call.done(None)
         return result
 
     return method

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import begin as begin_call
+from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db import pools as all_pools
 from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
@@ -94,7 +95,12 @@ def make_connect(original: Any) -> Any:
             return None, pool
         link = DATABASE.link(engine)
         attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
-        return open_outer(link, link.plans.special(CONNECT, attributes), None), pool
+        call = calls.new(DATABASE)
+        try:
+            return call if open_outer(call, link, link.plans.special(CONNECT, attributes), None) else None, pool
+        except BaseException as error:
+            call.failed(error)
+            raise
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
@@ -102,14 +108,14 @@ def make_connect(original: Any) -> Any:
         call, pool = guarded(PLACE, begin, args[0]) or (None, None)
         try:
             result = original(*args, **kwargs)
+            if call is not None:
+                call.end()
+            if pool is not None:
+                _connected(pool, started)
         except BaseException as error:
             if call is not None:
                 hooks.fail(call, error)
             raise
-        if call is not None:
-            call.end()
-        if pool is not None:
-            _connected(pool, started)
         return result
 
     return connect

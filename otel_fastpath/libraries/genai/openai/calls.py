@@ -150,7 +150,7 @@ class Call:
                     if self.captured is not None:
                         self.captured.answer(result)
             except Exception as fault:
-                faults.report("the answer of an OpenAI call", fault)
+                faults.absorb_any("the answer of an OpenAI call", fault)
         error = error or (None, None)
         self.end(error[0], error[1])
 
@@ -204,13 +204,13 @@ class Call:
             if not self.is_quiet:
                 self._tell(error, message)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.absorb_any(_END, fault)
             self.leave()
         try:
             if self.outer is None and type(self.span) is not NonRecordingSpan:
                 self.span.end()
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.absorb_any(_END, fault)
 
     def _tell(self, error: str | None, message: str | None) -> None:
         """Record the outcome of the call. Each step is done even if the one before failed."""
@@ -224,7 +224,7 @@ class Call:
             try:
                 self._chunks.finish()
             except Exception as fault:
-                faults.report(_END, fault)
+                faults.absorb_any(_END, fault)
         if self._served_model is not None:
             attributes[RESPONSE_MODEL] = self._served_model
         if error is not None:
@@ -236,12 +236,12 @@ class Call:
             if self._measures:
                 self._measure(seconds, which)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.absorb_any(_END, fault)
         try:
             if self._recording:
                 self._describe(error, message)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.absorb_any(_END, fault)
         if calls.always:
             calls.telemetry.tell(self)
 
@@ -302,7 +302,7 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
         call = Call.__new__(Call)
         _open(call, calls, target, context, span, outer, measures, listens)  # type: ignore[arg-type]  # None: `outer` has one
     except Exception as fault:
-        faults.report("the beginning of an OpenAI call", fault)
+        faults.absorb_any("the beginning of an OpenAI call", fault)
         return None
     if not call.is_quiet:
         try:

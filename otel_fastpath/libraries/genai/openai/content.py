@@ -16,6 +16,7 @@ from otel_fastpath.lazy import lazy
 from otel_fastpath.libraries.genai import conventions as names
 from otel_fastpath.libraries.genai.openai import messages
 from otel_fastpath.libraries.genai.openai.fields import field, items
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,8 @@ def _has_any(make: Callable[[Any], Made], kept: Any) -> bool:
         return True
     try:
         return bool(make(kept)) if isinstance(kept, str) else any(make([item]) for item in items(kept))
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         # Raised again in the export thread, and logged there.
         return True
 

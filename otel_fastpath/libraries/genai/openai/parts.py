@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from otel_fastpath.libraries.genai.openai.fields import field, items, kind_of, text
+from otel_fastpath.patching import faults
 
 Part = dict[str, Any]
 _AUDIO_TYPES: Final = {"wav": "audio/wav", "mp3": "audio/mpeg"}
@@ -141,7 +142,8 @@ def _decoded(data: Any) -> bytes | None:
     """The bytes of a base64 text; None if it is invalid, as it is then not worth recording."""
     try:
         return base64.b64decode("".join(data.split()), validate=True)
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         return None
 
 

@@ -24,6 +24,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     TEXT,
     TRUE,
 )
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -194,7 +195,8 @@ def copied(value: Any) -> Any:
     """
     try:
         return _copied(value, _DEEPEST)
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         return value
 
 

@@ -66,7 +66,7 @@ class Reading:
                 outcome = self._chunks.add(chunk)
                 self._skips = self._chunks.skips
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         try:
             times = self._times
             if times is not None:
@@ -74,7 +74,7 @@ class Reading:
             elif call.has_times:
                 self._times = call.early_chunk(now - self._last)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         self._last = now
         if outcome is not None:
             call.end(outcome[0], outcome[1])

@@ -21,6 +21,7 @@ from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes, propagate, redacted
 from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class SetUp:
             context.metric_attributes = shape.metric.copy()
             context.span = context.tracer.start_span(shape.name, None, _CLIENT, attributes)
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.absorb_any(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return None if faults.ours(error) else False
         context._otel_fastpath_shape = shape
@@ -115,17 +116,16 @@ class SetUp:
             # Upstream's own functions take the token of the API.
             context.token = token[0] if type(token) is tuple else token
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.absorb_any(_BEGINNING, error)
 
     def end(self, context: Any, shape: Shape, response: Any) -> None:
         """End a request that got this response."""
-        answer = self.answered(context, shape, response)
-        seconds = default_timer() - context.start_time
-        taken_back(context.token)
         try:
-            context.span.end()
-        except Exception as error:
-            faults.report(_END, error)
+            answer = self.answered(context, shape, response)
+            seconds = default_timer() - context.start_time
+        finally:
+            taken_back(context.token)
+            end_span(context.span, _END)
         if answer is not None:
             answer.record(seconds)
 
@@ -154,7 +154,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.report(_END, error)
+            faults.absorb_any(_END, error)
             return None
         return answer
 

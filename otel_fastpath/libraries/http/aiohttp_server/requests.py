@@ -25,6 +25,7 @@ from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
+from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class Request(Answer):
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
                 self.span.set_attributes(upstream.collect_response_headers_attributes(response))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
@@ -183,7 +184,7 @@ class Request(Answer):
             if code < 0 or isinstance(error, web.HTTPServerError):
                 self.span.record_exception(error)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
 
     def end(self) -> None:
         """End the request."""
@@ -201,16 +202,13 @@ class Request(Answer):
             seconds = perf_counter() - self.started
             self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         finally:
             self.labels.count(-1, _PLACE)
 
     def end_span(self) -> None:
         """End the span."""
-        try:
-            self.span.end()
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        end_span(self.span, _PLACE)
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

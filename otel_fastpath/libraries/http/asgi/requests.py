@@ -20,7 +20,7 @@ from otel_fastpath.libraries.http.asgi.headers import content_length, remote_con
 from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.responses import Answer, code_of, failed
 from otel_fastpath.libraries.http.scopes import closed, opened
-from otel_fastpath.libraries.starting import drops_below, emit, is_recording, start
+from otel_fastpath.libraries.starting import drops_below, emit, end_span, is_recording, start
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
@@ -132,12 +132,13 @@ class Request(Answer):
                 if not self._is_silent:
                     # The application may change the request.
                     self._about.make()
-        except Exception as error:
-            faults.report(PLACE, error)
         except BaseException as error:
-            # The application is not called, and nobody else ends the request.
-            self.finish(error)
-            raise
+            try:
+                faults.absorb_any(PLACE, error)
+            except BaseException:
+                # The application is not called, and nobody else ends the request.
+                self.finish(error)
+                raise
 
     def _count(self, number: int) -> None:
         """Add to the number of active requests."""
@@ -173,7 +174,7 @@ class Request(Answer):
             if custom:
                 span.set_attributes(custom)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
 
     def receive(self) -> Awaitable[_Message]:
         """Receive the next message, inside a span unless that would be dropped."""
@@ -182,7 +183,7 @@ class Request(Answer):
             if self._is_silent and self._middleware.client_request_hook is None and span_in(None) is self.span:
                 has_span = False
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
         return self._receive_in_span() if has_span else self._receive()
 
     async def _receive_in_span(self) -> _Message:
@@ -207,7 +208,7 @@ class Request(Answer):
         try:
             name = self._name_of(what)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
             return None
         return opened(self._middleware.tracer, name, _INTERNAL, None)
 
@@ -220,7 +221,8 @@ class Request(Answer):
     def _describe_receiving(self, span: Any, message: _Message) -> None:
         try:
             kind = message["type"]
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # A mistake of the server's, which the application is to see.
             return
         try:
@@ -229,7 +231,7 @@ class Request(Answer):
                     self.show(span, 200, "200")
                 span.set_attribute("asgi.event.type", kind)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
 
     def send(self, message: _Message) -> Awaitable[None]:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
@@ -244,13 +246,14 @@ class Request(Answer):
         """Emit what is known before a message is sent; return whether it is the last one."""
         try:
             kind = message["type"]
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # A mistake of the application's, which the server reports.
             return False
         try:
             self._before_sending(message, kind)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
         try:
             final, more = "http.response.body", "more_body"
             if self._trailers:
@@ -258,15 +261,15 @@ class Request(Answer):
             # A request whose last message is missed has its exception twice.
             return kind == final and not (more in message and message[more])  # noqa: RUF019  # no call that may fail
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
             return False
 
     def _end_span(self) -> None:
         try:
             if is_recording(self.span):
-                self.span.end()
+                end_span(self.span, PLACE)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
 
     def _before_sending(self, message: _Message, kind: str) -> None:
         middleware = self._middleware
@@ -333,7 +336,7 @@ class Request(Answer):
                 if code is not None:
                     self.show(span, code, text)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
 
     def finish(self, error: BaseException | None) -> None:
         """Record the metrics, restore the context, and end the span, if the last message has not ended it.
@@ -380,7 +383,7 @@ class Request(Answer):
                 for size in outcome.request_sizes:
                     size.record(length)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.absorb_any(PLACE, error)
 
     def _leave(self, error: BaseException | None) -> None:
         """Restore the context in which the span is not current; the application raised this."""
@@ -389,4 +392,4 @@ class Request(Answer):
             if isinstance(error, Exception):
                 failed(self.span, error)
         except Exception as fault:
-            faults.report(PLACE, fault)
+            faults.absorb_any(PLACE, fault)

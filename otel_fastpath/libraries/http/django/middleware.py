@@ -72,7 +72,7 @@ class Request(Answer):
                 if self.span.is_recording():
                     self.span.set_attribute(HTTP_ROUTE, route)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
 
     def answer(self, request: Any, response: Any) -> None:
         """Put the response on the span, record the metrics, and end the span."""
@@ -89,7 +89,7 @@ class Request(Answer):
                 self.route = timed.get(HTTP_ROUTE) or (target if target != self.target else None)
             _put_response(self, request, response)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         finally:
             try:
                 self.labels.count(-1, _PLACE)
@@ -119,7 +119,7 @@ class Middleware:
             if is_wsgi(request):
                 begun = self._begun(middleware, request)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             if not faults.ours(error):
                 begun = False
@@ -129,7 +129,8 @@ class Middleware:
         if begun and _Middleware._otel_request_hook:
             try:
                 _Middleware._otel_request_hook(begun.span, request)
-            except Exception:
+            except Exception as error:
+                faults.raise_interruption(error)
                 upstream._logger.exception("Exception raised by request_hook")
         return None
 
@@ -183,7 +184,7 @@ class Middleware:
             begun.activation = Activation(span, token)
             is_active = True
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
         finally:
             if not is_active:
                 begun.labels.count(-1, _PLACE)
@@ -280,7 +281,8 @@ def _put_response(begun: Request, request: Any, response: Any) -> None:
     if _Middleware._otel_response_hook:
         try:
             _Middleware._otel_response_hook(span, request, response)
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             upstream._logger.exception("Exception raised by response_hook")
     seconds = perf_counter() - begun.started
     target = (begun.route if begun.has_old else None) or begun.target or None

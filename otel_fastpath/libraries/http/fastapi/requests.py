@@ -23,6 +23,7 @@ from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
+from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
 
@@ -169,14 +170,15 @@ class Request:
             if self._active is not None:
                 self._active.add(number)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
 
     async def receive(self) -> Any:
         """Receive the next message."""
         message = await self._receive()
         try:
             kind = message["type"]
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # A mistake of the server's, which the application is to see.
             return message
         if kind == "http.disconnect":
@@ -195,7 +197,8 @@ class Request:
         """Keep what a message says of the response; return whether it is the last one."""
         try:
             kind = message["type"]
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # A mistake of the application's, which the server reports.
             return False
         try:
@@ -209,7 +212,7 @@ class Request:
                 self._telemetry.status_code = message.get("status")
                 self._trailers = message.get("trailers", False)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
         return False
 
     def fail(self, error: BaseException) -> None:
@@ -220,7 +223,7 @@ class Request:
             if self.is_websocket and api._normal_websocket_disconnect(error):
                 failure = None
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         self._finish(failure)
 
     def complete(self) -> None:
@@ -234,7 +237,7 @@ class Request:
             elif not self.is_websocket:
                 lost = RuntimeError("Incomplete ASGI response")
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
         self._finish(lost)
 
     def _finish(self, error: BaseException | None) -> None:
@@ -262,14 +265,11 @@ class Request:
             if self._kept is not None:
                 self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.absorb_any(_PLACE, fault)
 
     def _end_span(self) -> None:
-        try:
-            if self._span is not None:
-                self._span.end()
-        except Exception as fault:
-            faults.report(_PLACE, fault)
+        if self._span is not None:
+            end_span(self._span, _PLACE)
 
     def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
         """Add the route, the status and the type of an error; return whether the request failed."""
@@ -295,7 +295,7 @@ class Request:
             self._telemetry._exceptions.clear()
             self._scope.pop("fastapi.telemetry", None)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.absorb_any(_PLACE, error)
 
 
 def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
@@ -352,7 +352,7 @@ def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> 
             request: Request = chosen
             request.start(receive, send)
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.absorb_any(_PLACE, error)
         # What is not ours, such as a sampler, would raise again in upstream's code.
         return _UPSTREAM if faults.ours(error) else _NOTHING
     return chosen

@@ -23,7 +23,7 @@ from otel_fastpath.libraries.db.asyncpg import plans, pools
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, Odd, Sabotage, broken, broken_logging, plain, raising_once
 
 OPTIONS = "acquire,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 
@@ -159,7 +159,7 @@ def everything(instrumentor, core, database_url):
     return run
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
     """Whichever part of the set-up raises, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
@@ -168,6 +168,24 @@ def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur
 
     assert saboteur == "logs" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, database_url, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next query works."""
+
+    async def main():
+        connection = await asyncpg.connect(database_url)
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+        with raising_once():
+            await connection.fetchval("SELECT 1")
+        with raising_once():
+            await connection.executemany("SELECT $1::int", [(1,), (2,)])
+        instrumentor.uninstrument()
+        assert await connection.fetchval("SELECT 2") == 2  # what was asked for
+        await connection.close()
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(("core", "place"), crossed(["c", "py"], list(OWN)), indirect=["core"])

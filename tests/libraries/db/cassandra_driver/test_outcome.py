@@ -19,7 +19,7 @@ from otel_fastpath.libraries.db.cassandra import callbacks, cql, futures, hooks,
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, Odd, Sabotage, broken, broken_logging, plain, raising_once
 
 # The place of a function of ours that some of the requests come through.
 OWN = {
@@ -82,15 +82,28 @@ def everything(instrumentor, core, connect, server):
     return run
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", [*ABSORBED, "on_ending", "on_end"])
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
-    """Whichever part of the set-up raises, and our log besides."""
+    """Of an instrument, or where the driver brings the result, in a thread of its own; and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
 
     everything(**FOREIGN[saboteur]())
 
-    assert saboteur == "logs" or no_faults.counts()
+    assert saboteur != "metrics" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", ["on_start", "processor", "sampler", "ids"])
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, connect, server, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next request works."""
+    server.answer("SELECT a FROM b", rows=[{"a": 1}], types={"a": "int"})
+    session = connect()
+    instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+    with raising_once():
+        session.execute("SELECT a FROM b")
+    instrumentor.uninstrument()
+    assert session.execute("SELECT a FROM b").one().a == 1
+    session.cluster.shutdown()
 
 
 @pytest.mark.parametrize("place", [name for name in OWN if name not in {"code", "interrupted"}])

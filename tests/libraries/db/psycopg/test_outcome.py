@@ -22,7 +22,7 @@ from otel_fastpath.libraries.db.psycopg import connecting, hooks, pipelines, pla
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, Odd, Sabotage, broken, broken_logging, plain, raising_once
 
 OPTIONS = "acquire,check,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 
@@ -185,7 +185,7 @@ async def _asynchronous(database_url):
         assert context.get_current() is before
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
     """Whichever part of the set-up raises, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
@@ -194,6 +194,19 @@ def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur
 
     assert saboteur == "logs" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, database_url, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next query works."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+        with raising_once():
+            connection.execute("SELECT 1")
+        with raising_once():
+            connection.cursor().executemany("SELECT %s::int", [[1], [2]])
+        instrumentor.uninstrument()
+        assert connection.execute("SELECT 2").fetchone() == (2,)
 
 
 @pytest.mark.parametrize(("core", "place"), crossed(["c", "py"], list(OWN)), indirect=["core"])

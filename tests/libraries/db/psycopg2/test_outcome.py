@@ -23,7 +23,7 @@ from otel_fastpath.libraries.db.psycopg2 import connecting, hooks, texts
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, Odd, Sabotage, broken, broken_logging, plain, raising_once
 
 
 def _query(connection):
@@ -177,7 +177,7 @@ def _asynchronous(database_url):
     connection.close()
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
     """Whichever part of the set-up raises, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
@@ -186,6 +186,21 @@ def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur
 
     assert saboteur == "logs" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, database_url, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next query works."""
+    instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+    connection = psycopg2.connect(database_url)
+    connection.autocommit = True
+    with raising_once():
+        connection.cursor().execute("SELECT 1")
+    instrumentor.uninstrument()
+    cursor = connection.cursor()
+    cursor.execute("SELECT 2")
+    assert cursor.fetchone() == (2,)
+    connection.close()
 
 
 @pytest.mark.parametrize(("core", "place"), crossed(["c", "py"], list(OWN)), indirect=["core"])

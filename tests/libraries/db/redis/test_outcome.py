@@ -18,7 +18,7 @@ from otel_fastpath.libraries.db.redis import commands, hooks, observability, pla
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, Odd, Sabotage, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, Odd, Sabotage, broken, broken_logging, plain, raising_once
 
 
 def _commands(client):
@@ -142,7 +142,7 @@ def everything(instrumentor, core, redis_server):
     return run
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
     """Whichever part of the set-up raises, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
@@ -151,6 +151,21 @@ def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur
 
     assert saboteur == "logs" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, redis_server, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next query works."""
+    with redis.Redis(port=redis_server.port) as client:
+        client.ping()
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+        with raising_once():
+            client.set("a", 1)
+        with raising_once():
+            client.pipeline().set("a", 2).get("a").execute()
+        instrumentor.uninstrument()
+        client.set("a", 3)
+        assert client.get("a") == b"3"
 
 
 @pytest.mark.parametrize("place", [name for name in OWN if name != "own metrics"])

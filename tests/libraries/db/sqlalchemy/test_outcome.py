@@ -19,7 +19,7 @@ from otel_fastpath.libraries.db.sqlalchemy import engines, hooks, pools
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sabotage import FOREIGN, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, broken, broken_logging, plain, raising_once
 
 OPTIONS = "acquire,parameters,rows,sqlcommenter,slow=1us,repeats=2"
 # The place of a function of ours that every operation or some of them come through.
@@ -83,12 +83,25 @@ def everything(instrumentor, core):
     return run
 
 
-@pytest.mark.parametrize("saboteur", FOREIGN)
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur):
     """Whichever part of the set-up raises, and our log besides."""
     everything(**FOREIGN[saboteur]())
 
     assert saboteur == "logs" or no_faults.counts()
+
+
+@pytest.mark.parametrize("saboteur", RAISED)
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, saboteur):
+    """The error of a processor, sampler or id generator is the application's to see, and the next query works."""
+    engine = sa.create_engine("sqlite://", poolclass=sa.pool.StaticPool)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+        with raising_once():
+            connection.exec_driver_sql("SELECT 1")
+        instrumentor.uninstrument()
+        assert connection.exec_driver_sql("SELECT 2").scalar() == 2  # what was asked for
+    engine.dispose()
 
 
 @pytest.mark.parametrize("place", OWN)

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
-from sabotage import FOREIGN, as_ours, broken, broken_logging, plain
+from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging, plain
 from server_hosts import ASGI, SERVERS, WSGI, environ, scope
 
 AIOHTTP_RELEASE = ("opentelemetry-instrumentation-aiohttp-server", "0.65b0")
@@ -142,11 +142,11 @@ UPSTREAMS = {
 
 
 @replaced
-@pytest.mark.parametrize("saboteur", SABOTEURS)
+@pytest.mark.parametrize("saboteur", [*ABSORBED, "spans", "tracers"])
 def test_a_foreign_fault_is_not_the_applications(
     instrumentor, core, url, bare, usual_spans, no_faults, saboteur, caplog
 ):
-    """Difference: upstream raises it in the application. Once it is over, there are the usual spans again."""
+    """Stock raises what an instrument or another vendor's span raises. Afterwards, there are the usual spans again."""
     with _surroundings(saboteur):
         given = SABOTEURS[saboteur]()
         stock = {name: CLIENTS[name](given, url) if name in CLIENTS else SERVERS[name](given) for name in UPSTREAMS}
@@ -164,6 +164,26 @@ def test_a_foreign_fault_is_not_the_applications(
     found, spans = _spans(url)
     assert differences(found, bare) == []
     assert spans == usual_spans
+
+
+@replaced
+@pytest.mark.parametrize("saboteur", [*RAISED, "propagators"])
+def test_an_error_of_the_set_up_is_raised(instrumentor, core, url, usual_spans, no_faults, saboteur, caplog):
+    """Of a processor, sampler, id generator or propagator. Afterwards, there are the usual spans again."""
+    with _surroundings(saboteur):
+        stock = outcomes(url, SABOTEURS[saboteur]())
+    caplog.clear()
+    instrumentor.instrument(core=core, disabled="exceptions")
+
+    with _surroundings(saboteur):
+        found = outcomes(url, SABOTEURS[saboteur]())
+
+    # Stock leaves some contexts moved.
+    unlike = differences(found, stock)
+    assert [row for row in unlike if row[2] != (row[3][0], "context kept")] == []
+    assert no_faults.counts() == {}
+    assert [line for line in caplog.messages if "detach" in line] == []
+    assert _spans(url)[1] == usual_spans
 
 
 HTTP = "otel_fastpath.libraries.http."

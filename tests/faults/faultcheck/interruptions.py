@@ -1,0 +1,232 @@
+"""A process in which an exception of the host's arrives at each line and at each C call's return of this package.
+
+    python -m faultcheck.interruptions JOB
+
+As a signal handler's does, such as a time limit of Celery or RQ: it is raised once, between two instructions, by a
+function that none of our code called. The host must get it, with its context as it was, and no span may stay open.
+"""
+# ruff: noqa: T201  # part of a program that prints
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.trace import SpanProcessor
+
+from faultcheck.children import ChildError, in_child
+from faultcheck.host import Host
+from faultcheck.lines import relative
+from faultcheck.process import Checked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faultcheck.job import Job
+
+_TOOL_ID = 3
+# A line: its number; the return of a C call: the first line of the function and the offset of the call.
+Place = tuple[str, str]
+
+
+class Limit(Exception):  # noqa: N818  # as the host's own
+    """What the host is interrupted with."""
+
+
+class Open(SpanProcessor):
+    """Keeps the spans that have started."""
+
+    def __init__(self) -> None:
+        self.spans: list[Any] = []
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:  # noqa: ARG002  # called by keyword
+        """One more."""
+        self.spans.append(span)
+
+    def names(self) -> list[str]:
+        """The names of those that have not ended."""
+        return [span.name for span in self.spans if span.is_recording()]
+
+
+class Interrupter:
+    """Watches the lines and the C calls of this package, and raises at one place."""
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self._place: Place | None = None
+        self.seen: dict[Place, None] = {}
+
+    def arm(self, place: Place | None) -> None:
+        """Raise when the place is reached for the first time; None: only take down which places are reached."""
+        self.hits, self._place, self.seen = 0, place, {}
+        monitoring, events = sys.monitoring, sys.monitoring.events
+        if monitoring.get_tool(_TOOL_ID) is None:
+            monitoring.use_tool_id(_TOOL_ID, "interruptions")
+        # C_RETURN comes with CALL.
+        wanted = events.LINE | events.CALL | events.EXCEPTION_HANDLED
+        self.handled = ""
+
+        def on_handled(code: Any, offset: int, error: BaseException) -> None:
+            if isinstance(error, Limit):
+                line = next((line for start, end, line in code.co_lines() if start <= offset < end), 0)
+                self.handled = f"{code.co_filename.rpartition('/site-packages/')[2]}:{line}"
+
+        def on_line(code: Any, line: int) -> Any:
+            name = relative(code.co_filename)
+            if name is None:
+                return monitoring.DISABLE
+            if self._is_reached((name, str(line))):
+                raise Limit
+            return None
+
+        def on_return(code: Any, offset: int, function: Any, _argument: Any) -> Any:
+            name = relative(code.co_filename)
+            if name is not None and self._is_reached(
+                (name, f"{code.co_firstlineno}+{offset} {getattr(function, '__name__', '')}")
+            ):
+                raise Limit
+
+        monitoring.register_callback(_TOOL_ID, events.LINE, on_line)
+        monitoring.register_callback(_TOOL_ID, events.C_RETURN, on_return)
+        monitoring.register_callback(_TOOL_ID, events.EXCEPTION_HANDLED, on_handled)
+        monitoring.set_events(_TOOL_ID, wanted)
+        monitoring.restart_events()
+
+    def disarm(self) -> None:
+        """Stop."""
+        sys.monitoring.set_events(_TOOL_ID, 0)
+
+    def _is_reached(self, place: Place) -> bool:
+        self.seen[place] = None
+        if place != self._place or self.hits:
+            return False
+        self.hits += 1
+        return True
+
+
+class Interrupted(Checked):
+    """One workload, whose host is interrupted."""
+
+    def make_ready(self) -> None:
+        """Count open spans from the start."""
+        self.open = Open()
+        self.interrupter = Interrupter()
+        self.workload.telemetry.tracer_provider.add_span_processor(self.open)
+        super().make_ready()
+
+    def run_once(self, place: Place | None) -> dict[str, Any]:
+        """What a run does in which the exception arrives at this place; after one without, where plans are made."""
+        if os.environ.get("WARM"):
+            self.workload.run(Host())
+            gc.collect()
+            self.open.spans.clear()
+        self.interrupter.arm(place)
+        host = Host()
+        stopped = ""
+        try:
+            self.workload.run(host)
+        except BaseException as error:
+            stopped = "".join(traceback.format_exception(error)[-4:])[-600:]
+        finally:
+            self.interrupter.disarm()
+        host.forget()
+        gc.collect()
+        self.workload.settle()
+        said = self._said()
+        return {
+            "outcomes": host.outcomes,
+            "moved": host.moved,
+            "open": self.open.names(),
+            "handled": self.interrupter.handled,
+            "stopped": stopped,
+            "hits": self.interrupter.hits,
+            "seen": list(self.interrupter.seen),
+            "said": said,
+        }
+
+    def verdict(self, place: Place, without: dict[str, Any]) -> dict[str, Any]:
+        """What was wrong after an interruption there."""
+        try:
+            found = in_child(lambda: self.run_once(place), self.job.limit_s)
+        except ChildError as error:
+            return {"hung": str(error)[:2000]}
+        differing = {
+            step: found["outcomes"].get(step, "not reached")
+            for step, expected in without["outcomes"].items()
+            if found["outcomes"].get(step) != expected
+        }
+        reached = bool(differing) or bool(found["stopped"])
+        verdict: dict[str, Any] = {}
+        if found["hits"] and not reached:
+            verdict["swallowed"] = f"{found['said'] - without['said']} reported, in {found['handled']}"
+        raised = sum("Limit" in got for got in differing.values())
+        if reached and not raised and "Limit" not in found["stopped"]:
+            verdict["strange"] = differing
+        if raised > 1:
+            verdict["more"] = differing
+        if moved := [step for step in found["moved"] if step not in without["moved"]]:
+            verdict["current"] = moved
+        if left := list((Counter(found["open"]) - Counter(without["open"])).elements()):
+            verdict["open"] = left
+        if found["stopped"] and "Limit" not in found["stopped"]:
+            verdict["stopped"] = found["stopped"]
+        return verdict
+
+
+def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
+    """A row for each place."""
+    checked = Interrupted(job, workload)
+    checked.make_ready()
+    without = in_child(lambda: checked.run_once(None), job.limit_s * 3)
+    places = [tuple(place) for place in without["seen"]]
+    wanted = job.lines
+    kept = [each for each in places if not wanted or any(one in "{}:{}".format(*each) for one in wanted)]
+    for place in kept[job.part :: job.parts]:
+        yield {"place": "{}:{}".format(*place), **checked.verdict(place, without)}
+
+
+def main(job: Job) -> int:
+    """Check each workload in a process of its own; gives how many could not be checked."""
+    warnings.simplefilter("ignore")
+    for name in ("faultcheck.workloads", "otel_fastpath.instrumentor"):
+        importlib.import_module(name)
+    failed, running = 0, 0
+    for workload in job.workloads:
+        if running == max(1, job.processes):
+            failed += os.wait()[1] != 0
+            running -= 1
+        if os.fork() == 0:
+            _write(job, workload)
+        running += 1
+    return failed + sum(os.wait()[1] != 0 for _ in range(running))
+
+
+def _write(job: Job, workload: str) -> None:
+    status = 1
+    try:
+        began, rows, bad = time.monotonic(), 0, 0
+        with open(f"{job.output}/{job.core}-{workload}.jsonl", "w", encoding="utf-8") as file:  # noqa: PTH123
+            for found in check(job, workload):
+                file.write(json.dumps(found) + "\n")
+                file.flush()
+                rows, bad = rows + 1, bad + (len(found) > 1)
+        print(f"{job.core:2} {workload}: {rows} places, {bad} bad, {time.monotonic() - began:.0f} s", flush=True)
+        status = 0
+    except BaseException as error:
+        print(f"{job.core:2} {workload}: {''.join(traceback.format_exception(error))[-4000:]}", flush=True)
+    finally:
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    from faultcheck.job import Job
+
+    sys.exit(main(Job(**json.loads(sys.argv[1]))))
