@@ -109,7 +109,8 @@ def _is_of_guest(error: BaseException) -> bool:
         elif top == _STOCK:
             signals = not rest.startswith("instrumentation")
         elif top not in sys.stdlib_module_names:
-            return signals
+            # Not a special method of an object that was given, such as `__str__`.
+            return signals and not step.tb_frame.f_code.co_name.startswith("__")
         step = step.tb_next
     return False
 
@@ -154,7 +155,7 @@ def absorb_any(place: str, error: BaseException) -> None:
             processor, sampler, id generator or propagator.
     """
     raise_others(error)
-    report(place, error)
+    report_any(place, error)
 
 
 def raise_others(error: BaseException) -> None:

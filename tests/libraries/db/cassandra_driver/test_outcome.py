@@ -82,15 +82,26 @@ def everything(instrumentor, core, connect, server):
     return run
 
 
-@pytest.mark.parametrize("saboteur", [*ABSORBED, "on_ending", "on_end"])
+@pytest.mark.parametrize("saboteur", ABSORBED)
 def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
-    """Of an instrument, or where the driver brings the result, in a thread of its own; and our log besides."""
+    """Of an instrument or a processor of log records, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
 
     everything(**FOREIGN[saboteur]())
 
     assert saboteur != "metrics" or no_faults.counts()
     assert [line for line in caplog.messages if "detach" in line] == []
+
+
+@pytest.mark.parametrize("saboteur", ["on_ending", "on_end"])
+def test_the_result_arrives_whatever_a_processor_raises(instrumentor, core, connect, server, saboteur):
+    """A request ends in the driver's thread, which brings the result all the same."""
+    server.answer("SELECT a FROM b", rows=[{"a": 1}], types={"a": "int"})
+    session = connect()
+    instrumentor.instrument(core=core, telemetry="full", disabled="exceptions", **FOREIGN[saboteur]())
+    with broken_logging():
+        assert session.execute("SELECT a FROM b").one().a == 1
+    session.cluster.shutdown()
 
 
 @pytest.mark.parametrize("saboteur", ["on_start", "processor", "sampler", "ids"])
