@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from google.protobuf.internal import api_implementation
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.sdk._logs import ReadableLogRecord
 from opentelemetry.sdk.metrics import Exemplar
@@ -421,7 +422,7 @@ METRICS = [
         "\U0001f600",
     ),
     Bad("unit", lambda: metric(unit=LONE), "altered metric.unit", lambda sent: sent.item.unit, "a?b"),
-    Bad("temporality", lambda: metric(temporality=LONE), "left_out metric"),
+    Bad("temporality", lambda: metric(temporality="no"), "left_out metric"),
     *(bad._replace(kind=f"sum, {bad.kind}") for bad in _of_number(Sum)),
     *(bad._replace(kind=f"gauge, {bad.kind}") for bad in _of_number(Gauge)),
     *(bad._replace(kind=f"histogram, {bad.kind}") for bad in _of_histogram(Histogram, buckets)),
@@ -454,4 +455,9 @@ METRICS = [
     ),
     *_in_scope(metric),
 ]
-BAD = {"traces": SPANS, "logs": LOGS, "metrics": METRICS}
+# Protobuf's pure implementation writes values of any depth.
+_WRITTEN = {"deep"} if api_implementation.Type() == "python" else set()
+BAD = {
+    signal: [bad for bad in several if bad.kind not in _WRITTEN]
+    for signal, several in {"traces": SPANS, "logs": LOGS, "metrics": METRICS}.items()
+}

@@ -6,10 +6,14 @@ import decimal
 import functools
 import importlib
 import logging
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from baditems import BAD, GOOD, LONE, Sent, batch, event, exemplar, log, metric, point, span
+from google.protobuf.message import DecodeError
 from httpreceiver import Receiver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +28,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from otel_fastpath.otlp.altering import counts
+from otel_fastpath.otlp.exporters import Replacement
 
 STOCK = {"traces": encode_spans, "metrics": encode_metrics, "logs": encode_logs}
 MODULES = {"traces": "trace_exporter", "metrics": "metric_exporter", "logs": "_log_exporter"}
@@ -263,7 +268,7 @@ def test_the_text_of_an_exception(export, servers, protocol):
 def test_stocks_own_encoders_raise(export, signal):
     """Who calls the functions of `opentelemetry.exporter.otlp.proto.common` gets stock's exception."""
     assert export
-    with pytest.raises(Exception, match=r"surrogates|non-text"):
+    with pytest.raises(Exception, match=r"surrogates|UTF-8"):
         STOCK[signal](batch(signal, [GOOD[signal](LONE)]))
 
 
@@ -329,3 +334,45 @@ def test_the_metric(instrumentor, core, telemetry, reported):
     [found] = [[each for scope in scopes for each in scope.metrics if each.name == counts.NAME]]
     points = [each for made in found for each in made.data.data_points]
     assert {(p.attributes[counts.FIELD], p.attributes[counts.OUTCOME]): p.value for p in points} == reported
+
+
+@pytest.mark.slow
+def test_with_protobufs_pure_implementation():
+    """What it refuses, and with which exceptions, differs: all of the tests above pass with it, too."""
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", __file__, "-q", "-m", "not slow", "-p", "no:cacheprovider"],
+        env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout[-4000:]
+    assert "passed" in result.stdout
+
+
+@pytest.mark.parametrize("signal", list(BAD))
+def test_what_protobuf_does_not_read(export, monkeypatch, signal):
+    """Where it cannot read what it writes, as its pure implementation, stock's message is sent over gRPC."""
+    encoder = module("grpc", signal)
+    name = f"encode_{'spans' if signal == 'traces' else signal}"
+    kind = type(STOCK[signal](batch(signal, [])))
+    good = GOOD[signal]
+    [replacement] = [
+        each.cell_contents for each in getattr(encoder, name).__closure__ if type(each.cell_contents) is Replacement
+    ]
+
+    def parse(content):
+        content = content[0] if signal == "metrics" else content
+        if b"deep" in content:
+            raise DecodeError("too deep")
+        return kind.FromString(content)
+
+    monkeypatch.setattr(replacement, "_wrap", parse)
+
+    assert sent(export("grpc", signal, [good("deep"), good("flat")])) == sent(
+        together(signal, [good("deep"), good("flat")])
+    )
+    arrived = sent(export("grpc", signal, [good("deep"), good(LONE), good("flat")]))
+    names = [each.item.body.string_value if signal == "logs" else each.item.name for each in arrived]
+    assert names == ["a?b", "flat"]
