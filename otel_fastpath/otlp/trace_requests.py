@@ -76,22 +76,21 @@ class _Batch:
         """The group for spans of this resource and scope, or of equal ones."""
         spans = self.groups.get((id(resource), id(scope)))
         if spans is None:
-            scopes = _under(self.resources, resource, dict)
-            spans = _under(scopes, scope, self._make_spans)
+            # Once each: the hash of a resource takes as long as all the rest for a batch of one span.
+            try:
+                scopes = self.resources.setdefault(resource, {})
+            except Exception:  # an attribute that has no hash
+                scopes = self.resources[_ByIdentity(resource)] = {}
+            key = scope
+            try:
+                spans = scopes.get(scope)
+            except Exception:  # a name that has no hash
+                key, spans = _ByIdentity(scope), None
+            if spans is None:
+                spans = scopes[key] = self._make_spans()
             self.groups[id(resource), id(scope)] = spans
             self._held += (resource, scope)
         return spans
-
-
-def _under(groups: dict[Any, Any], owner: Any, make: Callable[[], Any]) -> Any:
-    """The group of a resource or scope, or of an equal one; made if there is none."""
-    try:
-        found = groups.get(owner)
-    except Exception:  # an attribute, or the name, that has no hash
-        owner, found = _ByIdentity(owner), None
-    if found is None:
-        found = groups[owner] = make()
-    return found
 
 
 class Encoder:
