@@ -129,15 +129,12 @@ class Replacement:
         self._encode_each = encode_each
         self._wrap = wrap
         self._used = used
-        self._as_read = self._read()
-
-    def _read(self) -> tuple[Any, ...]:
-        return tuple([read() for read in self._used])
+        self._as_read = tuple([read() for read in used])
 
     def __call__(self, batch: Any) -> Any:
         """Encode the batch."""
         # If one of stock's functions was replaced, the replacement must be called.
-        if self._read() == self._as_read:
+        if tuple([read() for read in self._used]) == self._as_read:
             content = self._encode(batch)
             if content is not None:
                 try:
