@@ -19,6 +19,7 @@ from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.genai.openai import endpoints, sockets
 from otel_fastpath.libraries.library import Setup
 from otel_fastpath.libraries.register import ROOM
+from otel_fastpath.otlp.altering import counts as altered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +88,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
     """Part, name, kind, unit, description, and whether `same` has it."""
     kind = "observable up down counter"
     yield "patches", f"`{presence.NAME}`", kind, f"`{presence.UNIT}`", presence.DESCRIPTION, "no"
+    yield "exporters", f"`{altered.NAME}`", "observable counter", f"`{altered.UNIT}`", altered.DESCRIPTION, "no"
     for name, description in exceptions._DESCRIPTIONS.items():
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
     for name, (kind, unit, description) in guard._INSTRUMENTS.items():

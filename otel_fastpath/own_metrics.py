@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Final
+
+from otel_fastpath.locks import Lock
 
 PATCHES: Final = "otel_fastpath"
 EXCEPTIONS: Final = "otel_fastpath.exceptions"
@@ -29,3 +32,22 @@ def has_use(provider: Any) -> bool:
     except AttributeError:
         # Not the SDK's provider.
         return True
+
+
+class Providers:
+    """The meter providers that have an instrument: it cannot be removed, so each provider gets it once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._has_global = False
+        self._others: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def add(self, provider: Any) -> bool:
+        """Add a provider, None for the global one, and return whether it is new."""
+        with self._lock:
+            if provider is None:
+                is_new, self._has_global = not self._has_global, True
+                return is_new
+            is_new = provider not in self._others
+            self._others.add(provider)
+            return is_new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics
@@ -33,9 +32,7 @@ _lock = Lock()
 _is_said = False
 # Returns the rows of what is loaded; None while this process is not instrumented.
 _rows: Callable[[], Sequence[Row]] | None = None
-# The instruments cannot be removed, so that each provider gets one.
-_is_global = False
-_others: weakref.WeakSet[Any] = weakref.WeakSet()
+_providers = own_metrics.Providers()
 
 
 def is_heard() -> bool:
@@ -75,16 +72,10 @@ def count(rows: Callable[[], Sequence[Row]], meter_provider: Any = None) -> None
         rows: Returns the rows of what is loaded.
         meter_provider: The meter provider; by default the global one, which may also be set later.
     """
-    global _rows, _is_global
+    global _rows
     _rows = rows
-    with _lock:
-        is_known = _is_global if meter_provider is None else meter_provider in _others
-        if is_known:
-            return
-        if meter_provider is None:
-            _is_global = True
-        else:
-            _others.add(meter_provider)
+    if not _providers.add(meter_provider):
+        return
     meter = metrics.get_meter(own_metrics.PATCHES, meter_provider=meter_provider)
     observe = _observe_globally if meter_provider is None else _observe
     meter.create_observable_up_down_counter(NAME, callbacks=[observe], unit=UNIT, description=DESCRIPTION)

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "settings": {"wrong_settings"},
     # Counts and states that any thread may change.
     "lazy": {"locks"},
+    "own_metrics": {"locks"},
     "patching": {"compiled", "locks"},
     "trace": BOTTOM,
     **{name: BOTTOM | {"trace"} for name in SIGNALS},

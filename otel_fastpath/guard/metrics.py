@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics
@@ -33,9 +32,7 @@ _INSTRUMENTS: Final = {
 
 # Returns the observations of the instrument of this name; None while the guard is off.
 _observe: Callable[[str], Iterable[Observation]] | None = None
-# The instruments cannot be removed, so each provider gets them once.
-_known: weakref.WeakSet[Any] = weakref.WeakSet()
-_is_global = False
+_providers = own_metrics.Providers()
 
 
 def report(observe: Callable[[str], Iterable[Observation]], meter_provider: Any = None) -> None:
@@ -45,14 +42,10 @@ def report(observe: Callable[[str], Iterable[Observation]], meter_provider: Any 
         observe: Returns the observations of the instrument of this name.
         meter_provider: The meter provider; by default the global one, which may also be set later.
     """
-    global _observe, _is_global
+    global _observe
     _observe = observe
-    if _is_global if meter_provider is None else meter_provider in _known:
+    if not _providers.add(meter_provider):
         return
-    if meter_provider is None:
-        _is_global = True
-    else:
-        _known.add(meter_provider)
     meter = metrics.get_meter(own_metrics.GUARD, meter_provider=meter_provider)
     for name, (kind, unit, description) in _INSTRUMENTS.items():
         create = meter.create_observable_gauge if kind == "gauge" else meter.create_observable_counter

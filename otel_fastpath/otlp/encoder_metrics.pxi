@@ -17,11 +17,15 @@ def encode_metric(Spans out, metric):
 
 
 cdef int _put_metric(Spans out, object metric) except -1:
-    cdef object data = metric.data, points
+    cdef object data, points
     cdef Py_ssize_t begin, inner
     cdef uint64_t temporality = 0
-    cdef bint is_histogram = type(data) is _Histogram
-    if type(metric) is not _Metric or not (is_histogram or type(data) is _Sum or type(data) is _Gauge):
+    cdef bint is_histogram
+    if type(metric) is not _Metric:
+        return LEAVE
+    data = metric.data
+    is_histogram = type(data) is _Histogram
+    if not (is_histogram or type(data) is _Sum or type(data) is _Gauge):
         return LEAVE
     points = data.data_points
     if (type(points) is not list and type(points) is not tuple) or len(points) == 0:
@@ -58,9 +62,10 @@ cdef int _put_metric(Spans out, object metric) except -1:
 cdef int _put_number_point(Spans out, object point, bint has_start) except -1:
     cdef Py_ssize_t begin = _open(out, 0x0A, 1)
     cdef uint64_t dropped = 0
-    cdef object value = point.value
+    cdef object value
     if type(point) is not _NumberDataPoint:
         return LEAVE
+    value = point.value
     if has_start and _put_time(out, 0x11, point.start_time_unix_nano) == LEAVE:
         return LEAVE
     if _put_time(out, 0x19, point.time_unix_nano) == LEAVE:
@@ -79,8 +84,11 @@ cdef int _put_number_point(Spans out, object point, bint has_start) except -1:
 cdef int _put_histogram_point(Spans out, object point) except -1:
     cdef Py_ssize_t begin = _open(out, 0x0A, 2)
     cdef uint64_t dropped = 0, count = 0
-    cdef object counts = point.bucket_counts, bounds = point.explicit_bounds
-    if type(point) is not _HistogramDataPoint or type(counts) is not tuple or type(bounds) is not tuple:
+    cdef object counts, bounds
+    if type(point) is not _HistogramDataPoint:
+        return LEAVE
+    counts, bounds = point.bucket_counts, point.explicit_bounds
+    if type(counts) is not tuple or type(bounds) is not tuple:
         return LEAVE
     if (
         _put_time(out, 0x11, point.start_time_unix_nano) == LEAVE

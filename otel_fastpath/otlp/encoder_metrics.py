@@ -57,9 +57,11 @@ def encode_metric(out: Spans, metric: Any) -> bool:
 
 
 def _metric(out: Spans, metric: Any) -> bytes:
-    data = metric.data
+    if type(metric) is not Metric:
+        raise _Leave
+    data: Any = metric.data
     kind = type(data)
-    if type(metric) is not Metric or kind not in {Histogram, Sum, Gauge}:
+    if kind not in {Histogram, Sum, Gauge}:
         raise _Leave
     points = data.data_points
     if type(points) not in {list, tuple} or not points:
@@ -124,6 +126,8 @@ def _histogram_point(out: Spans, point: Any) -> bytes:
 
 
 def _packed_bounds(bounds: tuple[Any, ...]) -> bytes:
+    if None in bounds:
+        raise _Leave
     packed = _field(b"\x3a", b"".join([_real(b"", bound) for bound in bounds]))
     _bounds.keep(id(bounds), (bounds, packed), _EACH + _BOUND * len(bounds))
     return packed

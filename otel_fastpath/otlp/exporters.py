@@ -104,6 +104,53 @@ def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], 
     )
 
 
+class Replacement:
+    """What the exporters call in the place of one of stock's functions that encode a batch.
+
+    Args:
+        stock: Stock's function.
+        encode: Encodes a batch; returns None if stock's function must do it.
+        encode_each: Encodes a batch for which stock's function raises: what can be encoded of each item. It is given
+            the batch and `wrap`.
+        wrap: Makes what the exporter gets of what was encoded. It may raise.
+        used: The functions that return the functions of stock that `encode` stands for.
+    """
+
+    def __init__(
+        self,
+        stock: Callable[[Any], Any],
+        encode: Callable[[Any], Any],
+        encode_each: Callable[[Any, Callable[[Any], Any]], Any],
+        wrap: Callable[[Any], Any],
+        used: tuple[Callable[[], Any], ...],
+    ) -> None:
+        self._stock = stock
+        self._encode = encode
+        self._encode_each = encode_each
+        self._wrap = wrap
+        self._used = used
+        self._as_read = tuple([read() for read in used])
+
+    def __call__(self, batch: Any) -> Any:
+        """Encode the batch."""
+        # If one of stock's functions was replaced, the replacement must be called.
+        if tuple([read() for read in self._used]) == self._as_read:
+            content = self._encode(batch)
+            if content is not None:
+                try:
+                    return self._wrap(content)
+                except Exception:  # noqa: S110  # protobuf reads less deeply nested messages than it writes
+                    pass
+        try:
+            return self._stock(batch)
+        except Exception as error:  # whatever stock's functions, and those in their place, raise
+            refused = error
+        try:
+            return self._wrap(self._encode_each(batch, self._wrap))
+        except Exception:
+            raise refused from None
+
+
 def patch(
     transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any, budget: str
 ) -> Patch:

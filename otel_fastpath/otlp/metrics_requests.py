@@ -14,7 +14,7 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from otel_fastpath.otlp.trace_requests import Encoder, _Batch, _RefusedError, _theirs
+from otel_fastpath.otlp.trace_requests import Encoder, _Batch, _no_turn
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.pausing import Pace
 
@@ -41,42 +41,64 @@ class MetricsEncoder(Encoder):
         self._encode_metric = encode_metric
 
     def encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
-        """Encode a request.
+        """Encode a request. A data point that cannot be encoded is altered, or left out.
 
         Returns:
-            The encoded request and the number of its data points, if known. None if upstream must encode it, or raise
-            the error.
+            The encoded request and the number of its data points, if known. None if stock must encode it.
         """
         try:
+            if not _is_plain(data):
+                return None
             return self._encode_data(data)
-        except _RefusedError:
-            return None
         except Exception as error:
             faults.absorb("OTLP metrics encoder", error)
             return None
 
-    def _encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
-        if type(data) is not MetricsData or len(data.resource_metrics) != 1:
-            return None
+    def encode_each_of(self, data: Any, check: Callable[[Any], Any]) -> tuple[bytes, None]:
+        """Encode a request, where stock's encoder raised for it: every metric by itself, by stock's functions.
+
+        Args:
+            data: The metrics.
+            check: Raises for a request, with its number of data points, that cannot be sent.
+        """
+        batch = _Batch(lambda: self._spans(_no_turn, self._upstream.nulls))
+        for of_resource in data.resource_metrics:
+            for of_scope in of_resource.scope_metrics:
+                for metric in of_scope.metrics:
+                    self._add(batch, of_resource.resource, of_scope.scope, metric, lambda made: check((made, None)))
+        return self._assemble(batch), None
+
+    def _encode_data(self, data: Any) -> tuple[bytes, int | None]:
         of_resource = data.resource_metrics[0]
-        if type(of_resource) is not ResourceMetrics:
-            return None
         pace = Pace(self._stretch)
         batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
-        scopes = set()
         points: int | None = 0
         for of_scope in of_resource.scope_metrics:
-            if type(of_scope) is not ScopeMetrics or of_scope.scope in scopes:
-                return None
-            scopes.add(of_scope.scope)
             encoded = batch.spans_of(of_resource.resource, of_scope.scope)
             for metric in of_scope.metrics:
-                if not self._encode_metric(encoded, metric):
-                    encoded.add(_theirs(self._upstream.span, metric))
-                of_metric = _points_of(metric.data)
+                is_whole = self._encode_metric(encoded, metric) or self._add(
+                    batch, of_resource.resource, of_scope.scope, metric
+                )
+                of_metric = _points_of(metric.data) if is_whole else None
                 points = None if points is None or of_metric is None else points + of_metric
                 pace.turn()
         return self._assemble(batch), points
+
+
+def _is_plain(data: Any) -> bool:
+    """Whether the data is of stock's classes and has one resource with different scopes."""
+    if type(data) is not MetricsData or len(data.resource_metrics) != 1:
+        return False
+    of_resource = data.resource_metrics[0]
+    if type(of_resource) is not ResourceMetrics:
+        return False
+    if not all(type(of_scope) is ScopeMetrics for of_scope in of_resource.scope_metrics):
+        return False
+    scopes = [of_scope.scope for of_scope in of_resource.scope_metrics]
+    try:
+        return len(set(scopes)) == len(scopes)
+    except TypeError:  # a name that has no hash
+        return False
 
 
 def _points_of(data: Any) -> int | None:

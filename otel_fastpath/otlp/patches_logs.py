@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def _upstream() -> Any:
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
+    from otel_fastpath.otlp.altering import logs, rules  # noqa: PLC0415  # likewise
     from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
 
     request_class = _request_class()
@@ -52,6 +53,7 @@ def _upstream() -> Any:
         # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
         scope_logs = ScopeLogs(log_records=[encoded])
         request_class(resource_logs=[ResourceLogs(scope_logs=[scope_logs])]).SerializeToString()
+        rules.count_left_out(logs.attributes(owner, encoded))
         return bytes(encoded.SerializePartialToString())
 
     def resource(owner: Any) -> tuple[bytes, bytes, bool]:
@@ -66,7 +68,7 @@ def _upstream() -> Any:
         complete = owner is not None and len(encoded.attributes) == len(owner.attributes)
         return head.SerializePartialToString(), tail.SerializePartialToString(), complete
 
-    return Upstream(record, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return Upstream(record, logs.LOG_RECORD, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
 
 
 @functools.cache
@@ -88,18 +90,13 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
 
     if original is not _log_encoder.encode_logs:
         raise SkipError(f"encode_logs is not upstream's own, but {original!r}")
-    encode = _encoder(compiled.implementation()[0]).encode
+    encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_LOG_NAMES), _internal, _log_encoder)
-    as_read = tuple(read() for read in used)
+    replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
 
     @functools.wraps(original)
     def encode_logs(batch: Sequence[Any]) -> Any:
-        # If one of upstream's functions was replaced, the replacement must be called.
-        if tuple([read() for read in used]) == as_read:
-            content = encode(batch)
-            if content is not None:
-                return wrap(content)
-        return original(batch)
+        return replacement(batch)
 
     return encode_logs
 

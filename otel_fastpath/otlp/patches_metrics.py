@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace.upstream import SDK, sources
 
@@ -48,11 +48,18 @@ def _upstream() -> Any:
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
+    from otel_fastpath.otlp.altering import metrics, rules  # noqa: PLC0415  # likewise
     from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+
+    request_class = _request_class()
 
     def metric(owner: Any) -> bytes:
         encoded = pb2.Metric(name=owner.name, description=owner.description, unit=owner.unit)
         vars(metrics_encoder)["_encode_metric"](owner, encoded)
+        # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
+        scope_metrics = pb2.ScopeMetrics(metrics=[encoded])
+        request_class(resource_metrics=[pb2.ResourceMetrics(scope_metrics=[scope_metrics])]).SerializePartialToString()
+        rules.count_left_out(metrics.attributes(owner, encoded))
         return bytes(encoded.SerializePartialToString())
 
     def resource(owner: Any) -> tuple[bytes, bytes, bool]:
@@ -68,7 +75,7 @@ def _upstream() -> Any:
         complete = len(encoded.attributes) == len(owner.attributes)
         return head.SerializePartialToString(), tail.SerializePartialToString(), complete
 
-    return Upstream(metric, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return Upstream(metric, metrics.METRIC, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
 
 
 @functools.cache
@@ -80,36 +87,32 @@ def _encoder(implementation: str) -> MetricsEncoder:
     return MetricsEncoder(spans, metrics.encode_metric, _upstream())
 
 
-def _make(original: Any, wrap: Callable[[bytes, int | None], Any]) -> Any:
+def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
 
     if original is not metrics_encoder.encode_metrics:
         raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")
-    encode = _encoder(compiled.implementation()[0]).encode_data
+    encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)
-    as_read = tuple(read() for read in used)
+    replacement = Replacement(original, encoder.encode_data, encoder.encode_each_of, wrap, used)
 
     @functools.wraps(original)
     def encode_metrics(data: Any) -> Any:
-        # If one of upstream's functions was replaced, the replacement must be called.
-        if tuple([read() for read in used]) == as_read:
-            encoded = encode(data)
-            if encoded is not None:
-                return wrap(*encoded)
-        return original(data)
+        return replacement(data)
 
     return encode_metrics
 
 
 def _make_http(original: Any, _settings: Config) -> Any:
-    return _make(original, functools.partial(Request, _request_class()))
+    request_class = _request_class()
+    return _make(original, lambda encoded: Request(request_class, *encoded))
 
 
 def _make_grpc(original: Any, _settings: Config) -> Any:
     # grpc's serializer is a method of the message class, so it needs such a message.
     parse = _request_class().FromString
-    return _make(original, lambda content, _points: parse(content))
+    return _make(original, lambda encoded: parse(encoded[0]))
 
 
 def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def _upstream() -> Any:
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
+    from otel_fastpath.otlp.altering import rules, spans  # noqa: PLC0415  # likewise
     from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
 
     request_class = _request_class()
@@ -71,6 +72,7 @@ def _upstream() -> Any:
         # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
         scope_spans = ScopeSpans(spans=[encoded])
         request_class(resource_spans=[ResourceSpans(scope_spans=[scope_spans])]).SerializePartialToString()
+        rules.count_left_out(spans.attributes(sdk_span, encoded))
         return bytes(encoded.SerializePartialToString())
 
     def resource(owner: Any) -> tuple[bytes, bytes, bool]:
@@ -85,7 +87,7 @@ def _upstream() -> Any:
         complete = owner is not None and len(encoded.attributes) == len(owner.attributes)
         return head.SerializePartialToString(), tail.SerializePartialToString(), complete
 
-    return Upstream(span, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return Upstream(span, spans.SPAN, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
 
 
 @functools.cache
@@ -103,18 +105,13 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
         raise SkipError(f"encode_spans is not upstream's own, but {original!r}")
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("upstream's numbers of span kinds are not those that the encoder writes")
-    encode = _encoder(compiled.implementation()[0]).encode
+    encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_TRACE_NAMES), _internal, trace_encoder)
-    as_read = tuple(read() for read in used)
+    replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
 
     @functools.wraps(original)
     def encode_spans(sdk_spans: Sequence[Any]) -> Any:
-        # If one of upstream's functions was replaced, the replacement must be called.
-        if tuple([read() for read in used]) == as_read:
-            content = encode(sdk_spans)
-            if content is not None:
-                return wrap(content)
-        return original(sdk_spans)
+        return replacement(sdk_spans)
 
     return encode_spans
 

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.otlp.altering import counts
 from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
+from otel_fastpath.settings import FULL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from otel_fastpath.settings import Config
 
 _GRPC: Final = "opentelemetry.exporter.otlp.proto.grpc"
 _HTTP: Final = "opentelemetry.exporter.otlp.proto.http"
 
-ROOM: Final = Room(
+
+class _Otlp(Room):
+    def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:  # noqa: ARG002  # the count is off by `telemetry` only
+        if settings.telemetry == FULL and not settings.stock:
+            counts.report(providers.get("meter_provider"))
+
+    def stop(self) -> None:
+        counts.stop()
+
+
+ROOM: Final = _Otlp(
     "otlp",
     parts=(
         Part("otlp.patches_spans", f"{_GRPC}.trace_exporter", f"{_HTTP}.trace_exporter"),
@@ -18,4 +35,5 @@ ROOM: Final = Room(
         Part("otlp.patches_logs", f"{_GRPC}._log_exporter", f"{_HTTP}._log_exporter"),
         Part("otlp.patches_http", "opentelemetry.exporter.http.transport._requests"),
     ),
+    without="What exports alter is not counted.",
 )

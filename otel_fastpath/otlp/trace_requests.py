@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from otel_fastpath.otlp.altering import counts, rules
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
 from otel_fastpath.patching.pausing import Pace
@@ -30,6 +31,7 @@ class Upstream(NamedTuple):
 
     Attributes:
         span: Encodes one span, and raises the errors that encoding the request would raise.
+        fields: Its fields, for altering a span that cannot be encoded.
         resource: Returns the encoded fields of `ResourceSpans` before and after its scopes, and whether all attributes
             of the resource could be encoded.
         scope: Does the same for `ScopeSpans`, before and after its spans; the scope may be None.
@@ -38,25 +40,18 @@ class Upstream(NamedTuple):
     """
 
     span: Callable[[Any], bytes]
+    fields: rules.Fields
     resource: Callable[[Any], tuple[bytes, bytes, bool]]
     scope: Callable[[Any], tuple[bytes, bytes, bool]]
     cacheable: tuple[type, ...]
     nulls: bool
 
 
-class _RefusedError(Exception):
-    """Wraps an exception of upstream's functions, which must reach the caller and is not a fault of ours."""
+class _ByIdentity:
+    """A resource or scope that cannot be hashed, as a key."""
 
-    def __init__(self, why: Exception) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-def _theirs(function: Callable[[Any], Any], argument: Any) -> Any:
-    try:
-        return function(argument)
-    except Exception as error:
-        raise _RefusedError(error) from None
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
 
 
 class _Batch:
@@ -66,11 +61,13 @@ class _Batch:
         resources: Resource -> scope -> its spans.
         groups: (id of resource, id of scope) -> the same spans. Hashing a resource takes longer than encoding ten
             spans.
+        is_whole: Whether no span was left out; where one was, there may be a scope without spans, which is not sent.
     """
 
     def __init__(self, make_spans: Callable[[], Any]) -> None:
         self.resources: dict[Any, dict[Any, Any]] = {}
         self.groups: dict[tuple[int, int], Any] = {}
+        self.is_whole = True
         self._make_spans = make_spans
         # Resources and scopes are kept alive, so that no other object gets their ids.
         self._held: list[Any] = []
@@ -79,10 +76,18 @@ class _Batch:
         """The group for spans of this resource and scope, or of equal ones."""
         spans = self.groups.get((id(resource), id(scope)))
         if spans is None:
-            scopes = self.resources.setdefault(resource, {})
-            spans = scopes.get(scope)
+            # Once each: the hash of a resource takes as long as all the rest for a batch of one span.
+            try:
+                scopes = self.resources.setdefault(resource, {})
+            except Exception:  # an attribute that has no hash
+                scopes = self.resources[_ByIdentity(resource)] = {}
+            key = scope
+            try:
+                spans = scopes.get(scope)
+            except Exception:  # a name that has no hash
+                key, spans = _ByIdentity(scope), None
             if spans is None:
-                spans = scopes[scope] = self._make_spans()
+                spans = scopes[key] = self._make_spans()
             self.groups[id(resource), id(scope)] = spans
             self._held += (resource, scope)
         return spans
@@ -105,21 +110,27 @@ class Encoder:
         self._stretch = 0.0
 
     def encode(self, spans: Iterable[Any]) -> bytes | None:
-        """Encode a request; None if upstream must encode the batch because of a fault of ours.
+        """Encode a request; None if stock must encode the batch because of a fault of ours.
 
-        Raises:
-            Exception: The exception that upstream's own functions raise for a span that cannot be encoded.
+        A span that cannot be encoded is altered, or left out.
         """
         try:
             return self._encode(spans if type(spans) is list else list(spans))
-        except _RefusedError as error:
-            refused = error.why
         except Exception as error:
-            if not faults.ours(error):
-                raise
-            faults.report("OTLP batch encoder", error)
+            faults.absorb("OTLP batch encoder", error)
             return None
-        raise refused
+
+    def encode_each(self, spans: Iterable[Any], check: Callable[[bytes], Any]) -> bytes:
+        """Encode a request, where stock's encoder raised for the batch: every span by itself, by stock's functions.
+
+        Args:
+            spans: The spans.
+            check: Raises for a request that cannot be sent.
+        """
+        batch = _Batch(lambda: self._spans(_no_turn, self._upstream.nulls))
+        for span in spans:
+            self._leave(batch, span, check)
+        return self._assemble(batch)
 
     def _encode(self, spans: list[Any]) -> bytes:
         pace = Pace(self._stretch)
@@ -142,36 +153,83 @@ class Encoder:
         self._stretch = pace.stretch / 2
         return self._assemble(batch)
 
-    def _leave(self, batch: _Batch, span: Any) -> None:
-        """Let upstream encode the span."""
-        resource, scope = span.resource, span.instrumentation_scope or None
-        encoded = _theirs(self._upstream.span, span)
-        batch.spans_of(resource, scope).add(encoded)
+    def _leave(self, batch: _Batch, span: Any, check: Callable[[bytes], Any] | None = None) -> None:
+        """Let stock encode the span."""
+        try:
+            resource, scope = span.resource, span.instrumentation_scope or None
+        except Exception as error:  # of other code's class
+            rules.leave_out(self._upstream.fields, error)
+            batch.is_whole = False
+            return
+        self._add(batch, resource, scope, span, check)
+
+    def _add(
+        self, batch: _Batch, resource: Any, scope: Any, item: Any, check: Callable[[bytes], Any] | None = None
+    ) -> bool:
+        """Let stock encode an item, which is altered if it must be, or left out; return whether it is as it was."""
+        encode = self._upstream.span if check is None else _checked(self._upstream.span, check)
+        encoded, is_whole = rules.encoded(encode, self._upstream.fields, item)
+        if encoded is None:
+            batch.is_whole = False
+        else:
+            batch.spans_of(resource, scope).add(encoded)
+        return is_whole
 
     def _assemble(self, batch: _Batch) -> bytes:
         pieces: list[bytes] = []
         for resource, scopes in batch.resources.items():
             inner: list[bytes] = []
             for scope, spans in scopes.items():
-                head, tail = self._parts_of(scope, self._upstream.scope)
+                if not (batch.is_whole or len(spans)):
+                    continue
+                head, tail = self._parts_of(scope, self._upstream.scope, rules.SCOPE)
                 inner += (b"\x12", varint(len(head) + len(spans) + len(tail)), head, spans.content(), tail)
-            head, tail = self._parts_of(resource, self._upstream.resource)
+            head, tail = self._parts_of(resource, self._upstream.resource, rules.RESOURCE)
+            if not (batch.is_whole or inner):
+                continue
             inner = [head, *inner, tail]
             pieces += (b"\x0a", varint(sum(map(len, inner))), *inner)
         return b"".join(pieces)
 
-    def _parts_of(self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]]) -> tuple[bytes, bytes]:
+    def _parts_of(
+        self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]], fields: rules.Fields
+    ) -> tuple[bytes, bytes]:
         """The encoded fields before and after the spans of a resource or scope."""
+        if type(owner) is _ByIdentity:
+            owner = owner.owner
         known = self._parts.items.get(id(owner))
         if known is not None and known[1] is owner.attributes:
             return known[2], known[3]
-        head, tail, complete = _theirs(encode, owner)
-        # A failed attribute is logged each time, as upstream does.
-        if complete and type(owner) in self._upstream.cacheable:
+
+        made, is_whole = rules.encoded(encode, fields, owner)
+        head, tail, complete = made or (b"", b"", False)
+        # A failed attribute is logged each time, as stock does, and what was altered is counted each time.
+        if is_whole and not complete and owner is not None:
+            counts.add_logged(f"{fields.name}.attributes", 1)
+        if complete and is_whole and type(owner) in self._upstream.cacheable:
             # The texts of the owner are about as long as the encoded fields.
             size = _EACH + 2 * (len(head) + len(tail))
             self._parts.keep(id(owner), (owner, owner.attributes, head, tail), size)
         return head, tail
+
+
+def _no_turn() -> None:
+    pass
+
+
+def _checked(encode: Callable[[Any], bytes], check: Callable[[bytes], Any]) -> Callable[[Any], bytes]:
+    """The function, which raises also where a request of this item cannot be sent."""
+
+    def encode_and_check(item: Any) -> bytes:
+        encoded = encode(item)
+        request = encoded
+        # The spans of a scope, the scopes of a resource, the resources of a request.
+        for tag in (b"\x12", b"\x12", b"\x0a"):
+            request = b"".join((tag, varint(len(request)), request))
+        check(request)
+        return encoded
+
+    return encode_and_check
 
 
 def varint(number: int) -> bytes:
