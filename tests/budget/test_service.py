@@ -65,7 +65,7 @@ def test_a_service_is_measured_in_three_ways(tmp_path):
         (("--url", "http://localhost"), 2, "--url: expected the command that starts the service"),
         (("--url", "http://localhost", "--clients", "0", "true"), 2, "--clients and --seconds: expected"),
         (("uvicorn", "app:app"), 2, "uvicorn app:app: expected --url, too"),
-        (("--url", "http://127.0.0.1:1", "false"), 4, "bare: the program ended with exit status 1 before it was ready"),
+        (("--url", "http://127.0.0.1:1", "false"), 4, "bench: the program ended with exit status 1 before it was"),
     ],
 )
 def test_what_cannot_be_measured(arguments, status, message):
