@@ -368,6 +368,7 @@ def test_only_settings_read_the_environment():
         f"{NAME}.libraries.http.variables",
         # It is handed on to the program that is run, and holds what that may reach.
         f"{NAME}.trial.program",
+        f"{NAME}.trial.again",
         f"{NAME}.trial.confine",
         f"{NAME}.trial.injected.otel_fastpath_loopback",
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BARE: Final = "bare"
 STOCK: Final = "stock"
 FASTPATH: Final = "fastpath"
-_LAUNCHER: Final = "opentelemetry-instrument"
+LAUNCHER: Final = "opentelemetry-instrument"
 _DISABLED: Final = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 # What would send telemetry somewhere else.
 _REMOVED: Final = tuple(
@@ -134,14 +134,14 @@ class Program:
     @property
     def is_launched(self) -> bool:
         """Whether the command runs `opentelemetry-instrument` itself."""
-        return Path(self.command[0]).stem == _LAUNCHER
+        return Path(self.command[0]).stem == LAUNCHER
 
     def _launcher(self, environment: Mapping[str, str]) -> list[str]:
         if self.is_as_it_is or self.is_launched:
             return []
-        found = shutil.which(_LAUNCHER, path=environment["PATH"])
+        found = shutil.which(LAUNCHER, path=environment["PATH"])
         if found is None:
-            raise ProgramError(f"{_LAUNCHER} is not installed: pip install opentelemetry-distro")
+            raise ProgramError(f"{LAUNCHER} is not installed: pip install opentelemetry-distro")
         return [found]
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
