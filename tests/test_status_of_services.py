@@ -189,7 +189,7 @@ def wait_for(url, process):
         except urllib.error.HTTPError as error:
             error.close()
             return
-        except OSError:  # noqa: PERF203  # it may be there the next time
+        except OSError:
             time.sleep(0.1)
     pytest.fail("the service does not answer")
 
