@@ -182,16 +182,22 @@ def states(folder, environment, *arguments):
 def wait_for(url, process):
     """Until the service answers."""
     end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=5):  # noqa: S310  # a service of the test
-                return
-        except urllib.error.HTTPError as error:
-            error.close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("the service does not answer")
+    while not answers(url):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def answers(url):
+    """Whether it does, whatever it says."""
+    try:
+        with urllib.request.urlopen(url, timeout=5):  # noqa: S310  # a service of the test
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return True
+    except OSError:
+        return False
 
 
 def serving(pid):
