@@ -164,7 +164,9 @@ class Turns:
         if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             yield "OTEL_SDK_DISABLED is true"
         if not self.program.is_as_it_is and not self.program.is_launched:
-            yield from _not_installed()
+            why = why_not_installed()
+            if why:
+                yield why
         places = sorted({each.place for each in self._loops[way].refusals()})
         if places:
             yield (
@@ -174,17 +176,18 @@ class Turns:
         yield "neither the service nor opentelemetry-instrument has set up OpenTelemetry and an instrumentation of it"
 
 
-def _not_installed() -> Iterator[str]:
-    """What opentelemetry-instrument does not find in this environment."""
+def why_not_installed() -> str:
+    """What opentelemetry-instrument does not find in this environment; empty if nothing is missing."""
     if os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").strip() == "*":
-        yield "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS is *"
+        return "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS is *"
     if not metadata.entry_points(group="opentelemetry_configurator"):
-        yield "no distro is installed, which sets up OpenTelemetry: pip install opentelemetry-distro"
+        return "no distro is installed, which sets up OpenTelemetry: pip install opentelemetry-distro"
     exporters = {each.name for each in metadata.entry_points(group="opentelemetry_traces_exporter")}
     if not exporters & {"otlp", "otlp_proto_http"}:
-        yield "no exporter is installed: pip install opentelemetry-exporter-otlp-proto-http"
+        return "no exporter is installed: pip install opentelemetry-exporter-otlp-proto-http"
     if not {each.name for each in metadata.entry_points(group=_INSTRUMENTORS)} - {"fastpath"}:
-        yield "no instrumentation is installed: opentelemetry-bootstrap --action=install"
+        return "no instrumentation is installed: opentelemetry-bootstrap --action=install"
+    return ""
 
 
 def _summary(counts: Counter[tuple[str, str]]) -> str:
