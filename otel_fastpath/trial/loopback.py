@@ -57,6 +57,15 @@ class Refusal(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+def is_here(host: str) -> bool:
+    """Whether a host is this machine, by an address of the loopback interface."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    return all(rules.is_loopback(socket.inet_pton(each[0], str(each[4][0]).partition("%")[0])) for each in found)
+
+
 class Loopback:
     """Starts programs that reach nothing but the loopback interface, while it is used in a `with` statement.
 

@@ -116,11 +116,12 @@ def test_a_service_that_sets_itself_up_is_measured_as_it_is(bench, tmp_path):
         ((), "/order/3", {}, "/order/3 does not answer as expected: "),
         (("--status", "404"), "/orders/3", {}, " x status 200 (--status CODE if that is the answer to measure)"),
         ((), "/orders/3", {"OTEL_SDK_DISABLED": "true"}, "stock: no telemetry of requests was received: OTEL_SDK_DIS"),
-        (
+        pytest.param(
             (),
             "/orders/3",
             {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "fastpath"},
             "fastpath: otel-fastpath was not loaded in the service: OTEL_PYTHON_DISABLED_INSTRUMENTATIONS is fastpath",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["mistyped URL", "another answer", "SDK disabled", "not loaded"],
@@ -164,6 +165,7 @@ def test_what_is_not_installed_is_named(monkeypatch, installed, reason):
     ("arguments", "status", "message"),
     [
         (("--url", "localhost"), 2, "--url localhost: expected a URL such as http://127.0.0.1:8000/orders"),
+        (("--url", "http://192.0.2.1/", "true"), 2, "--url http://192.0.2.1/: expected a URL of this machine, such as"),
         (("--url", "http://localhost"), 2, "--url: expected the command that starts the service"),
         (("--url", "http://localhost", "--clients", "0", "true"), 2, "--clients and --seconds: expected"),
         (("uvicorn", "app:app"), 2, "uvicorn app:app: expected --url, too"),

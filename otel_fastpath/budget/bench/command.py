@@ -68,13 +68,13 @@ def _measured(operations: list[Operation], options: argparse.Namespace, path: li
             sys.stderr.write(f"otel-fastpath bench: {error}{f': {last}' if last else ''}\n")
             return int(Exit.NOT_MEASURED)
     show(total, total, "")
-    facts = {
-        **environment.facts(declare.DEFAULT_DISTRIBUTIONS),
-        **report.loaded(loaded),
-        "refused": "; ".join(loopback.notes()) or "none",
-    }
+    facts = {**environment.facts(declare.DEFAULT_DISTRIBUTIONS), **report.loaded(loaded)}
     seconds = time.monotonic() - started
-    write(options, report.document(operations, facts, seconds), report.machine(operations, facts, seconds))
+    write(
+        options,
+        report.document(operations, facts, seconds, loopback.notes()),
+        report.machine(operations, facts, seconds),
+    )
     return int(Exit.HELD if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
 
 

@@ -45,7 +45,9 @@ def loaded(answers: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> Document:
+def document(
+    operations: Sequence[Operation], facts: dict[str, Any], seconds: float, refused: Sequence[str] = ()
+) -> Document:
     """The report for people."""
     measured = [each for each in operations if each.rounds]
     marks = tuple(_mark(each) for each in measured)
@@ -56,7 +58,7 @@ def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: fl
         tables=(Table(_COLUMNS, tuple(_row(each) for each in operations)),),
         charts=(chart,) if marks else (),
         facts=rendering.facts(facts),
-        notes=tuple(_notes(operations, facts)),
+        notes=(*_notes(operations, facts), *refused),
     )
 
 
@@ -69,8 +71,6 @@ def _notes(operations: Sequence[Operation], facts: dict[str, Any]) -> list[str]:
         notes.append(f"no built-in operation uses {', '.join(unknown)}: declare a scenario to measure them")
     if facts["instrumentations that failed"] != "none":
         notes.append(f"instrumentations that failed: {facts['instrumentations that failed']}")
-    if facts["refused"] != "none":
-        notes += facts["refused"].split("; ")
     if any(each.rounds and len(each.rounds) < LEAST_ROUNDS for each in operations):
         notes.append(f"--rounds {LEAST_ROUNDS} or more give an interval")
     notes.append("medians of paired differences on this machine at this moment; spans are dropped, nothing is sent")

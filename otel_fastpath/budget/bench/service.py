@@ -17,7 +17,7 @@ from otel_fastpath.budget.render import report as rendering
 from otel_fastpath.budget.render.document import BAD, GOOD, PLAIN, UNSURE, Cell, Document, Table, figure
 from otel_fastpath.budget.results import SCHEMA, Exit
 from otel_fastpath.trial import cpu
-from otel_fastpath.trial.loopback import AllowError
+from otel_fastpath.trial.loopback import AllowError, is_here
 from otel_fastpath.trial.program import BARE, FASTPATH, STOCK, ProgramError, without_dashes
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def _command(options: argparse.Namespace) -> tuple[str, ...]:
     parts = urlsplit(options.url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"--url {options.url}: expected a URL such as http://127.0.0.1:8000/orders")
+    if not is_here(parts.hostname):
+        raise UsageError(f"--url {options.url}: expected a URL of this machine, such as http://127.0.0.1:8000/orders")
     command = without_dashes(options.command)
     if not command:
         raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
