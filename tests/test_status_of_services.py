@@ -164,6 +164,18 @@ def test_the_status_is_that_of_the_running_process(tmp_path, name):
     assert (applied > 10) == (name != "SDK disabled")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe is another error there")
+def test_a_reader_that_stops_early_gets_no_traceback(environ):
+    """As `head` does: the exit status is that of a broken pipe."""
+    environ.delenv("COLUMNS", raising=False)
+    command = [sys.executable, "-m", "otel_fastpath", "status", "--all"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+
+    assert (process.returncode, errors) == (141, "")
+
+
 def states(folder, environment, *arguments):
     """The state and reason of each patch, as the command prints them."""
     done = subprocess.run(
