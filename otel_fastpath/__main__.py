@@ -8,13 +8,15 @@ import importlib
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The exit status for a command that cannot be executed, the same as argparse's.
 _CANNOT = 2
+# What shells report for a program that a broken pipe has ended.
+_BROKEN_PIPE = 141
 _LEAST_WIDTH = 60
 _SDK = "opentelemetry.sdk.trace.export"
 
@@ -33,7 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not hasattr(options, "run"):
         parser.print_help(sys.stderr)
         return _CANNOT
-    result: int = options.run(options)
+    try:
+        result: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough, e.g. `head`. Python flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     return result
 
 
@@ -42,13 +50,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="otel-fastpath", description="Makes OpenTelemetry for Python cheap without changing what it emits."
     )
     parser.add_argument("--version", action="store_true", help="print the version, and which build of it is installed")
+    from otel_fastpath.trial.options import add_allow  # noqa: PLC0415  # loads the options only
+
     commands = parser.add_subparsers(metavar="COMMAND")
     status = commands.add_parser(
         "status",
         help="print what is patched, what is not, and why",
         description=(
-            "Instruments this process as opentelemetry-instrument would, with the settings of the environment, imports "
-            "OpenTelemetry's SDK and the named modules, and prints the state of every patch and wrapper. "
+            "Starts a process under opentelemetry-instrument, with the settings of the environment, in which "
+            "OpenTelemetry's SDK and the named modules are imported and ASGI applications started, and prints the "
+            "state of every patch and wrapper there. Nothing but the loopback interface can be reached. "
             "With a process id, prints the status of that process, if it has the same OTEL_FASTPATH_STATUS_FOLDER."
         ),
     )
@@ -60,10 +71,17 @@ def _parser() -> argparse.ArgumentParser:
         "opentelemetry-instrument would load, to find those that fail",
     )
     status.add_argument(
+        "--as-is",
+        action="store_true",
+        help="without opentelemetry-instrument, because the application sets OpenTelemetry up by itself",
+    )
+    add_allow(status)
+    status.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    status.add_argument(
         "modules",
         nargs="*",
-        metavar="PID|MODULE",
-        help="a process to ask, or modules to import first, as the service does (e.g. openai, app.main)",
+        metavar="PID|MODULE[:APP]",
+        help="a process to ask, or modules and applications to load first, as the service does (e.g. openai, app:app)",
     )
     status.set_defaults(run=_status)
     run = commands.add_parser(
@@ -124,22 +142,40 @@ def _status(options: argparse.Namespace) -> int:
     if len(options.modules) == 1 and options.modules[0].isdecimal():
         form = "json" if options.json else "whole" if options.all else "text"
         return _status_of(int(options.modules[0]), form)
+    from otel_fastpath.trial import again, application  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.trial.loopback import AllowError  # noqa: PLC0415  # likewise
+    from otel_fastpath.trial.program import ProgramError  # noqa: PLC0415  # likewise
+
+    try:
+        if options.here:
+            return _status_here(options, application)
+        asked = [name for name in ("json", "all", "as_is") if getattr(options, name)]
+        arguments = ["status", "--here", *(f"--{name.replace('_', '-')}" for name in asked), "--", *options.modules]
+        return again.run(arguments, options.allow, is_as_it_is=options.as_is)
+    except (AllowError, ProgramError, application.ApplicationError) as error:
+        sys.stderr.write(f"otel-fastpath: {error}\n")
+        return _CANNOT
+
+
+def _status_here(options: argparse.Namespace, application: Any) -> int:
     from otel_fastpath import loading, settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
 
     instrumentor = FastpathInstrumentor()
     notes = []
     # Output of imported modules must not be mixed with the table or JSON.
-    with contextlib.redirect_stdout(sys.stderr):
-        instrumentor.instrument()
-        problem = _import(_SDK)
-        if problem:
-            notes.append(f"OpenTelemetry's SDK cannot be imported: {problem}")
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as running:
+        try:
+            importlib.import_module(_SDK)
+        except Exception as error:  # whatever is wrong with it is worth a note
+            notes.append(f"OpenTelemetry's SDK cannot be imported: {application.one_line(error)}")
         for name in options.modules:
-            problem = _import(name)
+            problem = running.enter_context(application.started(application.load(name)))
             if problem:
-                sys.stderr.write(f"otel-fastpath: {name} cannot be imported: {problem}\n")
-                return _CANNOT
+                notes.append(f"{name} could not be started, so that what follows may lack something: {problem}")
+        if not options.as_is and not instrumentor.is_instrumented_by_opentelemetry:
+            # What opentelemetry-instrument was told to leave out would do this.
+            instrumentor.instrument()
         # Before instrumentations are imported, which imports their libraries, too.
         rows = instrumentor.status()
         not_loaded = list(loading.problems(settings.disabled_instrumentations(), imports=options.all))
@@ -154,17 +190,6 @@ def _status(options: argparse.Namespace) -> int:
         text = status.as_text(found, width, is_whole=options.all, is_coloured=is_coloured)
     sys.stdout.write(text + "\n")
     return 0
-
-
-def _import(name: str) -> str:
-    """Import a module, found as by `python -m`; returns the error in one line, or an empty string."""
-    if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds strings
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109  # likewise
-    try:
-        importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # an application's module may raise anything when it is imported
-        return " ".join(f"{type(error).__name__}: {error}".split())
-    return ""
 
 
 if __name__ == "__main__":

@@ -39,8 +39,5 @@ def problems(disabled: Collection[str] = (), *, imports: bool = False) -> Iterat
                     yield f"{entry_point.name}: it needs {required}, and {found} is installed."
             elif imports:
                 entry_point.load()
-        except ModuleNotFoundError:
-            # OpenTelemetry takes it for a library that is not installed.
-            continue
         except (Exception, SystemExit) as error:  # an instrumentation may raise anything when it is imported
             yield f"{entry_point.name}: {' '.join(f'{type(error).__name__}: {error}'.split())}"

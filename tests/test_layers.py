@@ -45,7 +45,8 @@ MAY_IMPORT = {
     "starting": BOTTOM,
     "instrumentor": BOTTOM | {"rooms", "presence", "running", "profile"},
     "__init__": {"instrumentor", "metrics"},
-    "trial": set(),
+    # What it starts may be asked to add this package.
+    "trial": {""},
     # `profile` has public names, too: it profiles what fails.
     "budget": {"", "trial", "profile"},
     "verify": {"budget", "trial"},  # its report is written as those of the budgets
@@ -53,7 +54,7 @@ MAY_IMPORT = {
     # The command loads the requested sub-command.
     "__main__": {
         *("", "settings", "status", "running", "loading", "starting", "instrumentor"),
-        *("budget", "profile", "verify"),
+        *("budget", "profile", "trial", "verify"),
     },
 }
 # Unit -> what it may import besides the standard library.
@@ -70,6 +71,8 @@ THIRD_PARTIES = {
     # It measures OpenTelemetry, and is a plugin of pytest.
     "budget": {"opentelemetry", "pytest"},
     "verify": {"opentelemetry"},
+    # Modules of the folder that is on the path of what it starts.
+    "trial": {"otel_fastpath_loopback", "otel_fastpath_rule"},
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {
@@ -83,6 +86,7 @@ IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.
     "libraries": APPLICATIONS | {"typing_extensions"},
     "otlp": {"requests"},
+    "trial": {"grpc"},
     "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"},
 }
 # Patched modules: importing one is the application's decision.
@@ -363,6 +367,9 @@ def test_only_settings_read_the_environment():
         f"{NAME}.compiled.build_hook",
         # What upstream's instrumentations read for each request.
         f"{NAME}.libraries.http.variables",
-        # It is handed on to the program that is run.
+        # It is handed on to the program that is run, and holds what that may reach.
         f"{NAME}.trial.program",
+        f"{NAME}.trial.again",
+        f"{NAME}.trial.confine",
+        f"{NAME}.trial.injected.otel_fastpath_loopback",
     }

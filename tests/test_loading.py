@@ -15,7 +15,7 @@ from otel_fastpath import loading
         ("pytest>=1", "os", True, ""),
         ("pytest<1", "os", False, "made-up: it needs pytest<1, and pytest {} is installed."),
         ("no-such-library", "os", True, ""),
-        ("pytest>=1", "no_such_module", True, ""),
+        ("pytest>=1", "no_such_module", True, "made-up: ModuleNotFoundError: No module named 'no_such_module'"),
         ("pytest>=1", "broken_module", True, "made-up: ImportError: no C library"),
         ("pytest>=1", "broken_module", False, ""),
     ],

@@ -59,7 +59,8 @@ def main(given: list[str] | None = None) -> int:
     """Run the founding case.
 
     Returns:
-        The exit code: 0 if the service is cured, 1 if not or if something failed, 130 if interrupted.
+        The exit code: 0 if the service is cured, 1 if not or if something failed, 3 if that cannot be said, 130 if it
+        was interrupted.
     """
     options, console = arguments(given), Console()
     try:

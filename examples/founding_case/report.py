@@ -85,6 +85,10 @@ def summary(found: Mapping[str, Any]) -> str:
     )
 
 
+# The exit code of a measurement that says nothing.
+INCONCLUSIVE = 3
+
+
 def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the table."""
     name, release = "opentelemetry-instrumentation-openai", found["versions"]["opentelemetry-instrumentation-openai"]
@@ -115,17 +119,26 @@ def verdict(console: Console, found: Mapping[str, Any]) -> int:
     """Say whether the service is cured.
 
     Returns:
-        The exit code: 1 if it is not, or if what was measured is not what should have been.
+        The exit code: 1 if it is not, or if what was measured is not what should have been; `INCONCLUSIVE` if the
+        machine was too busy to say.
     """
     ratio, most = found["legs"][FASTPATH]["cpu_ratio"], found["most"]
     for fault in found["faults"]:
         console.print(f"  - {fault}", style="red", markup=False, highlight=False)
     said = f"with otel-fastpath a request takes {ratio - 1:+.0%} CPU of one without the instrumentation"
     low, high = found["legs"][FASTPATH]["cpu_ratio_interval"]
+    if found["faults"]:
+        return 1
     if low <= most < high:
-        said = f"too busy a machine to tell more than x {low:.2f} to {high:.2f}; {said}"
+        console.print(
+            f"too busy a machine to say whether the service is cured: it takes x {low:.2f} to {high:.2f} of the CPU "
+            f"without the instrumentation, and x {most:.2f} is the most",
+            style="red",
+            highlight=False,
+        )
+        return INCONCLUSIVE
     if ratio > most:
         console.print(f"{said}: more than the {most - 1:.0%} that it may", style="red", highlight=False)
-    elif not found["faults"]:
-        console.print(f"{said}: within {most - 1:.0%}", style="green", highlight=False)
-    return int(ratio > most or bool(found["faults"]))
+        return 1
+    console.print(f"{said}: within {most - 1:.0%}", style="green", highlight=False)
+    return 0

@@ -7,6 +7,8 @@ import math
 import sys
 from typing import Any, Final
 
+from otel_fastpath.trial.options import add_allow
+
 _SECONDS: Final = 30.0
 _RATE: Final = 97.0
 
@@ -37,6 +39,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--rate", type=_rate, default=_RATE, metavar="N", help="samples in a second of CPU time (default %(default)g)"
     )
+    add_allow(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     group = parser.add_argument_group("output", "a file name, or - for standard output")
     group.add_argument("--json", metavar="FILE", help="the report for machines")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,10 +18,13 @@ from otel_fastpath.profile import analysis, outputs, remote, samples
 from otel_fastpath.profile.order import Order, injected
 from otel_fastpath.profile.recording import SUFFIX, Recording
 from otel_fastpath.profile.session import FINISH, STARTED
-from otel_fastpath.trial.program import stop
+from otel_fastpath.trial.loopback import AllowError, Loopback
+from otel_fastpath.trial.program import redirected, stop
+from otel_fastpath.trial.receiver import Receiver
 
 if TYPE_CHECKING:
     import argparse
+    import subprocess
     from collections.abc import Callable, Iterator
 
 _USAGE: Final = 2
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
                 return _USAGE
             outputs.write(options, analysis.report(recordings), samples.samples(recordings))
             return 0
-    except (UsageError, remote.RemoteError) as error:
+    except (UsageError, AllowError, remote.RemoteError) as error:
         sys.stderr.write(f"otel-fastpath: {error}\n")
         return _USAGE
     except KeyboardInterrupt:
@@ -70,16 +72,18 @@ def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[],
         _wait(order, folder, show, interrupted, lambda: remote.is_alive(options.pid))
         _wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
         return _read(folder)
-    child = _start(options.command, order)
-    try:
-        _wait(order, folder, show, interrupted, lambda: child.poll() is None)
-        _wait_for_recordings(folder, lambda: child.poll() is None)
-    finally:
-        stop(child)
+    with Loopback(options.allow) as loopback, Receiver(is_kept=False) as receiver:
+        child = _start(options.command, order, loopback, receiver.endpoint("profile"))
+        try:
+            _wait(order, folder, show, interrupted, lambda: child.poll() is None)
+            _wait_for_recordings(folder, lambda: child.poll() is None)
+        finally:
+            stop(child)
+            sys.stderr.write("".join(f"otel-fastpath: {note}\n" for note in loopback.notes()))
     return _read(folder)
 
 
-def _start(command: list[str], order: Order) -> subprocess.Popen[bytes]:
+def _start(command: list[str], order: Order, loopback: Loopback, endpoint: str) -> subprocess.Popen[bytes]:
     if command[0] == "-m" or (command[0].endswith(".py") and not shutil.which(command[0])):
         command = [sys.executable, *command]
     program = shutil.which(command[0]) or _beside(command[0])
@@ -87,10 +91,10 @@ def _start(command: list[str], order: Order) -> subprocess.Popen[bytes]:
         raise UsageError(f"{command[0]}: no such program; expected a script of Python, -m MODULE or a command")
     if command[0] == sys.executable and command[1] != "-m" and not Path(command[1]).is_file():
         raise UsageError(f"{command[1]}: no such file")
-    environment = settings.with_profile_order(order.as_text(), injected(Path(order.folder)))
+    environment = redirected(settings.with_profile_order(order.as_text(), injected(Path(order.folder))), endpoint)
     try:
         # Ctrl-C reaches it only through us, after its recording is written.
-        return subprocess.Popen([program, *command[1:]], env=environment, start_new_session=True)  # noqa: S603  # as asked
+        return loopback.popen([program, *command[1:]], environment, start_new_session=True)
     except OSError as error:
         raise UsageError(f"{command[0]}: {error.strerror}") from None
 

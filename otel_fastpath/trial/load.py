@@ -5,35 +5,47 @@ from __future__ import annotations
 import http.client
 import threading
 import time
-from typing import NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 _TIMEOUT_S = 30.0
-_FAILED = 500
+# From here upwards, an answer says that the request failed.
+_FAILED = 400
 
 
 class Load(NamedTuple):
     """What the clients have done.
 
     Attributes:
-        requests: The number of answers.
-        failed: How many of the requests had no answer, or one with a status from 500 upwards.
+        requests: The number of answers that count.
+        failures: How many requests had no answer, or one that does not count, by what was wrong.
         seconds: The time that it took.
     """
 
     requests: int
-    failed: int
+    failures: Counter[str]
     seconds: float
+
+    @property
+    def failed(self) -> int:
+        """How many requests failed."""
+        return sum(self.failures.values())
 
 
 class _Client(threading.Thread):
     """Sends requests, one after another, until the time is over."""
 
-    def __init__(self, url: str, end: float) -> None:
+    def __init__(self, url: str, end: float, expected: Collection[int]) -> None:
         super().__init__(daemon=True)
         self._parts = urlsplit(url)
         self._end = end
-        self.requests = self.failed = 0
+        self._expected = expected
+        self.requests = 0
+        self.failures: Counter[str] = Counter()
 
     def run(self) -> None:
         """Send them."""
@@ -46,27 +58,31 @@ class _Client(threading.Thread):
                 connection.request("GET", target)
                 answer = connection.getresponse()
                 answer.read()
+            except (OSError, http.client.HTTPException) as error:
+                self.failures[type(error).__name__] += 1
+                connection.close()  # the next request has a new connection
+                continue
+            if answer.status in self._expected if self._expected else answer.status < _FAILED:
                 self.requests += 1
-                self.failed += answer.status >= _FAILED
-            except (OSError, http.client.HTTPException):  # noqa: PERF203  # the next request has a new connection
-                self.failed += 1
-                connection.close()
+            else:
+                self.failures[f"status {answer.status}"] += 1
         connection.close()
 
 
-def load(url: str, clients: int, seconds: float) -> Load:
+def load(url: str, clients: int, seconds: float, expected: Collection[int] = ()) -> Load:
     """Send GET requests to a URL.
 
     Args:
         url: The URL.
         clients: How many clients send them at the same time.
         seconds: For how long.
+        expected: The statuses of answers that count; by default, all below 400 do.
     """
     began = time.monotonic()
-    working = [_Client(url, began + seconds) for _ in range(clients)]
+    working = [_Client(url, began + seconds, expected) for _ in range(clients)]
     for client in working:
         client.start()
     for client in working:
         client.join()
-    requests, failed = sum(each.requests for each in working), sum(each.failed for each in working)
-    return Load(requests, failed, time.monotonic() - began)
+    failures: Counter[str] = sum((each.failures for each in working), Counter())
+    return Load(sum(each.requests for each in working), failures, time.monotonic() - began)

@@ -15,20 +15,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from otel_fastpath.trial.injected.otel_fastpath_rule import ADD
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from otel_fastpath.trial.loopback import Loopback
 
 BARE: Final = "bare"
 STOCK: Final = "stock"
 FASTPATH: Final = "fastpath"
-_LAUNCHER: Final = "opentelemetry-instrument"
+LAUNCHER: Final = "opentelemetry-instrument"
 _DISABLED: Final = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
-# What would send telemetry somewhere else, or in another way.
+# What would send telemetry somewhere else.
 _REMOVED: Final = tuple(
     f"OTEL_EXPORTER_OTLP_{signal}{name}"
     for signal in ("", "TRACES_", "METRICS_", "LOGS_")
-    for name in ("ENDPOINT", "HEADERS", "PROTOCOL", "CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE", "INSECURE")
+    for name in ("ENDPOINT", "HEADERS", "CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE", "INSECURE")
 )
+_PROTOCOLS: Final = tuple(f"OTEL_EXPORTER_OTLP{signal}_PROTOCOL" for signal in ("", "_TRACES", "_METRICS", "_LOGS"))
+_EXPORTERS: Final = tuple(f"OTEL_{signal}_EXPORTER" for signal in ("TRACES", "METRICS", "LOGS"))
 _START_S: Final = 60.0
 _STOP_S: Final = 10.0
 _STEP_S: Final = 0.1
@@ -44,18 +50,22 @@ class Program:
     """What is run.
 
     Attributes:
+        loopback: What starts it, so that it reaches this machine only.
         command: The program and its arguments.
         is_as_it_is: Whether it sets OpenTelemetry up by itself; otherwise it is run by `opentelemetry-instrument`.
         seconds: How long it runs at most; None: until it ends.
         ready: The URL that answers once the program, a server, is ready; empty: it is ready at once.
         load: A command that uses the program, which is stopped afterwards; empty for none.
+        is_added: Whether otel-fastpath is added to a program that sets OpenTelemetry up by itself.
     """
 
+    loopback: Loopback
     command: tuple[str, ...]
     is_as_it_is: bool = False
     seconds: float | None = None
     ready: str = ""
     load: tuple[str, ...] = ()
+    is_added: bool = False
 
     @contextlib.contextmanager
     def started(self, leg: str, endpoint: str, output: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
@@ -70,8 +80,10 @@ class Program:
             ProgramError: It cannot be started, or is not ready in time.
         """
         environment = surroundings(os.environ, leg, endpoint)
+        if leg == FASTPATH and self.is_added:
+            environment[ADD] = "1"
         launcher = [] if leg == BARE else self._launcher(environment)
-        with _started([*launcher, *self.command], environment, output) as process:
+        with self._started([*launcher, *self.command], environment, output) as process:
             self._wait_until_ready(process, output)
             yield process
 
@@ -92,18 +104,44 @@ class Program:
         with self.started(leg, endpoint, output) as process:
             if not self.load:
                 return self._wait(process)
-            with _started(self.load, os.environ, output) as load:
+            with self._started(self.load, os.environ, output) as load:
                 status = load.wait(self.seconds)
             if status:
                 raise ProgramError(f"--load {' '.join(self.load)} ended with exit status {status}{last_lines(output)}")
             return 0
 
+    @contextlib.contextmanager
+    def _started(
+        self, command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a process in a group of its own; at the end of the block, stop it and what it has started."""
+        try:
+            process = self.loopback.popen(
+                command,
+                environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProgramError(f"{command[0]}: {error.strerror}") from None
+        try:
+            yield process
+        finally:
+            stop(process)
+
+    @property
+    def is_launched(self) -> bool:
+        """Whether the command runs `opentelemetry-instrument` itself."""
+        return Path(self.command[0]).stem == LAUNCHER
+
     def _launcher(self, environment: Mapping[str, str]) -> list[str]:
-        if self.is_as_it_is or Path(self.command[0]).stem == _LAUNCHER:
+        if self.is_as_it_is or self.is_launched:
             return []
-        found = shutil.which(_LAUNCHER, path=environment["PATH"])
+        found = shutil.which(LAUNCHER, path=environment["PATH"])
         if found is None:
-            raise ProgramError(f"{_LAUNCHER} is not installed: pip install opentelemetry-distro")
+            raise ProgramError(f"{LAUNCHER} is not installed: pip install opentelemetry-distro")
         return [found]
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
@@ -123,13 +161,22 @@ class Program:
             time.sleep(_STEP_S)
 
 
+def redirected(environ: Mapping[str, str], endpoint: str) -> dict[str, str]:
+    """An environment in which OTLP, over HTTP or gRPC, goes to an endpoint of this machine."""
+    found = {name: value for name, value in environ.items() if name not in _REMOVED}
+    return {**found, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
+
+
 def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[str, str]:
     """The environment of a leg: the given one, with telemetry sent to the endpoint, and otel-fastpath off or on."""
-    found = {name: value for name, value in environ.items() if name not in _REMOVED}
-    found |= {f"OTEL_{each}_EXPORTER": "otlp" for each in ("TRACES", "METRICS", "LOGS")}
+    found = redirected(environ, endpoint)
+    # A signal that is off stays off, unless all are; one that goes another way is sent by OTLP.
+    off = [name for name in _EXPORTERS if environ.get(name, "").strip() == "none"]
+    for name in _EXPORTERS:
+        if len(off) == len(_EXPORTERS) or not (name in off or environ.get(name, "").startswith("otlp")):
+            found[name] = "otlp"
     found |= {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+        **{name: "http/protobuf" for name in _PROTOCOLS if found.get(name, "") not in {"grpc", "http/protobuf"}},
         # A full queue drops spans, and then nothing can be compared.
         "OTEL_BSP_MAX_QUEUE_SIZE": "1000000",
         "OTEL_BLRP_MAX_QUEUE_SIZE": "1000000",
@@ -138,15 +185,23 @@ def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[st
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), environ.get("PATH", os.defpath))),
     }
     if leg == BARE:
-        # If the program sets OpenTelemetry up by itself.
+        # If the program sets OpenTelemetry up by itself, or is started by `opentelemetry-instrument`.
         found["OTEL_SDK_DISABLED"] = "true"
-    for name in ("NO_PROXY", "no_proxy"):
-        found[name] = ",".join(filter(None, (environ.get(name), "127.0.0.1")))
+        found[_DISABLED] = "*"
     if leg == STOCK:
         found[_DISABLED] = ",".join(filter(None, (environ.get(_DISABLED), "fastpath")))
+    if leg != FASTPATH:
         # If the program instruments explicitly.
         found["OTEL_FASTPATH_DISABLED"] = "*"
     return found
+
+
+def why_not_loaded() -> str:
+    """Why a program that was to be run with otel-fastpath did not load it."""
+    disabled = os.environ.get(_DISABLED, "")
+    if "fastpath" in disabled or disabled.strip() == "*":
+        return f"{_DISABLED} is {disabled}"
+    return "it is not installed in the program's environment, or a launcher leaves it out"
 
 
 def without_dashes(command: Sequence[str]) -> tuple[str, ...]:
@@ -159,28 +214,6 @@ def last_lines(output: IO[bytes]) -> str:
     output.seek(0)
     lines = [line for line in output.read().decode(errors="replace").splitlines() if line.strip()]
     return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
-
-
-@contextlib.contextmanager
-def _started(
-    command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process in a group of its own; at the end of the block, stop it and what it has started."""
-    try:
-        process = subprocess.Popen(
-            command,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ProgramError(f"{command[0]}: {error.strerror}") from None
-    try:
-        yield process
-    finally:
-        stop(process)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -201,7 +234,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=1):  # noqa: S310  # the user names it
+        # A proxy of the environment would answer in its place.
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=1):
             return True
     except urllib.error.HTTPError as answer:
         answer.close()

@@ -7,14 +7,18 @@ from typing import Any, Final
 
 from otel_fastpath.budget.cli import guarded
 from otel_fastpath.budget.outputs import add_outputs
+from otel_fastpath.trial.options import add_allow
 from otel_fastpath.verify import LEAST_RUNS
 
 _DESCRIPTION: Final = (
     "Runs COMMAND with stock OpenTelemetry, with otel-fastpath, and with stock OpenTelemetry again, each time under "
     "opentelemetry-instrument, receives the telemetry on the loopback interface, and lists the differences. What "
-    "differs between the runs with stock OpenTelemetry is compared less strictly. Your back end receives nothing."
+    "differs between the runs with stock OpenTelemetry is compared less strictly. Your back end receives nothing: what "
+    "COMMAND and --load try to reach besides the loopback interface is refused, and named."
 )
-_EXIT_CODES: Final = "exit status: 0 the same telemetry, 1 it differs, 2 usage, 4 there is nothing to compare"
+_EXIT_CODES: Final = (
+    "exit status: 0 the same telemetry, 1 it differs, 2 usage, 4 the program fails, or there is nothing to compare"
+)
 
 
 def add_command(commands: Any) -> None:
@@ -47,6 +51,7 @@ def add_command(commands: Any) -> None:
         metavar="COMMAND",
         help="a command, in one argument, that uses COMMAND, which is stopped afterwards",
     )
+    add_allow(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     add_outputs(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program and its arguments")

@@ -63,6 +63,11 @@ class Difference:
     stock: str
     fastpath: str
 
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What differs, without the values."""
+        return (self.signal, self.scope, self.name, self.field)
+
 
 @dataclass
 class Comparison:
@@ -97,6 +102,21 @@ def compare(stock: Sequence[Sequence[Item]], fastpath: Sequence[Item]) -> Compar
     others = _grouped(fastpath, own)
     for key in sorted({key for group in (*groups, others) for key in group}):
         _compare_group(result, key, [group.get(key, []) for group in groups], others.get(key, []))
+    return result
+
+
+def confirmed(stock: Sequence[Sequence[Item]], fastpath: Sequence[Sequence[Item]]) -> Comparison:
+    """Compare, and leave out what is no difference in another run with otel-fastpath.
+
+    Args:
+        stock: See `compare`.
+        fastpath: The items of two or more runs with otel-fastpath.
+    """
+    result, *others = (compare(stock, run) for run in fastpath)
+    for other in others:
+        again = {each.place for each in other.differences}
+        result.varying += [each.place for each in result.differences if each.place not in again]
+        result.differences = [each for each in result.differences if each.place in again]
     return result
 
 

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget.render.document import BAD, GOOD, Cell, Document, Table
+from otel_fastpath.trial.program import FASTPATH, STOCK
 from otel_fastpath.verify.comparing import Difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from otel_fastpath.verify.comparing import Comparison
 
@@ -19,31 +20,44 @@ _MOST: Final = 50
 _PAGE: Final = "docs/differences.md"
 
 
-def add_statuses(comparison: Comparison, stock: int, fastpath: int) -> None:
-    """Add the exit statuses of the program, which are a difference if they are not equal."""
-    if stock != fastpath:
-        comparison.differences.append(Difference("program", "", "", "exit status", str(stock), str(fastpath)))
+def add_statuses(comparison: Comparison, statuses: Mapping[str, Sequence[int]]) -> None:
+    """Add the exit statuses of the program, which are a difference if none of the runs of both sides agree."""
+    stock, fastpath = ({*statuses[leg]} for leg in (STOCK, FASTPATH))
+    if not stock & fastpath:
+        shown = (" or ".join(map(str, sorted(each))) for each in (stock, fastpath))
+        comparison.differences.append(Difference("program", "", "", "exit status", *shown))
 
 
-def document(comparison: Comparison) -> Document:
-    """The report for people."""
+def document(comparison: Comparison, failed: Collection[int] = (), notes: Sequence[str] = ()) -> Document:
+    """The report for people.
+
+    Args:
+        comparison: What was found.
+        failed: The exit statuses of runs that failed.
+        notes: Further remarks.
+    """
     rows = tuple(
         tuple(Cell(text) for text in (each.signal, each.scope, each.name, each.field, each.stock, each.fastpath))
         for each in comparison.differences[:_MOST]
     )
     return Document(
         title="The telemetry of this program with stock OpenTelemetry and with otel-fastpath",
-        summary=_summary(comparison),
+        summary=_summary(comparison, failed),
         tables=(Table(_COLUMNS, rows),) if rows else (),
-        notes=tuple(_notes(comparison)),
+        notes=(*_notes(comparison), *notes),
     )
 
 
-def _summary(comparison: Comparison) -> Cell:
+def _summary(comparison: Comparison, failed: Collection[int]) -> Cell:
     counts = ", ".join(f"{count:,} {signal}{'s' * (count != 1)}" for signal, count in sorted(comparison.counts.items()))
     if comparison.differences:
         number = len(comparison.differences)
         return Cell(f"different: {number} difference{'s' * (number != 1)} in {counts}", BAD)
+    if failed:
+        statuses = " or ".join(map(str, sorted(failed)))
+        return Cell(
+            f"the program failed with exit status {statuses}; what it sent until then is the same: {counts}", BAD
+        )
     return Cell(f"the same telemetry: {counts}", GOOD)
 
 
@@ -62,7 +76,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield f"varies with stock OpenTelemetry, and was compared less strictly: {shown}"
 
 
-def machine(comparison: Comparison) -> dict[str, Any]:
+def machine(comparison: Comparison, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The report as JSON."""
     return {
         "schema": "otel-fastpath verify 1",
@@ -70,5 +84,6 @@ def machine(comparison: Comparison) -> dict[str, Any]:
         "counts": dict(comparison.counts),
         "differences": [asdict(each) for each in comparison.differences],
         "varying": [dict(zip(("signal", "scope", "name", "field"), each, strict=True)) for each in comparison.varying],
+        "notes": list(notes),
         "own": {name: {"fastpath": ours, "stock": theirs} for name, (ours, theirs) in comparison.own.items()},
     }

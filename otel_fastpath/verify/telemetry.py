@@ -16,6 +16,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 
+from otel_fastpath.trial.receiver import OF_THE_PROCESS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -153,6 +155,10 @@ def _series(metrics: Iterable[tuple[Any, Any]]) -> Iterator[Item]:
         for point in data.data_points:
             attributes = _attributes("attributes", point.attributes)
             key = (of_scope.scope.name, metric.name, _text(attributes))
+            if of_scope.scope.name.startswith(OF_THE_PROCESS):
+                # What memory, threads and queues are like at that moment: no two runs agree but by chance.
+                latest[of_scope.scope.name, metric.name, ""] = about
+                continue
             values = {name: _number(getattr(point, name)) for name in _VALUES if hasattr(point, name)}
             if is_delta:
                 total = sums.setdefault(key, {})

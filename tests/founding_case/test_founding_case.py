@@ -84,7 +84,8 @@ def found(ratio, low, high, *faults):
     [
         (found(1.05, 1.03, 1.07), 0, "+5% CPU of one without the instrumentation: within 10%"),
         (found(1.15, 1.12, 1.18), 1, "more than the 10%"),
-        (found(1.05, 0.99, 1.12), 0, "too busy"),
+        (found(1.05, 0.99, 1.12), 3, "too busy"),
+        (found(1.15, 0.99, 1.32), 3, "too busy"),
         (found(1.05, 1.03, 1.07, "spans are missing"), 1, "spans are missing"),
     ],
 )
@@ -93,7 +94,9 @@ def test_the_verdict(result, code, said):
     console = Console(record=True, width=200)
 
     assert report.verdict(console, result) == code
-    assert said in console.export_text()
+    text = console.export_text()
+    assert said in text
+    assert ("too busy" in text) + ("more than the 10%" in text) + ("within 10%" in text) <= 1
 
 
 @pytest.mark.slow
@@ -101,7 +104,7 @@ def test_a_short_run(start, tmp_path):
     """From nothing to figures that fit the requests, with the same spans received of both instrumented services."""
     process = start("--least", "0.1", "--seconds", "0.1", "--requests", "30")
     output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode in {0, 1}, output
+    assert process.returncode in {0, 1, report.INCONCLUSIVE}, output
     assert "results: " in output, output
     result = json.loads((tmp_path / "result.json").read_text())
     legs = result["legs"]

@@ -105,6 +105,8 @@ def test_a_server_with_load(verify, tmp_path):
             4,
             "the program ended with exit status 1 before it was ready: cannot start",
         ),
+        ([], "raise SystemExit('cannot start')", 4, "with stock, the program failed with exit status 1: cannot start"),
+        ([], "import no_such_module", 4, "with stock, the program failed with exit status 1: {traceback}"),
         (["--stock-runs", "1"], "pass", 2, "--stock-runs 1: expected a number from 2 upwards"),
         (["--seconds", "0"], "pass", 2, "--seconds 0: expected a number above 0"),
         (["--ready", "http://127.0.0.1:1"], "pass", 2, "--ready: expected --load, too"),
@@ -116,7 +118,49 @@ def test_what_cannot_be_verified(verify, options, program, status, expected):
     found, report, errors = verify(*options, program=program)
 
     assert (found, report) == (status, None)
-    assert errors == f"otel-fastpath: {expected}\n"
+    assert errors.startswith(f"otel-fastpath: {expected.partition('{traceback}')[0]}")
+    assert len(errors.splitlines()) == 1
+    assert errors.endswith("No module named 'no_such_module'\n" if "{traceback}" in expected else f"{expected}\n")
+
+
+# As system metrics do, but of the program's own.
+CHANCE = """
+import random
+from opentelemetry import metrics, trace
+
+with trace.get_tracer("shop").start_as_current_span("order"):
+    metrics.get_meter("shop").create_counter("cached").add(1, {"hit": random.random() < 0.5})
+"""
+# A vendor's exporter, and one that is told where to send to in the code.
+VENDOR = """
+import socket
+from opentelemetry import trace
+
+with trace.get_tracer("shop").start_as_current_span("order"):
+    socket.socket().connect_ex(("192.0.2.1", 443))
+"""
+
+
+def test_a_difference_is_one_in_another_run(verify):
+    """What differs by chance is not, however the runs with stock OpenTelemetry happened to agree."""
+    status, report, errors = verify(program=CHANCE)
+
+    assert status == 0, (report, errors)
+
+
+def test_a_program_that_fails_is_an_error(verify):
+    """With its telemetry the same: nobody should think that it was tried."""
+    status, report, _ = verify(program=f"{SPANS}\nsys.exit(5)")
+
+    assert (status, report["differences"]) == (4, [])
+
+
+def test_what_a_program_tries_to_reach_is_named(verify):
+    """And refused."""
+    status, report, errors = verify(program=VENDOR)
+
+    assert status == 0, errors
+    assert any(note.startswith("refused: 192.0.2.1:443, tried by ") for note in report["notes"])
 
 
 @pytest.mark.parametrize("command", [[], ["--", "no-such-program"]], ids=["none", "unknown"])

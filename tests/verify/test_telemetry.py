@@ -104,6 +104,22 @@ def test_what_depends_on_time_is_left_out_of_a_histogram():
     assert (size["sum"], size["bucket_counts"]) == ("0.25", "[3, 0]")
 
 
+def test_what_the_process_is_like_is_left_out():
+    """Of the metrics of the system and the SDK, only that they are there, and their unit and type."""
+    found = []
+    for series in (1, 3):
+        request = ExportMetricsServiceRequest()
+        scope_metrics = request.resource_metrics.add().scope_metrics.add()
+        scope_metrics.scope.name = "opentelemetry.instrumentation.system_metrics"
+        metric = scope_metrics.metrics.add(name="cpython.gc.collections", unit="{collection}")
+        for number in range(series):
+            point = metric.sum.data_points.add(as_int=series)
+            point.attributes.add(key="generation").value.int_value = number
+        found.append([(item.name, item.fields["unit"]) for item in read(metrics=[request]) if item.signal == "metric"])
+
+    assert found == [[("cpython.gc.collections", '"{collection}"')]] * 2
+
+
 def test_a_series_with_exemplars_says_so():
     """Whichever of its points had one: those of an interval without a measurement have none."""
     requests = []

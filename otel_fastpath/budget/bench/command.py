@@ -6,7 +6,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from otel_fastpath.budget import declare, environment
 from otel_fastpath.budget.bench import report
@@ -18,15 +19,18 @@ from otel_fastpath.budget.bench.probes import PROBES
 from otel_fastpath.budget.outputs import UsageError, one_of, write
 from otel_fastpath.budget.render import progress
 from otel_fastpath.budget.results import Exit
+from otel_fastpath.trial.loopback import AllowError, Loopback
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+_ROUNDS: Final = 2
+
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    if options.rounds < 1 or options.cycles < 1:
+    if (options.rounds is not None and options.rounds < 1) or options.cycles < 1:
         raise UsageError("--rounds and --cycles: expected numbers from 1 upwards")
     if options.url:
         from otel_fastpath.budget.bench import service  # noqa: PLC0415  # another command, in fact
@@ -35,16 +39,28 @@ def run(options: argparse.Namespace) -> int:
     if options.command:
         raise UsageError(f"{' '.join(options.command)}: expected --url, too")
     operations, path = _operations(options)
-    if options.list:
-        return _list(operations, options, path)
+    try:
+        # The servers that are named may be elsewhere.
+        servers = [
+            split.netloc.rpartition("@")[2] for split in map(urlsplit, _servers(options).values()) if split.netloc
+        ]
+        with Loopback([*options.allow, *servers]) as loopback:
+            return (_list if options.list else _measured)(operations, options, path, loopback)
+    except AllowError as error:
+        raise UsageError(str(error)) from None
+
+
+def _measured(operations: list[Operation], options: argparse.Namespace, path: list[str], loopback: Loopback) -> int:
     started = time.monotonic()
+    rounds = options.rounds or _ROUNDS
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
     loaded: dict[str, Any] = {}
-    total = options.rounds * len(operations)
+    total = rounds * len(operations)
     with tempfile.TemporaryFile("w+") as log:
         try:
-            for number in range(options.rounds):
-                loaded = _round(number, operations, options, path, log, lambda done, text: show(done, total, text))
+            for number in range(rounds):
+                legs = _legs(options, path, log, loopback)
+                loaded = _round(number, operations, legs, options.cycles, lambda done, text: show(done, total, text))
         except LegError as error:
             show(total, total, "")
             log.seek(0)
@@ -54,7 +70,11 @@ def run(options: argparse.Namespace) -> int:
     show(total, total, "")
     facts = {**environment.facts(declare.DEFAULT_DISTRIBUTIONS), **report.loaded(loaded)}
     seconds = time.monotonic() - started
-    write(options, report.document(operations, facts, seconds), report.machine(operations, facts, seconds))
+    write(
+        options,
+        report.document(operations, facts, seconds, loopback.notes()),
+        report.machine(operations, facts, seconds),
+    )
     return int(Exit.HELD if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
 
 
@@ -80,15 +100,13 @@ def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]
     return chosen, path
 
 
+def _legs(options: argparse.Namespace, path: list[str], log: Any, loopback: Loopback) -> list[Leg]:
+    return [Leg(name, _servers(options), path, log, loopback) for name in LEGS]
+
+
 def _round(
-    number: int,
-    operations: list[Operation],
-    options: argparse.Namespace,
-    path: list[str],
-    log: Any,
-    show: Callable[[int, str], None],
+    number: int, operations: list[Operation], legs: list[Leg], cycles: int, show: Callable[[int, str], None]
 ) -> dict[str, Any]:
-    legs = [Leg(name, _servers(options), path, log) for name in LEGS]
     try:
         done = number * len(operations)
         show(done, "loading")
@@ -96,7 +114,7 @@ def _round(
         for index, operation in enumerate(operations):
             show(done + index, operation.name)
             if not operation.skipped:
-                _measure(legs, operation, options.cycles, number)
+                _measure(legs, operation, cycles, number)
         return {**loaded, "patches": legs[LEGS.index(FASTPATH)].ask("patches")}
     finally:
         for leg in legs:
@@ -112,9 +130,9 @@ def _measure(legs: list[Leg], operation: Operation, cycles: int, seed: int) -> N
     all_at_once(legs, lambda _leg: ("end",))
 
 
-def _list(operations: list[Operation], options: argparse.Namespace, path: list[str]) -> int:
+def _list(operations: list[Operation], options: argparse.Namespace, path: list[str], loopback: Loopback) -> int:
     with tempfile.TemporaryFile("w+") as log:
-        leg = Leg(STOCK, _servers(options), path, log)
+        leg = Leg(STOCK, _servers(options), path, log, loopback)
         try:
             active = leg.ask("load")["active"]
             for operation in operations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import time
@@ -12,6 +13,8 @@ from otel_fastpath.budget import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from otel_fastpath.trial.loopback import Loopback
 
 _LONGEST_S = 10.0
 _FEWEST_CYCLES = 10
@@ -24,10 +27,13 @@ class LegError(Exception):
 class Leg:
     """The parent's end of one leg's process."""
 
-    def __init__(self, name: str, servers: Mapping[str, str], path: Sequence[str], log: Any) -> None:
+    def __init__(
+        self, name: str, servers: Mapping[str, str], path: Sequence[str], log: Any, loopback: Loopback
+    ) -> None:
         self.name = name
-        self._process = subprocess.Popen(
+        self._process = loopback.popen(
             processes.command("bench.leg", name, json.dumps(servers), *path),
+            os.environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.budget.bench.leg import BARE, FASTPATH, LEGS, STOCK
 from otel_fastpath.budget.bench.probes import PROBES
+from otel_fastpath.budget.bench.saving import LEAST_ROUNDS
 from otel_fastpath.budget.estimate import over_processes
 from otel_fastpath.budget.render import report as rendering
 from otel_fastpath.budget.render.document import GOOD, MUTE, PLAIN, UNSURE, Cell, Chart, Document, Mark, Table, figure
@@ -44,7 +45,9 @@ def loaded(answers: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> Document:
+def document(
+    operations: Sequence[Operation], facts: dict[str, Any], seconds: float, refused: Sequence[str] = ()
+) -> Document:
     """The report for people."""
     measured = [each for each in operations if each.rounds]
     marks = tuple(_mark(each) for each in measured)
@@ -55,11 +58,11 @@ def document(operations: Sequence[Operation], facts: dict[str, Any], seconds: fl
         tables=(Table(_COLUMNS, tuple(_row(each) for each in operations)),),
         charts=(chart,) if marks else (),
         facts=rendering.facts(facts),
-        notes=tuple(_notes(facts)),
+        notes=(*_notes(operations, facts), *refused),
     )
 
 
-def _notes(facts: dict[str, Any]) -> list[str]:
+def _notes(operations: Sequence[Operation], facts: dict[str, Any]) -> list[str]:
     known = {name for probe in PROBES for name in probe.instrumentations}
     active = [name for name in facts["instrumentations"].split(", ") if name != "none"]
     unknown = [name for name in active if name not in known]
@@ -68,6 +71,8 @@ def _notes(facts: dict[str, Any]) -> list[str]:
         notes.append(f"no built-in operation uses {', '.join(unknown)}: declare a scenario to measure them")
     if facts["instrumentations that failed"] != "none":
         notes.append(f"instrumentations that failed: {facts['instrumentations that failed']}")
+    if any(each.rounds and len(each.rounds) < LEAST_ROUNDS for each in operations):
+        notes.append(f"--rounds {LEAST_ROUNDS} or more give an interval")
     notes.append("medians of paired differences on this machine at this moment; spans are dropped, nothing is sent")
     return notes
 
@@ -83,8 +88,8 @@ def _row(operation: Operation) -> tuple[Cell, ...]:
         Cell(figure(operation.bare())),
         Cell(figure(stock)),
         Cell(figure(fastpath)),
-        Cell(f"{interval.value:.0%}" if interval else "-", _tone(interval)),
-        Cell(f"{interval.low:.0%} .. {interval.high:.0%}" if interval else "", MUTE),
+        Cell(f"{interval.value:.0%}" if interval else "-", _tone(operation, interval)),
+        Cell(f"{interval.low:.0%} .. {interval.high:.0%}" if interval and _is_enough(operation) else "", MUTE),
         Cell("" if interval else _NOTHING, MUTE),
     )
 
@@ -96,8 +101,13 @@ def _share(operation: Operation) -> Interval | None:
     return over_processes(operation.shares())
 
 
-def _tone(interval: Interval | None) -> str:
-    if interval is None:
+def _is_enough(operation: Operation) -> bool:
+    """Whether there are enough rounds for an interval."""
+    return len(operation.rounds) >= LEAST_ROUNDS
+
+
+def _tone(operation: Operation, interval: Interval | None) -> str:
+    if interval is None or not _is_enough(operation):
         return PLAIN
     return GOOD if interval.high < _TELLING else UNSURE if interval.low > 1 / _TELLING else PLAIN
 
@@ -108,7 +118,8 @@ def _mark(operation: Operation) -> Mark:
         return Mark(operation.name, _NOTHING)
     costs = f"{figure(median(operation.cost(STOCK)))} -> {figure(median(operation.cost(FASTPATH)))} us"
     points = tuple(operation.shares())
-    return Mark(operation.name, costs, _tone(interval), points, interval.value, interval.low, interval.high, bar=True)
+    low, high = (interval.low, interval.high) if _is_enough(operation) else (None, None)
+    return Mark(operation.name, costs, _tone(operation, interval), points, interval.value, low, high, bar=True)
 
 
 def _summary(operations: Sequence[Operation], seconds: float) -> Cell:
