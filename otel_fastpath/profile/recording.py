@@ -34,11 +34,11 @@ class Recording:
         collecting: The part of it that garbage collections took in the main thread.
         lost: The part of it whose stacks were not kept.
         requests: The number of requests that were served, as far as they were counted.
-        samples: The number of samples of the main thread.
+        samples: The number of samples.
         frames: Every frame that occurs.
         main: For each second, the samples of the main thread: the indexes of the frames, the outermost one first, and
             the CPU time in seconds.
-        others: The other threads: the name, the frames, seconds.
+        others: For each second, the samples of the other threads: the kind of thread, the frames, the CPU time.
         calls: Calls in a second: "module.function" -> number.
         patches: Name, target and state of each patch, if otel-fastpath is active in the process.
         core: The core in use, "c" or "py"; empty if none.
@@ -55,7 +55,7 @@ class Recording:
     requests: int
     frames: list[Frame]
     main: list[list[tuple[list[int], float]]]
-    others: list[tuple[str, list[int], float]]
+    others: list[list[tuple[str, list[int], float]]]
     calls: dict[str, float]
     patches: list[tuple[str, str, str]] = field(default_factory=list)
     core: str = ""
@@ -73,11 +73,14 @@ class Recording:
             own=sampler.own_ns / 1e9,
             collecting=sampler.collecting_ns / 1e9,
             lost=sampler.lost_ns / 1e9,
-            samples=sampler.samples,
+            samples=sampler.samples + sampler.others.samples,
             requests=sampler.calls.requests(),
             frames=table.frames,
             main=[[(table.stack(key), ns / 1e9) for key, ns in list(second.items())] for second in sampler.main],
-            others=[(name, table.stack(key), ns / 1e9) for (name, key), ns in list(sampler.others.items())],
+            others=[
+                [(kind, table.stack(key), ns / 1e9) for (kind, key), ns in list(second.items())]
+                for second in sampler.others.seconds
+            ],
             calls={},
         )
         for key, rate in sampler.calls.rates(end).items():

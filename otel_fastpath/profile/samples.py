@@ -22,7 +22,7 @@ class Sample:
         stack: The frames, the outermost one first.
         seconds: Their CPU time.
         block: The second that they were taken in, of one process.
-        thread: The name of the thread; empty for the main thread.
+        thread: The kind of thread; empty for the main thread.
         owner: Who they belong to.
     """
 
@@ -43,7 +43,7 @@ def samples(recordings: Iterable[Recording]) -> list[Sample]:
     found = []
     for recording in recordings:
         places = [("", stack, seconds, at) for at, second in enumerate(recording.main) for stack, seconds in second]
-        places += [(name, stack, seconds, -1) for name, stack, seconds in recording.others]
+        places += [(*sample, at) for at, second in enumerate(recording.others) for sample in second]
         for thread, indexes, seconds, at in places:
             stack = [recording.frames[index] for index in indexes]
             if not owners.is_importing(stack) and seconds > 0:

@@ -1,0 +1,224 @@
+"""Samples of the threads beside the main thread, in proportion to the CPU time that each of them uses.
+
+Python handles signals in the main thread only, so a thread of our own looks at the others. It can look when it has the
+interpreter lock, and a thread that works gives the lock up when it waits for input, or after five milliseconds. Where
+threads do short pieces of work, they would always be found waiting. So who is working is read from the threads' clocks
+at a random moment, before we ask for the lock; and the lock is asked for with a short switch interval, so that a thread
+is stopped where it was. What is found in a second is scaled to the exact CPU time that each kind of thread used in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import FrameType
+
+    from otel_fastpath.profile.sampler import Key
+
+    _Find = Callable[[list[threading.Thread], float], tuple[set[int | None], dict[int, FrameType]]]
+
+# The switch interval of a look, and how long it waits at most before it looks, in seconds.
+_PROMPT: Final = 0.00005
+_SPREAD: Final = 0.004
+# Without the compiled helper: how long to wait between clocks, and the longest that such a wait may become.
+_BETWEEN: Final = 0.00003
+_LONGEST: Final = 0.0003
+# Less CPU time of other threads, in nanoseconds, is not worth a look.
+_LEAST: Final = 200_000
+# How long to wait after a look that found nothing, in seconds, and which part of the CPU looks may take.
+_IDLE: Final = 0.05
+_MOST: Final = 0.01
+# So many different stacks are kept.
+_MOST_STACKS: Final = 40_000
+_NUMBERS: Final = re.compile(r"\d+")
+
+
+class Threads:
+    """The other threads of this process.
+
+    Args:
+        rate: How many looks in a second, if threads work all the time.
+        stack: Makes the key of a frame's stack.
+
+    Attributes:
+        seconds: For each second, the kind of thread and the stack -> CPU time in nanoseconds. A thread's kind is its
+            name without numbers.
+        samples: The number of samples.
+        lost_ns: The CPU time of stacks that were not kept, because there were too many.
+    """
+
+    def __init__(self, rate: float, stack: Callable[[FrameType], Key]) -> None:
+        self.seconds: list[dict[tuple[str, Key], int]] = [{}]
+        self.samples = self.lost_ns = self._kept = 0
+        self._stack = stack
+        self._period = 1 / rate
+        self._find = _finder()
+        self._random = random.Random()  # noqa: S311  # nobody has to guess it
+        self._clocks: dict[int, int] = {}
+        # The CPU time of each kind that is not in a second yet, and how often it was found working where.
+        self._used: Counter[str] = Counter()
+        self._working: Counter[tuple[str, Key]] = Counter()
+        self._seen = 0
+        # The switch interval before a look, and that of the look.
+        self._intervals: tuple[float, float] | None = None
+
+    def start(self) -> None:
+        """Count from now on."""
+        for thread in threading.enumerate():
+            self._since(thread)
+        self._seen = self._others_cpu()
+
+    def look(self) -> float:
+        """Take samples of the threads that are working.
+
+        Returns:
+            How many seconds to wait until the next look.
+        """
+        used = self._others_cpu()
+        if used - self._seen < _LEAST:
+            return _IDLE
+        self._seen = used
+        began = time.thread_time_ns()
+        others = _others()
+        for thread in others:
+            self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
+        working, frames = self._watched(others)
+        self._add([(thread, frames.get(thread.ident or 0)) for thread in others if thread.ident in working])
+        cost = (time.thread_time_ns() - began) / 1e9
+        return max(self._period, cost / _MOST) * self._random.uniform(0.5, 1.5)
+
+    def _add(self, working: list[tuple[threading.Thread, FrameType | None]]) -> None:
+        for thread, frame in working:
+            if frame is not None:
+                self.samples += 1
+                self._working[_NUMBERS.sub("*", thread.name), self._stack(frame)] += 1
+
+    def _watched(self, others: list[threading.Thread]) -> tuple[set[int | None], dict[int, FrameType]]:
+        """The threads that are working at a random moment, and the frames of all threads then."""
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(_PROMPT)
+        self._intervals = interval, sys.getswitchinterval()
+        try:
+            return self._find(others, self._random.uniform(0, _SPREAD))
+        finally:
+            self.restore()
+
+    def restore(self) -> None:
+        """Set the switch interval as it was before a look, unless somebody has changed it meanwhile."""
+        intervals, self._intervals = self._intervals, None
+        if intervals is not None and sys.getswitchinterval() == intervals[1]:
+            sys.setswitchinterval(intervals[0])
+
+    def end_second(self) -> None:
+        """Begin a new second. A kind of thread that was not found working has its CPU time counted when it is."""
+        second = self.seconds[-1]
+        found: Counter[str] = Counter()
+        for (kind, _), count in self._working.items():
+            found[kind] += count
+        for place, count in self._working.items():
+            used = self._used[place[0]] * count // found[place[0]]
+            if self._kept < _MOST_STACKS:
+                self._kept += 1
+                second[place] = used
+            else:
+                self.lost_ns += used
+        for kind in found:
+            del self._used[kind]
+        self._working.clear()
+        self.seconds.append({})
+
+    def end(self) -> None:
+        """End the last second: what was not found working is taken for where it is now."""
+        if self._used:
+            frames = sys._current_frames()
+            self._add([(each, frames.get(each.ident or 0)) for each in _others() if not self._has_sample(each)])
+        self.end_second()
+
+    def _has_sample(self, thread: threading.Thread) -> bool:
+        kind = _NUMBERS.sub("*", thread.name)
+        return not self._used[kind] or any(place[0] == kind for place in self._working)
+
+    def _since(self, thread: threading.Thread) -> int:
+        """The CPU time of a thread since this was last asked."""
+        now = _clock(thread)
+        if not now or thread.native_id is None:
+            return 0
+        before = self._clocks.get(thread.native_id, 0)
+        self._clocks[thread.native_id] = now
+        # A new thread may have the id of one that has ended.
+        return now - before if now >= before else now
+
+    def _others_cpu(self) -> int:
+        return time.process_time_ns() - _clock(threading.main_thread()) - time.thread_time_ns()
+
+
+def _find_slowly(others: list[threading.Thread], wait: float) -> tuple[set[int | None], dict[int, FrameType]]:
+    """Without the compiled helper: those that worked before the frames were read, and again afterwards."""
+    time.sleep(wait)
+    clocks, began = [_clocks(others)], time.perf_counter()
+    time.sleep(_BETWEEN)
+    frames = sys._current_frames()
+    clocks.append(_clocks(others))
+    if clocks[0] == clocks[1]:
+        return set(), {}
+    time.sleep(_BETWEEN)
+    clocks.append(_clocks(others))
+    if time.perf_counter() - began > 2 * _LONGEST:
+        return set(), frames
+    first, second, third = clocks
+    return {each for each in first if 0 < first[each] < second[each] < third[each]}, frames
+
+
+def _find_quickly(helper: Any) -> _Find:
+    """With the compiled helper, which looks at the clocks without the interpreter lock."""
+
+    def find(others: list[threading.Thread], wait: float) -> tuple[set[int | None], dict[int, FrameType]]:
+        flags = helper.working(tuple(thread.native_id or 0 for thread in others), round(wait * 1e9))
+        if not any(flags):
+            return set(), {}
+        frames = sys._current_frames()
+        return {thread.ident for thread, is_working in zip(others, flags, strict=False) if is_working}, frames
+
+    return find
+
+
+def _finder() -> _Find:
+    """How working threads are found here: a thread that has the only processor cannot be seen to work from outside."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    try:
+        # Not in a pure wheel.
+        helper = importlib.import_module("otel_fastpath.profile.native_c")
+    except ImportError:
+        return _find_slowly
+    return _find_quickly(helper) if processors > 1 else _find_slowly
+
+
+def _others() -> list[threading.Thread]:
+    own, main = threading.current_thread(), threading.main_thread()
+    return [thread for thread in threading.enumerate() if thread is not main and thread is not own]
+
+
+def _clocks(threads: Iterable[threading.Thread]) -> dict[int | None, int]:
+    return {thread.ident: _clock(thread) for thread in threads}
+
+
+def _clock(thread: threading.Thread) -> int:
+    """The CPU time that a thread has used; 0 if that cannot be said."""
+    ident = thread.native_id
+    if ident is None or sys.platform != "linux":
+        return 0
+    try:
+        # The clock of a thread by its number: unlike `pthread_getcpuclockid`, this is an error if the thread ended.
+        return time.clock_gettime_ns(~ident << 3 | 6)
+    except OSError:
+        return 0
