@@ -265,7 +265,5 @@ def _handing_on(code: CodeType) -> CodeType:
     namespace: dict[str, Any] = {}
     exec("\n".join(lines), namespace)  # noqa: S102  # only the compiler makes code with a given number of free variables
     made: CodeType = namespace["scope"]()
-    names = {"co_name": code.co_name, "co_filename": code.co_filename, "co_firstlineno": code.co_firstlineno}
-    if sys.version_info >= (3, 11):
-        names["co_qualname"] = code.co_qualname
-    return made.replace(**names)
+    named = made.replace(co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return named.replace(co_qualname=code.co_qualname) if sys.version_info >= (3, 11) else named

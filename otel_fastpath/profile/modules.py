@@ -14,7 +14,7 @@ APPLICATION: Final = "application"
 _OURS: Final = "otel_fastpath"
 # What runs and profiles a program is no telemetry of it.
 _HARNESS: Final = (f"{_OURS}.profile", f"{_OURS}.budget")
-# The way of what was recorded: the processors, exporters, samplers and callbacks that this code was given are telemetry.
+# The way of what was recorded: the processors, exporters, samplers and callbacks it was given are telemetry.
 _PIPELINE: Final = (
     *(f"opentelemetry.{name}" for name in ("exporter", "processor", "sdk")),
     *(f"{_OURS}.{name}" for name in ("logs", "metrics", "otlp", "trace.ending", "trace.planning")),

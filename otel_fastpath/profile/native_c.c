@@ -198,7 +198,7 @@ working(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_END_ALLOW_THREADS
     found = PyTuple_New(count);
     for (Py_ssize_t each = 0; found != NULL && each < count; each++) {
-        if (PyTuple_SetItem(found, each, PyBool_FromLong(watched < LONGEST_NS && before[each] > 0 && after[each] - before[each] > watched / 5))) {
+        if (PyTuple_SetItem(found, each, PyBool_FromLong(watched < LONGEST_NS && before[each] > 0 && after[each] - before[each] > watched / 2))) {
             Py_CLEAR(found);
         }
     }

@@ -13,7 +13,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress

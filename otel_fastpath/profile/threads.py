@@ -36,8 +36,8 @@ _LONGEST: Final = 0.0003
 # Less CPU time of other threads, in nanoseconds, is not worth a look.
 _LEAST: Final = 200_000
 # How long to wait after a look that found nothing, in seconds, and which part of the CPU looks may take.
-_IDLE: Final = 0.05
-_MOST: Final = 0.01
+_IDLE: Final = 0.1
+_MOST: Final = 0.02
 # So many different stacks are kept.
 _MOST_STACKS: Final = 40_000
 _NUMBERS: Final = re.compile(r"\d+")
@@ -69,6 +69,7 @@ class Threads:
         self._used: Counter[str] = Counter()
         self._working: Counter[tuple[str, Key]] = Counter()
         self._seen = 0
+        self._looked = 0.0
         # The switch interval before a look, and that of the look.
         self._intervals: tuple[float, float] | None = None
 
@@ -76,7 +77,7 @@ class Threads:
         """Count from now on."""
         for thread in threading.enumerate():
             self._since(thread)
-        self._seen = self._others_cpu()
+        self._seen, self._looked = self._others_cpu(), time.monotonic()
 
     def look(self) -> float:
         """Take samples of the threads that are working.
@@ -84,18 +85,21 @@ class Threads:
         Returns:
             How many seconds to wait until the next look.
         """
-        used = self._others_cpu()
-        if used - self._seen < _LEAST:
+        now, cpu = time.monotonic(), self._others_cpu()
+        used, self._seen = cpu - self._seen, cpu
+        past, self._looked = now - self._looked, now
+        if used < _LEAST:
             return _IDLE
-        self._seen = used
         began = time.thread_time_ns()
         others = _others()
-        for thread in others:
-            self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
         working, frames = self._watched(others)
-        self._add([(thread, frames.get(thread.ident or 0)) for thread in others if thread.ident in working])
-        cost = (time.thread_time_ns() - began) / 1e9
-        return max(self._period, cost / _MOST) * self._random.uniform(0.5, 1.5)
+        if working:
+            for thread in others:
+                self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
+            self._add([(thread, frames.get(thread.ident or 0)) for thread in others if thread.ident in working])
+        # What a look costs is to be a small part of what the threads use meanwhile.
+        cost = (time.thread_time_ns() - began) / _MOST * past / used
+        return min(max(self._period, cost), _IDLE) * self._random.uniform(0.5, 1.5)
 
     def _add(self, working: list[tuple[threading.Thread, FrameType | None]]) -> None:
         for thread, frame in working:
@@ -139,9 +143,12 @@ class Threads:
 
     def end(self) -> None:
         """End the last second: what was not found working is taken for where it is now."""
-        if self._used:
+        others = _others()
+        for thread in others:
+            self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
+        if any(self._used.values()):
             frames = sys._current_frames()
-            self._add([(each, frames.get(each.ident or 0)) for each in _others() if not self._has_sample(each)])
+            self._add([(each, frames.get(each.ident or 0)) for each in others if not self._has_sample(each)])
         self.end_second()
 
     def _has_sample(self, thread: threading.Thread) -> bool:
@@ -176,7 +183,10 @@ def _find_slowly(others: list[threading.Thread], wait: float) -> tuple[set[int |
     if time.perf_counter() - began > 2 * _LONGEST:
         return set(), frames
     first, second, third = clocks
-    return {each for each in first if 0 < first[each] < second[each] < third[each]}, frames
+    least = (time.perf_counter() - began) * 1e9 / 4
+    return {
+        each for each in first if first[each] and min(second[each] - first[each], third[each] - second[each]) > least
+    }, frames
 
 
 def _find_quickly(helper: Any) -> _Find:
