@@ -151,7 +151,7 @@ take(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
  * machine: too short for much of its work. This thread sleeps meanwhile: it may have been given the processor of the one
  * that it watches. A thread that waits for the interpreter lock works, too, but little. */
 #define WATCHED_NS 5000
-#define LONGEST_NS 300000
+#define LONGEST_NS 1000000
 
 static long long
 nanoseconds(clockid_t clock)

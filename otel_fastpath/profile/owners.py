@@ -9,12 +9,16 @@ the function through which it left its own code last.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from otel_fastpath.profile import modules, passing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# The name of the frame that stands for a compiled function, which has none.
+COMPILED: Final = "(compiled)"
 
 
 class Frame(NamedTuple):
@@ -70,7 +74,7 @@ def owner(stack: Sequence[Frame]) -> Owner:
             found = Owner(index if found.begin < 0 else found.begin, -1)
             is_telemetry = True
             is_passing = not modules.is_pipeline(frame.module) and passing.passes_on(
-                frame.file, frame.first_line, frame.line
+                frame.file, frame.first_line, frame.line, is_last=frame is stack[-1]
             )
         elif is_telemetry and is_passing:
             found, is_telemetry = before, False
@@ -78,7 +82,9 @@ def owner(stack: Sequence[Frame]) -> Owner:
             if found.begin >= 0 and found.call < 0:
                 found = found._replace(call=index)
             is_telemetry = False
-    return found
+    # What was given, and has no frame: a function of C, such as a driver's `execute`.
+    is_given = is_telemetry and is_passing
+    return before if is_given else found
 
 
 def is_importing(stack: Sequence[Frame]) -> bool:

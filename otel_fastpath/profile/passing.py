@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from otel_fastpath.profile.sources import tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Python's own functions whose result stands for their argument, and those that run it.
@@ -32,33 +32,58 @@ class _Module(NamedTuple):
     """What is known of a source file.
 
     Attributes:
-        calls: The first line of each function -> the first and last lines of its calls of what it was given.
+        calls: The first line of each function -> the first and last lines where it runs what it was given, and whether it
+            calls that there or iterates over it.
         bodies: The first line of each function -> the first line of its body.
+        names: A line -> the names of what is called there.
     """
 
-    calls: dict[int, list[tuple[int, int]]]
+    calls: dict[int, list[tuple[int, int, bool]]]
     bodies: dict[int, int]
+    names: dict[int, set[str]]
 
 
 @functools.lru_cache(maxsize=4096)
-def passes_on(file: str, first_line: int, line: int) -> bool:
+def passes_on(file: str, first_line: int, line: int, *, is_last: bool = False) -> bool:
     """Whether a function calls what it was given at this line.
 
     Args:
         file: The source file.
         first_line: Where the function begins, `co_firstlineno`.
         line: The line that is being executed.
+        is_last: Whether nothing else has a frame: then it must be a call, of a function of C, for a loop over a list that
+            was given is the function's own work.
     """
     module = _module(file)
     # Nothing is called from a function's head, but by one whose code otel-fastpath has exchanged (`patching.swap`).
     is_exchanged = line == first_line < module.bodies.get(first_line, 0)
-    return is_exchanged or any(first <= line <= last for first, last in module.calls.get(first_line, ()))
+    return is_exchanged or any(
+        first <= line <= last and (is_call or not is_last) for first, last, is_call in module.calls.get(first_line, ())
+    )
+
+
+def may_call(file: str, first_line: int, line: int, names: Collection[str]) -> bool:
+    """Whether a function may call one of these at this line: by name, or because it calls what it was given.
+
+    A function that has just begun may have been called after one of them.
+
+    Args:
+        file: The source file.
+        first_line: Where the function begins.
+        line: The line that is being executed.
+        names: The names of functions.
+    """
+    module = _module(file)
+    called = module.names.get(line, set())
+    is_unknown = line == first_line or not module.names
+    return is_unknown or not called.isdisjoint(names) or passes_on(file, first_line, line)
 
 
 @functools.lru_cache(maxsize=512)
 def _module(file: str) -> _Module:
     tree = tree_of(file)
-    module = _Module({}, {})
+    module = _Module({}, {}, {})
+    _note_names(tree, module)
     stored = frozenset(_stored(tree))
     _walk(tree, _Scope(frozenset(), frozenset(), stored), module, in_class=False)
     return module
@@ -161,12 +186,22 @@ def _walk(node: ast.AST, scope: _Scope, module: _Module, *, in_class: bool) -> N
             body = child.body if isinstance(child.body, list) else [child.body]
             module.bodies.setdefault(first, body[0].lineno)
             module.calls.setdefault(first, []).extend(
-                (each.lineno, each.end_lineno or each.lineno) for each in _own(child) if inner.is_passing(each)
+                (each.lineno, each.end_lineno or each.lineno, isinstance(each, ast.Call | ast.Await))
+                for each in _own(child)
+                if inner.is_passing(each)
             )
             # Functions inside of it see all of its variables, whatever it made them of.
             _walk(child, inner._replace(held=(inner.held | _variables(child)) - own), module, in_class=False)
         else:
             _walk(child, scope, module, in_class=in_class or isinstance(child, ast.ClassDef))
+
+
+def _note_names(tree: ast.AST, module: _Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                module.names.setdefault(line, set()).add(name)
 
 
 def _arguments(function: _Function) -> frozenset[str]:

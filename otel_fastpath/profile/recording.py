@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.profile.owners import Frame
+from otel_fastpath.profile.owners import COMPILED, Frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,7 @@ class Recording:
         calls: Calls in a second: "module.function" -> number.
         patches: Name, target and state of each patch, if otel-fastpath is active in the process.
         core: The core in use, "c" or "py"; empty if none.
+        compiled: The names of what is compiled, and those under which it is called: of functions, methods, patches.
     """
 
     process: int
@@ -59,6 +60,7 @@ class Recording:
     calls: dict[str, float]
     patches: list[tuple[str, str, str]] = field(default_factory=list)
     core: str = ""
+    compiled: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, sampler: Sampler) -> Recording:
@@ -133,7 +135,7 @@ class _Frames:
         while found and self.frames[found[-1]].module.startswith(_OWN):
             found.pop()
         if 0 <= key[0] < len(self._modules):
-            found.append(self._index(Frame(self._modules[key[0]], "(compiled)", "", 0, 0)))
+            found.append(self._index(Frame(self._modules[key[0]], COMPILED, "", 0, 0)))
         return found
 
     def _frame(self, key: int, offset: int) -> int:
