@@ -32,8 +32,8 @@ class _Module(NamedTuple):
     """What is known of a source file.
 
     Attributes:
-        calls: The first line of each function -> the first and last lines where it runs what it was given, and whether it
-            calls that there or iterates over it.
+        calls: The first line of each function -> the first and last lines where it runs what it was given, and
+            whether it calls that there or iterates over it.
         bodies: The first line of each function -> the first line of its body.
         names: A line -> the names of what is called there.
     """
@@ -51,8 +51,8 @@ def passes_on(file: str, first_line: int, line: int, *, is_last: bool = False) -
         file: The source file.
         first_line: Where the function begins, `co_firstlineno`.
         line: The line that is being executed.
-        is_last: Whether nothing else has a frame: then it must be a call, of a function of C, for a loop over a list that
-            was given is the function's own work.
+        is_last: Whether nothing else has a frame: then it must be a call, of a function of C, for a loop over a list
+            that was given is the function's own work.
     """
     module = _module(file)
     # Nothing is called from a function's head, but by one whose code otel-fastpath has exchanged (`patching.swap`).

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -24,22 +23,6 @@ THREADS = ("gthread", "--threads", "8")
 KINDS = ("django", "django-threads", "flask", "wsgi", "pool", "requests", "asgi-wsgi", "celery", "celery-threads")
 WAYS = {"bare": {}, "stock": {**TELEMETRY, DISABLED: "fastpath"}, "compiled": TELEMETRY}
 CONNECTIONS = 6
-
-
-class Backend(BaseHTTPRequestHandler):
-    """What the client of `requests` talks to."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        """Answer."""
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_):
-        """Nothing."""
 
 
 @dataclass
@@ -86,13 +69,15 @@ def service(kind: str, options, processes, out, profiled_in):
         profiled_in: Makes a `truth.Profiled` of a folder.
     """
     receiver = start_server(processes, "otlp_receiver")
-    backend = ThreadingHTTPServer(("127.0.0.1", 0), Backend)
-    threading.Thread(target=backend.serve_forever, daemon=True).start()
+    backend = free_port()
+    environment = clean_environment({"SERVICE_KIND": "backend"})
+    child = processes.start("backend", command("backend", backend), cwd=HERE, env=environment)
+    wait_until(lambda: listening(backend), child)
     profiled, legs = {}, []
     for name, way in WAYS.items():
         port = free_port()
         own = {**way, "SERVICE_KIND": kind, "DJANGO_SETTINGS_MODULE": "kinds_app" if "django" in kind else ""}
-        own["BACKEND_URL"] = f"http://127.0.0.1:{backend.server_port}"
+        own["BACKEND_URL"] = f"http://127.0.0.1:{backend}"
         if kind.startswith("celery"):
             own["BACKEND_URL"] = redis(processes, name)
         paths = [str(HERE), str(PACKAGES)]
@@ -120,7 +105,6 @@ def service(kind: str, options, processes, out, profiled_in):
         for leg in legs:
             leg.round(120, is_counted=number > 0)
     time.sleep(6.5)
-    backend.shutdown()
     return profiled, legs, {leg.name: leg.cpu_per_request for leg in legs}
 
 

@@ -100,6 +100,17 @@ elif KIND == "wsgi":
             return OpenTelemetryMiddleware(plain)
         return plain
 
+elif KIND == "backend":
+
+    def application():
+        """What the client of the kind `requests` talks to."""
+
+        def answer(_environ, start_response):
+            start_response("200 OK", [("Content-Length", "2")])
+            return [b"ok"]
+
+        return answer
+
 elif KIND == "pool":
     from concurrent.futures import ThreadPoolExecutor
 
