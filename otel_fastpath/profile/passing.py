@@ -56,7 +56,8 @@ def passes_on(file: str, first_line: int, line: int, *, is_last: bool = False) -
     """
     module = _module(file)
     # Nothing is called from a function's head, but by one whose code otel-fastpath has exchanged (`patching.swap`).
-    is_exchanged = line == first_line < module.bodies.get(first_line, 0)
+    # A function that has just begun is there, too, and has called nothing yet.
+    is_exchanged = not is_last and line == first_line < module.bodies.get(first_line, 0)
     return is_exchanged or any(
         first <= line <= last and (is_call or not is_last) for first, last, is_call in module.calls.get(first_line, ())
     )

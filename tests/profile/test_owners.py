@@ -157,6 +157,12 @@ def test_a_function_of_c_that_was_given_is_the_applications(source):
     assert owner([other("shop"), source(20, 21)]) == Owner(1, -1)
 
 
+def test_a_hook_that_has_just_begun_is_telemetry(source):
+    """It is at its first line, as a function that hands its calls on, but has called nothing."""
+    assert owner([other("shop"), source(6, 6)]) == Owner(1, -1)
+    assert owner([other("shop"), source(6, 6), other("shop.views")]) == REST
+
+
 def test_a_function_that_hands_its_calls_on_has_its_own_name_and_passes_on(tmp_path):
     """The code of a function of stock that is replaced where somebody else holds it."""
     path = tmp_path / "stock.py"
