@@ -118,7 +118,6 @@ class Sampler:
             # It may be looking; what it found is to be in the last second.
             self._thread.join(_SECOND)
         self.others.end()
-        self.lost_ns += self.others.lost_ns
         self._let_go()
 
     def _let_go(self) -> None:

@@ -4,7 +4,7 @@ Python handles signals in the main thread only, so a thread of our own looks at 
 interpreter lock, and a thread that works gives the lock up when it waits for input, or after five milliseconds. Where
 threads do short pieces of work, they would always be found waiting. So who is working is read from the threads' clocks
 at a random moment, before we ask for the lock; and the lock is asked for with a short switch interval, so that a thread
-is stopped where it was. What is found in a second is scaled to the exact CPU time that each kind of thread used in it.
+is stopped where it was. What is found is scaled to the exact CPU time of each kind of thread.
 """
 
 from __future__ import annotations
@@ -51,23 +51,22 @@ class Threads:
         stack: Makes the key of a frame's stack.
 
     Attributes:
-        seconds: For each second, the kind of thread and the stack -> CPU time in nanoseconds. A thread's kind is its
-            name without numbers.
+        seconds: For each second, the kind of thread and the stack -> CPU time in nanoseconds after `end`, and the
+            number of samples before. A thread's kind is its name without numbers.
         samples: The number of samples.
-        lost_ns: The CPU time of stacks that were not kept, because there were too many.
     """
 
     def __init__(self, rate: float, stack: Callable[[FrameType], Key]) -> None:
         self.seconds: list[dict[tuple[str, Key], int]] = [{}]
-        self.samples = self.lost_ns = self._kept = 0
+        self.samples = self._kept = 0
         self._stack = stack
         self._period = 1 / rate
         self._find = _finder()
         self._random = random.Random()  # noqa: S311  # nobody has to guess it
         self._clocks: dict[int, int] = {}
-        # The CPU time of each kind that is not in a second yet, and how often it was found working where.
+        # The CPU time of each kind, and how often it was found working.
         self._used: Counter[str] = Counter()
-        self._working: Counter[tuple[str, Key]] = Counter()
+        self._found: Counter[str] = Counter()
         self._seen = 0
         self._looked = 0.0
         # The switch interval before a look, and that of the look.
@@ -102,10 +101,15 @@ class Threads:
         return min(max(self._period, cost), _IDLE) * self._random.uniform(0.5, 1.5)
 
     def _add(self, working: list[tuple[threading.Thread, FrameType | None]]) -> None:
+        second = self.seconds[-1]
         for thread, frame in working:
-            if frame is not None:
-                self.samples += 1
-                self._working[_NUMBERS.sub("*", thread.name), self._stack(frame)] += 1
+            place = (_NUMBERS.sub("*", thread.name), self._stack(frame)) if frame is not None else None
+            if place is None or (place not in second and self._kept >= _MOST_STACKS):
+                continue
+            self._kept += place not in second
+            self.samples += 1
+            self._found[place[0]] += 1
+            second[place] = second.get(place, 0) + 1
 
     def _watched(self, others: list[threading.Thread]) -> tuple[set[int | None], dict[int, FrameType]]:
         """The threads that are working at a random moment, and the frames of all threads then."""
@@ -124,36 +128,24 @@ class Threads:
             sys.setswitchinterval(intervals[0])
 
     def end_second(self) -> None:
-        """Begin a new second. A kind of thread that was not found working has its CPU time counted when it is."""
-        second = self.seconds[-1]
-        found: Counter[str] = Counter()
-        for (kind, _), count in self._working.items():
-            found[kind] += count
-        for place, count in self._working.items():
-            used = self._used[place[0]] * count // found[place[0]]
-            if self._kept < _MOST_STACKS:
-                self._kept += 1
-                second[place] = used
-            else:
-                self.lost_ns += used
-        for kind in found:
-            del self._used[kind]
-        self._working.clear()
+        """Begin a new second."""
         self.seconds.append({})
 
     def end(self) -> None:
-        """End the last second: what was not found working is taken for where it is now."""
+        """Give each sample its part of the CPU time; a kind that was not found working is taken for where it is now."""
         others = _others()
         for thread in others:
             self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
-        if any(self._used.values()):
-            frames = sys._current_frames()
-            self._add([(each, frames.get(each.ident or 0)) for each in others if not self._has_sample(each)])
-        self.end_second()
+        frames = sys._current_frames() if any(self._used.values()) else {}
+        self._add([(each, frames.get(each.ident or 0)) for each in others if not self._has_sample(each)])
+        for second in self.seconds:
+            for place, count in second.items():
+                # The same for each sample of a kind: one in a second with few would weigh too much.
+                second[place] = self._used[place[0]] * count // self._found[place[0]]
 
     def _has_sample(self, thread: threading.Thread) -> bool:
         kind = _NUMBERS.sub("*", thread.name)
-        return not self._used[kind] or any(place[0] == kind for place in self._working)
+        return not self._used[kind] or bool(self._found[kind])
 
     def _since(self, thread: threading.Thread) -> int:
         """The CPU time of a thread since this was last asked."""
