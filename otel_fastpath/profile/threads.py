@@ -9,6 +9,7 @@ is stopped where it was. What is found is scaled to the exact CPU time of each k
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import random
@@ -94,7 +95,7 @@ class Threads:
         working, frames = self._watched(others)
         if working:
             for thread in others:
-                self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
+                self._used[_kind(thread.name)] += self._since(thread)
             self._add([(thread, frames.get(thread.ident or 0)) for thread in others if thread.ident in working])
         # What a look costs is to be a small part of what the threads use meanwhile.
         cost = (time.thread_time_ns() - began) / _MOST * past / used
@@ -103,7 +104,7 @@ class Threads:
     def _add(self, working: list[tuple[threading.Thread, FrameType | None]]) -> None:
         second = self.seconds[-1]
         for thread, frame in working:
-            place = (_NUMBERS.sub("*", thread.name), self._stack(frame)) if frame is not None else None
+            place = (_kind(thread.name), self._stack(frame)) if frame is not None else None
             if place is None or (place not in second and self._kept >= _MOST_STACKS):
                 continue
             self._kept += place not in second
@@ -135,7 +136,7 @@ class Threads:
         """Give each sample its part of the CPU time; a kind that was not found working is taken for where it is now."""
         others = _others()
         for thread in others:
-            self._used[_NUMBERS.sub("*", thread.name)] += self._since(thread)
+            self._used[_kind(thread.name)] += self._since(thread)
         frames = sys._current_frames() if any(self._used.values()) else {}
         self._add([(each, frames.get(each.ident or 0)) for each in others if not self._has_sample(each)])
         for second in self.seconds:
@@ -144,7 +145,7 @@ class Threads:
                 second[place] = self._used[place[0]] * count // self._found[place[0]]
 
     def _has_sample(self, thread: threading.Thread) -> bool:
-        kind = _NUMBERS.sub("*", thread.name)
+        kind = _kind(thread.name)
         return not self._used[kind] or bool(self._found[kind])
 
     def _since(self, thread: threading.Thread) -> int:
@@ -159,6 +160,11 @@ class Threads:
 
     def _others_cpu(self) -> int:
         return time.process_time_ns() - _clock(threading.main_thread()) - time.thread_time_ns()
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind(name: str) -> str:
+    return _NUMBERS.sub("*", name)
 
 
 def _find_slowly(others: list[threading.Thread], wait: float) -> tuple[set[int | None], dict[int, FrameType]]:

@@ -103,7 +103,7 @@ def service(kind: str, options, processes, out, profiled_in):
             for each in profiled.values():
                 each.measuring()
         for leg in legs:
-            leg.round(120, is_counted=number > 0)
+            leg.round(200, is_counted=number > 0)
     time.sleep(6.5)
     return profiled, legs, {leg.name: leg.cpu_per_request for leg in legs}
 
