@@ -38,7 +38,7 @@ _LONGEST: Final = 0.0003
 _LEAST: Final = 200_000
 # How long to wait after a look that found nothing, in seconds, and which part of the CPU looks may take.
 _IDLE: Final = 0.1
-_MOST: Final = 0.02
+_MOST: Final = 0.015
 # So many different stacks are kept.
 _MOST_STACKS: Final = 40_000
 _NUMBERS: Final = re.compile(r"\d+")
