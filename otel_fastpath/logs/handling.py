@@ -147,8 +147,7 @@ def bind_handle(original: Callable[..., object]) -> Callable[..., object]:
 def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
     """Make the replacement for `LoggingHandler.emit`, which subclasses call.
 
-    An exception, of a message that cannot be formatted for example, goes to `handleError`, as in the handlers of
-    `logging` itself.
+    An exception of a message that cannot be formatted goes to `handleError`, as in the handlers of `logging` itself.
     """
     switch = Switch()
 
@@ -161,9 +160,10 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
             faults.absorb_any("LoggingHandler.emit", error)
         try:
             original(self, record)
-        except Exception:
+        except Exception as error:
             if inert:
                 raise
+            faults.raise_others(error)
             self.handleError(record)
 
     return patching(original, emit, switch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
@@ -253,15 +254,16 @@ def _handing_on(code: CodeType) -> CodeType:
     """Code that passes its calls on to `_ORIGINAL`, of the same kind and with as many free variables."""
     free = [f"free_{number}" for number in range(len(code.co_freevars))]
     define, give = _FORMS[code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE)]
+    # In one line: its frame is then at the line where the function begins, and says that it runs none of its own.
+    body = [f"{give} {_ORIGINAL}(*args, **kwargs)" + (")" if "(" in give else ""), *free]
     lines = [
         "def scope():",
         *(f"    {name} = None" for name in free),
-        f"    {define} inert(*args, {_ORIGINAL}, **kwargs):",
-        f"        {give} {_ORIGINAL}(*args, **kwargs)" + (")" if "(" in give else ""),
-        *(f"        {name}" for name in free),
+        f"    {define} inert(*args, {_ORIGINAL}, **kwargs): {'; '.join(body)}",
         "    return inert.__code__",
     ]
     namespace: dict[str, Any] = {}
     exec("\n".join(lines), namespace)  # noqa: S102  # only the compiler makes code with a given number of free variables
     made: CodeType = namespace["scope"]()
-    return made.replace(co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    named = made.replace(co_name=code.co_name, co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return named.replace(co_qualname=code.co_qualname) if sys.version_info >= (3, 11) else named

@@ -24,7 +24,10 @@ def add_commands(commands: Any) -> None:
             "share telemetry takes, which hooks it goes to, and what to do. Put load on a service meanwhile; "
             "Ctrl-C ends it with a report."
         ),
-        epilog="exit status: 0 with a report, 2 without one, 130 interrupted before there was one",
+        epilog=(
+            "exit status: that of the program, if it fails by itself; otherwise 0 with a report, 2 without one, 130 "
+            "interrupted before there was one"
+        ),
     )
     parser.add_argument("--pid", type=_process, help="a running process, instead of a command")
     parser.add_argument(
@@ -67,6 +70,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         options.command = options.command[1:]
     if (options.pid is None) == (not options.command):
         parser.error("expected a command, or --pid PID")
+    if options.command and options.command[0].isdecimal():
+        parser.error(f"{options.command[0]}: expected a command; a running process is --pid {options.command[0]}")
     if options.requests and options.pid is None and sys.version_info < (3, 12):
         parser.error("--requests needs Python 3.12 or newer")
     if options.seconds is None and not options.requests:

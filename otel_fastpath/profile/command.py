@@ -15,7 +15,7 @@ from otel_fastpath import settings
 from otel_fastpath.budget.outputs import UsageError
 from otel_fastpath.budget.render import progress
 from otel_fastpath.profile import analysis, outputs, remote, samples
-from otel_fastpath.profile.order import Order, injected
+from otel_fastpath.profile.order import LAUNCHERS, Order, injected
 from otel_fastpath.profile.recording import SUFFIX, Recording
 from otel_fastpath.profile.session import FINISH, STARTED
 from otel_fastpath.trial.loopback import AllowError, Loopback
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _USAGE: Final = 2
 _INTERRUPTED: Final = 130
+_SIGNALLED: Final = 128
 # How many seconds to wait for a program to begin, and for the recordings after the time.
 _BEGIN: Final = 60.0
 _WRITE: Final = 20.0
@@ -39,22 +40,23 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     Returns:
-        The exit status: 0 with a report, 2 without one, 130 if it was interrupted before there was one.
+        The exit status: that of the program, if it ended by itself and not with 0; otherwise 0 with a report, 2 without
+        one, and 130 if the command was interrupted before there was one.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="otel-fastpath-profile-") as folder, _interrupts() as interrupted:
             outputs.check(options)
-            recordings = _record(options, Path(folder), interrupted)
+            recordings, status = _record(options, Path(folder), interrupted)
             if not recordings and interrupted():
                 sys.stderr.write("otel-fastpath: interrupted before anything was recorded\n")
                 return _INTERRUPTED
+            if status:
+                sys.stderr.write(f"otel-fastpath: the program ended by itself with exit status {status}\n")
             if not recordings:
-                sys.stderr.write(
-                    "otel-fastpath: nothing was recorded: the program is not Python, used no CPU time, or was killed\n"
-                )
-                return _USAGE
+                sys.stderr.write(f"otel-fastpath: nothing was recorded: {_reason(options, Path(folder))}\n")
+                return status or _USAGE
             outputs.write(options, analysis.report(recordings), samples.samples(recordings))
-            return 0
+            return status
     except (UsageError, AllowError, remote.RemoteError) as error:
         sys.stderr.write(f"otel-fastpath: {error}\n")
         return _USAGE
@@ -64,23 +66,39 @@ def run(options: argparse.Namespace) -> int:
         return _INTERRUPTED
 
 
-def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool]) -> list[Recording]:
+def _reason(options: argparse.Namespace, folder: Path) -> str:
+    """Why there is no recording."""
+    if any(folder.glob(f"*{SUFFIX}")):
+        return "the program used no CPU time after its imports"
+    if any(folder.glob(f"*{STARTED}")):
+        return "the program was killed before it could write its recording"
+    if any(Path(word).name in LAUNCHERS for word in options.command):
+        return (
+            "OpenTelemetry was not set up in the program, and there the profile begins; see the message of"
+            " opentelemetry-instrument above, or run the program without it"
+        )
+    return "the program is not Python, or runs without `sitecustomize` (as with python -I or -S)"
+
+
+def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool]) -> tuple[list[Recording], int]:
+    """The recordings, and the exit status of a program that ended by itself; of one that was killed, as of a shell."""
     order = Order(str(folder), options.seconds, options.requests, options.rate)
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
     if options.pid is not None:
         remote.ask(options.pid, order)
         _wait(order, folder, show, interrupted, lambda: remote.is_alive(options.pid))
         _wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
-        return _read(folder)
+        return _read(folder), 0
     with Loopback(options.allow) as loopback, Receiver(is_kept=False) as receiver:
         child = _start(options.command, order, loopback, receiver.endpoint("profile"))
         try:
             _wait(order, folder, show, interrupted, lambda: child.poll() is None)
+            status = child.poll() or 0
             _wait_for_recordings(folder, lambda: child.poll() is None)
         finally:
             stop(child)
             sys.stderr.write("".join(f"otel-fastpath: {note}\n" for note in loopback.notes()))
-    return _read(folder)
+    return _read(folder), _SIGNALLED - status if status < 0 else status
 
 
 def _start(command: list[str], order: Order, loopback: Loopback, endpoint: str) -> subprocess.Popen[bytes]:

@@ -14,6 +14,11 @@ APPLICATION: Final = "application"
 _OURS: Final = "otel_fastpath"
 # What runs and profiles a program is no telemetry of it.
 _HARNESS: Final = (f"{_OURS}.profile", f"{_OURS}.budget")
+# The way of what was recorded: the processors, exporters, samplers and callbacks it was given are telemetry.
+_PIPELINE: Final = (
+    *(f"opentelemetry.{name}" for name in ("exporter", "processor", "sdk")),
+    *(f"{_OURS}.{name}" for name in ("logs", "metrics", "otlp", "trace.ending", "trace.planning")),
+)
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation."
 # Module -> title; the longest that fits counts. Other people's instrumentations are known by these names.
 _TITLES: Final = {
@@ -86,6 +91,16 @@ def kind(module: str) -> str:
     if top in sys.stdlib_module_names or top in _NEUTRAL or top in {"", "_frozen_importlib"}:
         return NEUTRAL
     return APPLICATION
+
+
+@functools.cache
+def is_pipeline(module: str) -> bool:
+    """Whether telemetry's code is of its own pipeline, which calls nothing of the application's.
+
+    Args:
+        module: Its dotted name.
+    """
+    return any(module == name or module.startswith(f"{name}.") for name in _PIPELINE)
 
 
 @functools.cache

@@ -44,6 +44,12 @@ class Native:
             self._watch()
         return index
 
+    def names(self) -> set[str]:
+        """The names of the functions and methods of the compiled modules."""
+        values = [value for name in _compiled() for value in vars(sys.modules[name]).values()]
+        methods = {name for value in values if isinstance(value, type) for name in dir(value)}
+        return methods | {str(getattr(value, "__name__", "")) for value in values if callable(value)}
+
     def refresh(self) -> None:
         """Look for modules that were imported meanwhile. Any thread may call this."""
         self._is_stale = self._helper is not None and len(_compiled()) > len(self.modules)

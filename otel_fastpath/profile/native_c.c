@@ -1,4 +1,6 @@
-/* Whether the compiled core was running when SIGPROF came: a compiled function has no frame in Python's stack.
+/* What a profile has to know without the interpreter lock.
+ *
+ * Whether the compiled core was running when SIGPROF came: a compiled function has no frame in Python's stack.
  *
  * Python calls its handler of a signal later, between two instructions of Python code. So this handler, which the kernel
  * calls at once, looks at the C stack, from its inner end outwards, for the first return address that is in one of the
@@ -12,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <time.h>
 #if defined(__linux__)
 #include <ucontext.h>
 #endif
@@ -143,10 +146,70 @@ take(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(nothing))
     return PyLong_FromLong(owner);
 }
 
+#define MOST_THREADS 512
+/* How long a thread is watched, which the kernel makes some tens of microseconds, and how long that may become on a busy
+ * machine: too short for much of its work. This thread sleeps meanwhile: it may have been given the processor of the one
+ * that it watches. A thread that waits for the interpreter lock works, too, but little. */
+#define WATCHED_NS 5000
+#define LONGEST_NS 1000000
+
+static long long
+nanoseconds(clockid_t clock)
+{
+    struct timespec now;
+    return clock_gettime(clock, &now) ? 0 : now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Which of these threads are working a while from now: a thread that waits for the interpreter lock to find out would
+ * be given it when the others wait. */
+static PyObject *
+working(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *given, *found;
+    long long wait, began, watched;
+    clockid_t clocks[MOST_THREADS];
+    long long before[MOST_THREADS], after[MOST_THREADS];
+    if (!PyArg_ParseTuple(arguments, "O!L", &PyTuple_Type, &given, &wait)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_Size(given) < MOST_THREADS ? PyTuple_Size(given) : MOST_THREADS;
+    for (Py_ssize_t each = 0; each < count; each++) {
+        long thread = PyLong_AsLong(PyTuple_GetItem(given, each));
+        if (thread == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+        /* The clock of a thread by its number, as the kernel defines it. */
+        clocks[each] = (clockid_t)(~(unsigned int)thread << 3 | 6);
+    }
+    Py_BEGIN_ALLOW_THREADS
+    struct timespec time = {(time_t)(wait / 1000000000LL), (long)(wait % 1000000000LL)};
+    nanosleep(&time, NULL);
+    for (Py_ssize_t each = 0; each < count; each++) {
+        before[each] = nanoseconds(clocks[each]);
+    }
+    began = nanoseconds(CLOCK_MONOTONIC);
+    time.tv_sec = 0;
+    time.tv_nsec = WATCHED_NS;
+    nanosleep(&time, NULL);
+    for (Py_ssize_t each = 0; each < count; each++) {
+        after[each] = nanoseconds(clocks[each]);
+    }
+    watched = nanoseconds(CLOCK_MONOTONIC) - began;
+    Py_END_ALLOW_THREADS
+    found = PyTuple_New(count);
+    for (Py_ssize_t each = 0; found != NULL && each < count; each++) {
+        if (PyTuple_SetItem(found, each, PyBool_FromLong(watched < LONGEST_NS && before[each] > 0 && after[each] - before[each] > watched / 2))) {
+            Py_CLEAR(found);
+        }
+    }
+    return found;
+}
+
 static PyMethodDef methods[] = {
     {"here", here, METH_NOARGS, "An address in the stack of this thread."},
     {"watch", watch, METH_VARARGS, "Watch this thread for code in these ranges: of modules, of the loop; and its stack's end."},
     {"take", take, METH_NOARGS, "The index of the range that was running at the last signal, or -1; and forget it."},
+    {"working", working, METH_VARARGS, "Whether each of these threads, by native id, works so many nanoseconds from now."},
     {NULL, NULL, 0, NULL},
 };
 

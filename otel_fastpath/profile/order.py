@@ -16,7 +16,7 @@ _SITECUSTOMIZE = Path(__file__).with_name("injected") / "sitecustomize.py"
 _METADATA = "Metadata-Version: 2.1\nName: otel-fastpath-profile\nVersion: 0\n"
 _ENTRY_POINTS = "[opentelemetry_pre_instrument]\nfastpath-profile = otel_fastpath.profile.order:obey\n"
 # Programs that become another program, or only start some: what they do themselves is nothing of interest.
-_LAUNCHERS = frozenset({"opentelemetry-instrument"})
+LAUNCHERS = frozenset({"opentelemetry-instrument"})
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def carry_out(text: str) -> None:
         order = Order(**json.loads(text))
         if (
             not Path(order.folder).is_dir()
-            or Path(sys.orig_argv[1] if len(sys.orig_argv) > 1 else "").name in _LAUNCHERS
+            or Path(sys.orig_argv[1] if len(sys.orig_argv) > 1 else "").name in LAUNCHERS
         ):
             return
         from otel_fastpath.profile import sampler, session  # noqa: PLC0415  # only where it is asked for

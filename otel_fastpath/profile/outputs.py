@@ -143,15 +143,14 @@ def _short(function: str) -> str:
 
 
 def _savings(report: Report) -> Table:
-    columns = ("part of otel-fastpath", "state", ">share now", ">saves, estimated")
+    columns = ("part of otel-fastpath", "state", ">of the CPU now", ">saves, of the CPU without otel-fastpath")
     rows = tuple(
         (
             Cell(saving.part),
             Cell("on" if saving.is_on else "off"),
             Cell(percent(saving.share)),
-            # What is saved is a share of the CPU that is used now.
             Cell(f"{percent(saving.saving)} {'saved' if saving.is_on else 'would be saved'}", GOOD),
         )
         for saving in report.savings
     )
-    return Table(columns, rows, "otel-fastpath")
+    return Table(columns, rows, "otel-fastpath (estimates)")

@@ -1,18 +1,24 @@
 """Who a sample belongs to: telemetry or the rest, and to which library and hook.
 
 The stack is walked from its outermost frame inwards. Telemetry's first frame takes over; what it calls is telemetry's,
-too, until telemetry calls what it wraps. The standard library belongs to whoever calls it. The hook is the outermost
-frame of the telemetry that owns the sample; the call is the function through which it left its own code last.
+too, until telemetry calls what it was given: that belongs to whoever called telemetry. So a request of the application
+is its own below a client's hook, and the request of an exporter is telemetry's below the same hook. The standard
+library belongs to whoever calls it. The hook is the outermost frame of the telemetry that owns the sample; the call is
+the function through which it left its own code last.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from otel_fastpath.profile import modules, passing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# The name of the frame that stands for a compiled function, which has none.
+COMPILED: Final = "(compiled)"
 
 
 class Frame(NamedTuple):
@@ -59,21 +65,26 @@ def owner(stack: Sequence[Frame]) -> Owner:
     Args:
         stack: The frames, the outermost one first.
     """
-    begin = call = -1
-    is_passing = False
+    found = before = REST
+    is_telemetry = is_passing = False
     for index, frame in enumerate(stack):
-        kind = modules.kind(frame.module)
-        if kind == modules.TELEMETRY:
-            if begin < 0:
-                begin = index
-            call = -1
-            is_passing = passing.passes_on(frame.file, frame.first_line, frame.line)
-        elif begin >= 0:
-            if kind == modules.APPLICATION and is_passing:
-                begin = call = -1
-            elif call < 0:
-                call = index
-    return Owner(begin, call)
+        if modules.kind(frame.module) == modules.TELEMETRY:
+            if not is_telemetry:
+                before = found
+            found = Owner(index if found.begin < 0 else found.begin, -1)
+            is_telemetry = True
+            is_passing = not modules.is_pipeline(frame.module) and passing.passes_on(
+                frame.file, frame.first_line, frame.line, is_last=frame is stack[-1]
+            )
+        elif is_telemetry and is_passing:
+            found, is_telemetry = before, False
+        else:
+            if found.begin >= 0 and found.call < 0:
+                found = found._replace(call=index)
+            is_telemetry = False
+    # What was given, and has no frame: a function of C, such as a driver's `execute`.
+    is_given = is_telemetry and is_passing
+    return before if is_given else found
 
 
 def is_importing(stack: Sequence[Frame]) -> bool:

@@ -9,7 +9,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.profile.owners import Frame
+from otel_fastpath.profile.owners import COMPILED, Frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,14 +34,15 @@ class Recording:
         collecting: The part of it that garbage collections took in the main thread.
         lost: The part of it whose stacks were not kept.
         requests: The number of requests that were served, as far as they were counted.
-        samples: The number of samples of the main thread.
+        samples: The number of samples.
         frames: Every frame that occurs.
         main: For each second, the samples of the main thread: the indexes of the frames, the outermost one first, and
             the CPU time in seconds.
-        others: The other threads: the name, the frames, seconds.
+        others: For each second, the samples of the other threads: the kind of thread, the frames, the CPU time.
         calls: Calls in a second: "module.function" -> number.
         patches: Name, target and state of each patch, if otel-fastpath is active in the process.
         core: The core in use, "c" or "py"; empty if none.
+        compiled: The names of what is compiled, and those under which it is called: of functions, methods, patches.
     """
 
     process: int
@@ -55,10 +56,11 @@ class Recording:
     requests: int
     frames: list[Frame]
     main: list[list[tuple[list[int], float]]]
-    others: list[tuple[str, list[int], float]]
+    others: list[list[tuple[str, list[int], float]]]
     calls: dict[str, float]
     patches: list[tuple[str, str, str]] = field(default_factory=list)
     core: str = ""
+    compiled: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, sampler: Sampler) -> Recording:
@@ -73,11 +75,14 @@ class Recording:
             own=sampler.own_ns / 1e9,
             collecting=sampler.collecting_ns / 1e9,
             lost=sampler.lost_ns / 1e9,
-            samples=sampler.samples,
+            samples=sampler.samples + sampler.others.samples,
             requests=sampler.calls.requests(),
             frames=table.frames,
             main=[[(table.stack(key), ns / 1e9) for key, ns in list(second.items())] for second in sampler.main],
-            others=[(name, table.stack(key), ns / 1e9) for (name, key), ns in list(sampler.others.items())],
+            others=[
+                [(kind, table.stack(key), ns / 1e9) for (kind, key), ns in list(second.items())]
+                for second in sampler.others.seconds
+            ],
             calls={},
         )
         for key, rate in sampler.calls.rates(end).items():
@@ -130,7 +135,7 @@ class _Frames:
         while found and self.frames[found[-1]].module.startswith(_OWN):
             found.pop()
         if 0 <= key[0] < len(self._modules):
-            found.append(self._index(Frame(self._modules[key[0]], "(compiled)", "", 0, 0)))
+            found.append(self._index(Frame(self._modules[key[0]], COMPILED, "", 0, 0)))
         return found
 
     def _frame(self, key: int, offset: int) -> int:

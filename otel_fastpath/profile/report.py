@@ -61,8 +61,9 @@ class Saving:
     Attributes:
         part: Its name.
         is_on: Whether it is active.
-        share: The share of CPU that the code takes now.
-        saving: The share of CPU that is saved already, or would be saved: an estimate.
+        share: The share of the process's CPU that the code takes now.
+        saving: What is saved already, or would be saved, as a share of the CPU that the process would use without
+            otel-fastpath: an estimate from the same samples.
         skipped: The names of its patches that are skipped.
     """
 

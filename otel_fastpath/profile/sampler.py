@@ -2,7 +2,7 @@
 
 A timer of the main thread's CPU time (see `timer`) sends SIGPROF; Python calls the handler in that thread between two
 instructions. The handler records the stack and the CPU time that the main thread used since the last sample. The other
-threads are looked at by a thread of our own, which reads their CPU clocks, so that the sum of each is exact.
+threads are looked at by a thread of our own (see `threads`).
 
 A process that waits has no samples, and next to no cost. Nothing of this is active before
 `Sampler.start` and after `Sampler.stop`.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.patching import faults
 from otel_fastpath.profile.calls import Calls
 from otel_fastpath.profile.native import Native
+from otel_fastpath.profile.threads import Threads
 from otel_fastpath.profile.timer import Timer
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 # Samples in a second of CPU time. The kernel's tick is often 4 ms; a round number could keep step with the work.
 RATE: Final = 97.0
-# How often the other threads are looked at, in seconds.
-_INTERVAL: Final = 0.25
-# If the process has used less CPU time since, in nanoseconds, it is left alone.
-_WORTH_A_LOOK: Final = 2_000_000
+_SECOND: Final = 1.0
 # A stack is cut at so many frames, and so many different ones are kept.
 _DEEPEST: Final = 250
 _MOST_STACKS: Final = 40_000
@@ -60,7 +57,7 @@ class Sampler:
     Attributes:
         codes: The code objects of the samples and the names of their modules, by the `id` of the code object.
         main: The samples of the main thread, one dict for each second: stack -> CPU time in nanoseconds.
-        others: The other threads: name and stack -> CPU time in nanoseconds.
+        others: The samples of the other threads.
         calls: Counts the calls of hooks.
         native: Knows the compiled modules.
         own_ns: The CPU time of the profile itself.
@@ -71,7 +68,7 @@ class Sampler:
     def __init__(self, rate: float = RATE, on_turn: Callable[[], object] | None = None) -> None:
         self.codes: dict[int, tuple[CodeType, str]] = {}
         self.main: list[dict[Key, int]] = [{}]
-        self.others: dict[tuple[str, Key], int] = {}
+        self.others = Threads(rate, lambda frame: (-1, *self._stack(frame)))
         self.calls = Calls()
         self.native = Native()
         self.samples = self.own_ns = self.collecting_ns = self.lost_ns = 0
@@ -82,7 +79,6 @@ class Sampler:
         self._is_sampling = False
         self._stopped = threading.Event()
         self._previous: Any = signal.SIG_DFL
-        self._clocks: dict[int, int] = {}
         self._exec: dict[str, tuple[Any, Any]] = {}
 
     def start(self) -> None:
@@ -104,9 +100,9 @@ class Sampler:
         self._is_sampling = True
         self._began, self._cpu_began = time.perf_counter_ns(), time.process_time_ns()
         self._last = time.thread_time_ns()
-        for thread in threading.enumerate():
-            self._used(thread)
-        threading.Thread(target=self._look, name=THREAD, daemon=True).start()
+        self.others.start()
+        self._thread = threading.Thread(target=self._look, name=THREAD, daemon=True)
+        self._thread.start()
         self._timer.start()
 
     def pause(self) -> None:
@@ -118,6 +114,10 @@ class Sampler:
         self.wall_ns = time.perf_counter_ns() - self._began
         self.cpu_ns = time.process_time_ns() - self._cpu_began
         self._stopped.set()
+        if threading.current_thread() is not self._thread:
+            # It may be looking; what it found is to be in the last second.
+            self._thread.join(_SECOND)
+        self.others.end()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -141,6 +141,7 @@ class Sampler:
         """In a forked child: the timer and the threads are the parent's; the signal does nothing here."""
         self._is_sampling = False
         self._stopped.set()
+        self.others.restore()
         self._let_go()
         signal.signal(signal.SIGPROF, self._previous)
 
@@ -192,55 +193,28 @@ class Sampler:
 
     def _look(self) -> None:
         """The thread that looks at the other threads."""
-        turns = used = seen = 0
-        while not self._stopped.wait(_INTERVAL):
+        used, wait = 0, 0.0
+        turn = time.monotonic() + _SECOND
+        while not self._stopped.wait(wait):
             try:
-                turns += 1
-                is_second = turns % round(1 / _INTERVAL) == 0
-                cpu = time.process_time_ns()
-                if cpu - seen > _WORTH_A_LOOK:
-                    seen = cpu
-                    self._look_at_others()
-                    if is_second:
-                        self.calls.count_in(self.main[-1], self.codes)
-                        self.native.refresh()
+                wait = self.others.look()
+                is_second = time.monotonic() >= turn
+                if is_second:
+                    turn += _SECOND
+                    self._end_second()
                 now = time.thread_time_ns()
                 self.own_ns += now - used
                 used = now
-                if is_second:
-                    self.main.append({})
-                    if self._on_turn is not None:
-                        self._on_turn()
+                if is_second and self._on_turn is not None:
+                    self._on_turn()
             except Exception as error:  # noqa: PERF203  # the next turn may do
                 faults.report("profile", error)
 
-    def _look_at_others(self) -> None:
-        frames = sys._current_frames()
-        own = threading.get_ident()
-        main = threading.main_thread()
-        for thread in threading.enumerate():
-            if thread is main or thread.ident in {own, None}:
-                continue
-            used = self._used(thread)
-            frame = frames.get(thread.ident or 0)
-            if used and frame is not None:
-                key = thread.name, (-1, *self._stack(frame))
-                self.others[key] = self.others.get(key, 0) + used
-
-    def _used(self, thread: threading.Thread) -> int:
-        """The CPU time of a thread since this was last asked."""
-        ident = thread.native_id
-        if ident is None or sys.platform != "linux":
-            return 0
-        try:
-            # The clock of a thread by its number: unlike `pthread_getcpuclockid`, this is an error if the thread ended.
-            now = time.clock_gettime_ns(~ident << 3 | 6)
-        except OSError:
-            return 0
-        before = self._clocks.get(ident, 0)
-        self._clocks[ident] = now
-        # A new thread may have the id of one that has ended.
-        return now - before if now >= before else now
+    def _end_second(self) -> None:
+        self.others.end_second()
+        self.calls.count_in([*self.main[-1], *(key for _, key in self.others.seconds[-2])], self.codes)
+        self.native.refresh()
+        self.main.append({})
 
     def _keep_exec(self) -> None:
         """Stop before this process becomes another program, which the signal of the timer would end."""

@@ -122,6 +122,8 @@ def recorded(sampler: Sampler) -> Recording:
         if status.is_instrumented_by_opentelemetry:
             found.patches = [(row.name, row.target, row.state.value) for row in status.status()]
             found.core = compiled.implementation()[0]
+            names = {target.rpartition(".")[2].rpartition(":")[2] for _, target, _ in found.patches}
+            found.compiled = sorted(sampler.native.names() | names)
     return found
 
 

@@ -119,9 +119,30 @@ def test_nothing_recorded_leaves_nothing(folder):
     assert not (folder / "r.json").exists()
 
 
+def test_the_exit_status_is_the_programs(folder):
+    """A program that fails is no success, with a report or without one; one sentence says so."""
+    (folder / "failing.py").write_text("import shop\nshop.serve(0.5)\nraise SystemExit(3)\n", encoding="utf-8")
+    output, errors = profile(folder, "failing.py", code=3)
+
+    assert output.startswith("Telemetry takes ")
+    assert "the program ended by itself with exit status 3" in errors
+    (folder / "killed.py").write_text("import os\nos.kill(os.getpid(), 9)\n", encoding="utf-8")
+    _, errors = profile(folder, "killed.py", code=137)
+    assert "killed before it could write" in errors
+
+
+def test_a_set_up_of_opentelemetry_that_fails_is_the_reason(folder):
+    """The profile begins where opentelemetry-instrument sets OpenTelemetry up."""
+    launcher = os.path.join(os.path.dirname(sys.executable), "opentelemetry-instrument")  # noqa: PTH118, PTH120  # the link
+    _, errors = profile(folder, launcher, "--traces_exporter", "missing", sys.executable, "shop.py", code=2)
+
+    assert "nothing was recorded: OpenTelemetry was not set up in the program" in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["1234"], "1234: expected a command; a running process is --pid 1234"),
         ([], "expected a command, or --pid PID"),
         (["--pid", "1", "shop.py"], "expected a command, or --pid PID"),
         (["--pid", "x"], "x: expected the id of a process"),

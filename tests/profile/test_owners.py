@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 
 import pytest
 
+from otel_fastpath.patching import swap
 from otel_fastpath.profile import modules, passing
 from otel_fastpath.profile.owners import REST, Frame, Owner, is_importing, owner
+from otel_fastpath.profile.recording import Recording
+from otel_fastpath.profile.samples import samples
 
 SOURCE = """\
     def wrapper(wrapped, instance, args, kwargs):
@@ -36,6 +40,31 @@ SOURCE = """\
     async def create(wrapped, args):
         result = wrapped(*args)
         return await result
+
+    def instrument(tracer):
+        wrapped_send = Session.send
+
+        def send(session, request):
+            note(request.headers.get("host"))
+            return wrapped_send(session, request)
+
+    def submit(*args):
+        function = args[0]
+        return copy_context().run(function, *args[1:])
+
+    class Kept:
+        def __init__(self, response, handler):
+            self.anything = response
+            self.on_call = handler
+
+        def read(self, size):
+            describe(getattr(self.anything, "size"))
+            self.anything.note(size)
+            return self.anything.read(size)
+
+    def call(state):
+        state.matches(1)
+        return state.on_call(2)
 """
 
 
@@ -59,10 +88,11 @@ def other(module, name="function"):
 @pytest.mark.parametrize(
     ("first_line", "line", "is_passing"),
     [(1, 2, False), (1, 3, True), (6, 7, False), (6, 8, True), (10, 11, True), (14, 16, False), (14, 17, True),
-     (20, 21, True), (20, 22, False), (24, 25, True), (24, 26, True)],
+     (20, 21, True), (20, 22, False), (24, 25, True), (24, 26, True), (31, 32, False), (31, 33, True), (35, 37, True),
+     (44, 45, False), (44, 46, False), (44, 47, True), (49, 50, False), (49, 51, True)],
 )  # fmt: skip
 def test_a_wrapper_calls_what_it_was_given(source, first_line, line, is_passing):
-    """Arguments, variables around the function, `self.app`, `super()`, iterated and awaited results."""
+    """Arguments, variables around the function, attributes, `super()`, iterated and awaited results; under any name."""
     frame = source(first_line, line)
 
     assert passing.passes_on(frame.file, first_line, line) is is_passing
@@ -97,6 +127,84 @@ def test_the_standard_library_belongs_to_its_caller(source):
 def test_a_hook_inside_of_the_application_is_its_own(source):
     """The application calls a client whose hook is telemetry again."""
     assert owner([source(6, 8), other("shop"), source(1, 2)]) == Owner(2, -1)
+
+
+def test_below_a_clients_hook_is_whoever_called_the_client(source):
+    """A request of the application is its own; the request of an exporter is telemetry's, below the same hook."""
+    client = [other("requests.sessions"), source(1, 3), other("requests.sessions"), other("socket")]
+
+    assert owner([other("shop"), *client]) == REST
+    assert owner([other("threading"), exporter("worker"), *client]) == Owner(1, 2)
+
+
+def exporter(name):
+    """A frame of an exporter, or of what calls it."""
+    return Frame("opentelemetry.sdk.made_up", name, "/nowhere.py", 1, 2)
+
+
+def test_a_processor_of_the_application_is_telemetry(source):
+    """What the SDK was given is part of telemetry, whoever wrote it: without telemetry, nobody would call it."""
+    sdk = source(1, 3, module="opentelemetry.sdk.trace")
+
+    assert owner([other("shop"), sdk, other("shop.processors")]) == Owner(1, 2)
+
+
+def test_a_function_of_c_that_was_given_is_the_applications(source):
+    """A driver's `execute` may have no frame: its time is found in the hook, at the line that calls it."""
+    assert owner([other("shop"), source(1, 3)]) == REST
+    assert owner([other("shop"), source(1, 2)]) == Owner(1, -1)
+    # A loop over what was given is the hook's own work.
+    assert owner([other("shop"), source(20, 21)]) == Owner(1, -1)
+
+
+def test_a_hook_that_has_just_begun_is_telemetry(source):
+    """It is at its first line, as a function that hands its calls on, but has called nothing."""
+    assert owner([other("shop"), source(6, 6)]) == Owner(1, -1)
+    assert owner([other("shop"), source(6, 6), other("shop.views")]) == REST
+
+
+def test_a_function_that_hands_its_calls_on_has_its_own_name_and_passes_on(tmp_path):
+    """The code of a function of stock that is replaced where somebody else holds it."""
+    path = tmp_path / "stock.py"
+    path.write_text("class Stock:\n    def method(self):\n        return 1\n", encoding="utf-8")
+    namespace = {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)  # noqa: S102  # a module of its own
+    method = namespace["Stock"].method
+    seen = []
+    swap.hand_on(method, lambda _self: seen.append(sys._getframe(1)))
+    try:
+        namespace["Stock"]().method()
+    finally:
+        swap.revive(method)
+    (frame,) = seen
+    code = frame.f_code
+
+    assert (code.co_name, code.co_filename) == ("method", str(path))
+    if sys.version_info >= (3, 11):
+        assert code.co_qualname == "Stock.method"
+    assert passing.passes_on(str(path), code.co_firstlineno, frame.f_lineno)
+
+
+def recording(*frames, compiled=()):
+    """A recording with one stack in the main thread."""
+    stack = [(list(range(len(frames))), 1.0)]
+    return Recording(1, "3.13", 1, 1, 0, 0, 0, 1, 0, list(frames), [stack], [], {}, compiled=list(compiled))
+
+
+def test_a_compiled_function_that_cannot_have_been_called_is_left_out(tmp_path):
+    """On the C stack of the standard library's JSON encoder, there may be what a compiled function has left there."""
+    path = tmp_path / "shop.py"
+    path.write_text("def work(counter):\n    encode({})\n    counter.add(1)\n", encoding="utf-8")
+    compiled = Frame("otel_fastpath.metrics.recording", "(compiled)", "", 0, 0)
+
+    def owners_at(line):
+        caller = Frame("shop", "work", str(path), 1, line)
+        return [each.is_telemetry for each in samples([recording(caller, compiled, compiled=["add"])])]
+
+    assert owners_at(2) == [False]
+    assert owners_at(3) == [True]
+    # The function may have begun after the compiled one.
+    assert owners_at(1) == [True]
 
 
 def test_the_compiled_core_owns_its_samples():

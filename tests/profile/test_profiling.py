@@ -97,6 +97,41 @@ def test_threads_of_telemetry_are_counted_by_their_clock(tmp_path):
     assert profile.report.share.direct == pytest.approx(0.5, abs=0.25)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the clocks of other threads can be read on Linux only")
+def test_threads_are_sampled_where_they_work(tmp_path):
+    """In threads that wait between short pieces of work, and do that in telemetry's code as well as in their own."""
+    hook = spender("opentelemetry.instrumentation.made_up", tmp_path)
+    work = spender("shop", tmp_path)
+    switching = sys.getswitchinterval()
+    spent = []
+
+    def serve():
+        draw = random.Random(len(spent))  # noqa: S311  # it is to repeat, not to be unguessable
+        hooked = worked = 0.0
+        while hooked + worked < 1:
+            length = draw.uniform(0.005, 0.02)
+            hooked += hook(length / 2, time.thread_time)
+            time.sleep(0.001)
+            worked += work(length / 2, time.thread_time)
+            time.sleep(0.001)
+        spent.append((hooked, worked))
+
+    threads = [threading.Thread(target=serve, name=f"worker-{number}") for number in range(4)]
+    with profiling() as profile:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    report = profile.report
+    hooked, worked = (sum(each) for each in zip(*spent, strict=True))
+
+    assert report.share.direct == pytest.approx(hooked / (hooked + worked), abs=0.2)
+    assert report.cpu == pytest.approx(hooked + worked, rel=0.2)
+    assert report.samples > 30
+    assert "worker-*" in {node.name for node in report.flame.children}
+    assert sys.getswitchinterval() == switching
+
+
 SYSTEM_CALLS = """
 import socket, time
 from opentelemetry.sdk.trace import TracerProvider
