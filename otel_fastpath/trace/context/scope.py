@@ -156,7 +156,7 @@ class Scope:
                 faults.absorb("making a span current", error)
                 self._token = attach_upstreams_way(span)
             self._state = 1
-            return span
+            return span  # noqa: TRY300  # an exception may still arrive here
         except BaseException:
             # The block is not entered, so nothing else will leave it.
             self._state = 2
