@@ -1,4 +1,4 @@
-"""Errors in this package's own code: told apart from errors of the code it calls, logged once per place, counted."""
+"""Errors in this package's own code: told apart from errors of other code, logged once per place and type, counted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from otel_fastpath.locks import Tally
 _OWN: Final = "otel_fastpath"
 _UPSTREAM: Final = "opentelemetry"
 _logger = logging.getLogger(__name__)
-_FAULT: Final = "otel-fastpath failed in %s and went on without it. Further failures there are only counted."
-_ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further ones are not logged."
+_FAULT: Final = "otel-fastpath failed in %s and went on without it. Further such failures are only counted."
+_ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further such ones are not logged."
 _counts: Final = Tally()
 _counts_of_others: Final = Tally()
+# What was logged: a place's first exception must not hide another kind there.
+_logged: Final = Tally()
 
 
 def ours(error: BaseException) -> bool:
@@ -36,12 +38,12 @@ def ours(error: BaseException) -> bool:
 
 
 def report(place: str, error: BaseException) -> None:
-    """Count a fault, and log the first one of each place. Never raises."""
+    """Count a fault, and log the first one of each place and type of exception. Never raises."""
     _tell(_counts, _FAULT, place, error)
 
 
 def report_any(place: str, error: BaseException) -> None:
-    """The same for an exception that other code may have raised: that is no fault, and is logged as what it is."""
+    """The same where other code may have raised the exception, such as upstream's at what a client sent: no fault then."""
     if ours(error):
         report(place, error)
     else:
@@ -50,7 +52,9 @@ def report_any(place: str, error: BaseException) -> None:
 
 def _tell(counts: Tally, message: str, place: str, error: BaseException) -> None:
     try:
-        if counts.add(place):
+        kind = type(error)
+        is_first = counts.add(place)
+        if _logged.add(f"{message}{place}{kind.__module__}{kind.__qualname__}") or is_first:
             _logger.error(message, place, exc_info=error)
     except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
         pass

@@ -53,7 +53,7 @@ class Labels:
         try:
             self.active.add(number)
         except Exception as error:
-            faults.report(place, error)
+            faults.report_any(place, error)
 
 
 class Durations:

@@ -102,7 +102,7 @@ class SetUp:
             context.metric_attributes = shape.metric.copy()
             context.span = context.tracer.start_span(shape.name, None, _CLIENT, attributes)
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.report_any(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return None if faults.ours(error) else False
         context._otel_fastpath_shape = shape
@@ -115,7 +115,7 @@ class SetUp:
             # Upstream's own functions take the token of the API.
             context.token = token[0] if type(token) is tuple else token
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.report_any(_BEGINNING, error)
 
     def end(self, context: Any, shape: Shape, response: Any) -> None:
         """End a request that got this response."""
@@ -125,7 +125,7 @@ class SetUp:
         try:
             context.span.end()
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
         if answer is not None:
             answer.record(seconds)
 
@@ -154,7 +154,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
             return None
         return answer
 

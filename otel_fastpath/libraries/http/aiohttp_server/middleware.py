@@ -34,7 +34,7 @@ class _SetUp:
             return self.requests().begin(tracer, request)
         except Exception as error:
             # A client can make upstream's functions raise with a Host header: the request is served all the same.
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             return None
 
     def requests(self) -> Any:

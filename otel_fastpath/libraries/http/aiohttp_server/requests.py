@@ -174,7 +174,7 @@ class Request(Answer):
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
                 self.span.set_attributes(upstream.collect_response_headers_attributes(response))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
@@ -183,7 +183,7 @@ class Request(Answer):
             if code < 0 or isinstance(error, web.HTTPServerError):
                 self.span.record_exception(error)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def end(self) -> None:
         """End the request."""
@@ -201,7 +201,7 @@ class Request(Answer):
             seconds = perf_counter() - self.started
             self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         finally:
             self.labels.count(-1, _PLACE)
 
@@ -210,7 +210,7 @@ class Request(Answer):
         try:
             self.span.end()
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Request(Answer):
                     # The application may change the request.
                     self._about.make()
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
         except BaseException as error:
             # The application is not called, and nobody else ends the request.
             self.finish(error)
@@ -173,7 +173,7 @@ class Request(Answer):
             if custom:
                 span.set_attributes(custom)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
 
     def receive(self) -> Awaitable[_Message]:
         """Receive the next message, inside a span unless that would be dropped."""
@@ -182,7 +182,7 @@ class Request(Answer):
             if self._is_silent and self._middleware.client_request_hook is None and span_in(None) is self.span:
                 has_span = False
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
         return self._receive_in_span() if has_span else self._receive()
 
     async def _receive_in_span(self) -> _Message:
@@ -207,7 +207,7 @@ class Request(Answer):
         try:
             name = self._name_of(what)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
             return None
         return opened(self._middleware.tracer, name, _INTERNAL, None)
 
@@ -229,7 +229,7 @@ class Request(Answer):
                     self.show(span, 200, "200")
                 span.set_attribute("asgi.event.type", kind)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
 
     def send(self, message: _Message) -> Awaitable[None]:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
@@ -250,7 +250,7 @@ class Request(Answer):
         try:
             self._before_sending(message, kind)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
         try:
             final, more = "http.response.body", "more_body"
             if self._trailers:
@@ -258,7 +258,7 @@ class Request(Answer):
             # A request whose last message is missed has its exception twice.
             return kind == final and not (more in message and message[more])  # noqa: RUF019  # no call that may fail
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
             return False
 
     def _end_span(self) -> None:
@@ -266,7 +266,7 @@ class Request(Answer):
             if is_recording(self.span):
                 self.span.end()
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
 
     def _before_sending(self, message: _Message, kind: str) -> None:
         middleware = self._middleware
@@ -333,7 +333,7 @@ class Request(Answer):
                 if code is not None:
                     self.show(span, code, text)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
 
     def finish(self, error: BaseException | None) -> None:
         """Record the metrics, restore the context, and end the span, if the last message has not ended it.
@@ -380,7 +380,7 @@ class Request(Answer):
                 for size in outcome.request_sizes:
                     size.record(length)
         except Exception as error:
-            faults.report(PLACE, error)
+            faults.report_any(PLACE, error)
 
     def _leave(self, error: BaseException | None) -> None:
         """Restore the context in which the span is not current; the application raised this."""
@@ -389,4 +389,4 @@ class Request(Answer):
             if isinstance(error, Exception):
                 failed(self.span, error)
         except Exception as fault:
-            faults.report(PLACE, fault)
+            faults.report_any(PLACE, fault)

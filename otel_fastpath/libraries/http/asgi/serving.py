@@ -214,7 +214,7 @@ def _begin(middleware: Any, scope: Any) -> Any:
             request: Request = chosen
             request.start()
     except Exception as error:
-        faults.report(PLACE, error)
+        faults.report_any(PLACE, error)
         # What is not ours, such as a sampler, would raise again in upstream's code.
         return _UPSTREAM if faults.ours(error) else _NOTHING
     return chosen

@@ -72,7 +72,7 @@ class Request(Answer):
                 if self.span.is_recording():
                     self.span.set_attribute(HTTP_ROUTE, route)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def answer(self, request: Any, response: Any) -> None:
         """Put the response on the span, record the metrics, and end the span."""
@@ -89,7 +89,7 @@ class Request(Answer):
                 self.route = timed.get(HTTP_ROUTE) or (target if target != self.target else None)
             _put_response(self, request, response)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         finally:
             try:
                 self.labels.count(-1, _PLACE)
@@ -119,7 +119,7 @@ class Middleware:
             if is_wsgi(request):
                 begun = self._begun(middleware, request)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             if not faults.ours(error):
                 begun = False
@@ -183,7 +183,7 @@ class Middleware:
             begun.activation = Activation(span, token)
             is_active = True
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         finally:
             if not is_active:
                 begun.labels.count(-1, _PLACE)

@@ -58,7 +58,7 @@ class Operation:
             self._span = scope.__enter__()
             self._scope = scope
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -71,14 +71,14 @@ class Operation:
             try:
                 self._describe(error)
             except Exception as fault:
-                faults.report(_PLACE, fault)
+                faults.report_any(_PLACE, fault)
         try:
             scope.__exit__(kind, error, traceback)
         except Exception as fault:
             # Upstream's own scope is a generator, which raises again what it is told.
             if fault is not error:
                 closed(scope, None)
-                faults.report(_PLACE, fault)
+                faults.report_any(_PLACE, fault)
 
     def _describe(self, error: Exception) -> None:
         if self._name != "background_task" and (
@@ -97,7 +97,7 @@ def bind_operation(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return Operation(request_telemetry.tracer, name, function)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         return original(request_telemetry=request_telemetry, name=name, function=function)
 
     return _traced_operation

@@ -169,7 +169,7 @@ class Request:
             if self._active is not None:
                 self._active.add(number)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
 
     async def receive(self) -> Any:
         """Receive the next message."""
@@ -209,7 +209,7 @@ class Request:
                 self._telemetry.status_code = message.get("status")
                 self._trailers = message.get("trailers", False)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         return False
 
     def fail(self, error: BaseException) -> None:
@@ -220,7 +220,7 @@ class Request:
             if self.is_websocket and api._normal_websocket_disconnect(error):
                 failure = None
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         self._finish(failure)
 
     def complete(self) -> None:
@@ -234,7 +234,7 @@ class Request:
             elif not self.is_websocket:
                 lost = RuntimeError("Incomplete ASGI response")
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         self._finish(lost)
 
     def _finish(self, error: BaseException | None) -> None:
@@ -262,14 +262,14 @@ class Request:
             if self._kept is not None:
                 self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def _end_span(self) -> None:
         try:
             if self._span is not None:
                 self._span.end()
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
         """Add the route, the status and the type of an error; return whether the request failed."""
@@ -295,7 +295,7 @@ class Request:
             self._telemetry._exceptions.clear()
             self._scope.pop("fastapi.telemetry", None)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
 
 
 def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
@@ -352,7 +352,7 @@ def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> 
             request: Request = chosen
             request.start(receive, send)
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.report_any(_PLACE, error)
         # What is not ours, such as a sampler, would raise again in upstream's code.
         return _UPSTREAM if faults.ours(error) else _NOTHING
     return chosen

@@ -29,7 +29,7 @@ def bind_legacy_otel(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
             if stack is None:
                 return False
         except Exception as error:
-            faults.report("the applications around each other", error)
+            faults.report_any("the applications around each other", error)
         return original(stack)
 
     return _legacy_otel

@@ -94,7 +94,7 @@ class App:
                 request.labels = self._shapes.labels(environ)
                 request.is_traced, request.route = True, None
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             request = None
             # What is not ours would raise again in upstream's code.
             if not faults.ours(error):
@@ -143,7 +143,7 @@ class Request(Answer):
             context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
         """The application's `start_response`."""
@@ -166,7 +166,7 @@ class Request(Answer):
                 span = request.environ.get(_SPAN)
                 self._tell(request, span, status, response_headers)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         return span
 
     def _tell(self, request: Any, span: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
@@ -179,7 +179,7 @@ class Request(Answer):
             try:
                 self.put_status(span, status)
             except Exception as fault:
-                faults.report(_PLACE, fault)
+                faults.report_any(_PLACE, fault)
             if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
                 captured = otel_wsgi.collect_custom_response_headers_attributes(response_headers)
                 if captured:
@@ -222,7 +222,7 @@ class Before:
             if type(request.environ) is dict:
                 begun = self._started(request, request.environ)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             if not faults.ours(error):
                 return None
@@ -252,7 +252,7 @@ class Before:
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
 
     def _activate(self, request: Any, environ: dict[str, Any], span: Any, token: Any) -> None:
         """Make the span the current one until `Teardown`."""
@@ -265,7 +265,7 @@ class Before:
                 activation = Activation(span, token)
         except Exception as error:
             self._undo(span, token)
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             return
         environ[_ACTIVATION], environ[_CONTEXT] = activation, reference
         environ[_SPAN], environ[_TOKEN] = span, None
@@ -319,7 +319,7 @@ class Teardown:
             is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
             is_ours = self._left(request.environ, None if is_streaming else exc)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             is_ours = self._left_after(exc)
         if not is_ours:
             self._twin(exc)
@@ -336,7 +336,7 @@ class Teardown:
                 environ[_ACTIVATION] = activation
                 return False
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         return True
 
     def _left(self, environ: Any, error: BaseException | None) -> bool:

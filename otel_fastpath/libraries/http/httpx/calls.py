@@ -94,7 +94,7 @@ class Calls:
                 return NotImplemented
             begun = self._begin(args[0])
         except Exception as error:
-            faults.report(BEGINNING, error)
+            faults.report_any(BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return NotImplemented if faults.ours(error) else None
         if type(begun) is not Begun:
@@ -148,7 +148,7 @@ class Calls:
         try:
             self._propagate(begun)
         except Exception as error:
-            faults.report(BEGINNING, error)
+            faults.report_any(BEGINNING, error)
 
     def _propagate(self, begun: Begun) -> None:
         headers = self._headers_class(begun.headers)
@@ -189,6 +189,6 @@ class Calls:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
             return None
         return answer

@@ -153,7 +153,7 @@ def _bound_to(options: dict[str, Any], bind: Callable[..., Any], original: Calla
     try:
         return bind(SetUp(options), original)
     except Exception as error:
-        faults.report(BEGINNING, error)
+        faults.report_any(BEGINNING, error)
         return None
 
 
@@ -174,7 +174,7 @@ def _rebind(
             if below is not None and below is not layer:
                 layers.append(below)
     except Exception as error:
-        faults.report(BEGINNING, error)
+        faults.report_any(BEGINNING, error)
 
 
 def _of_transport(transport: Any) -> SetUp | None:
@@ -188,7 +188,7 @@ def _of_transport(transport: Any) -> SetUp | None:
             set_up = SetUp({**options, "module": transport._module} if TAKES_MODULE else options)
             setattr(transport, _KEPT, set_up)
     except Exception as error:
-        faults.report(BEGINNING, error)
+        faults.report_any(BEGINNING, error)
         return None
     return set_up
 

@@ -107,7 +107,7 @@ class SetUp:
             metric = {**begun.shape.metric, ERROR_TYPE: kind}
             kinds.new_answer(self._hot.Answer, kinds.Seen(), metric, self._old, self._new).record(seconds)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
 
     def response_of(self, error: Exception) -> Any:
         """The response that an exception has, if it has one."""
@@ -115,7 +115,7 @@ class SetUp:
             response = getattr(error, "response", None)
             return response if isinstance(response, self.response_class) else None
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
             return None
 
     def response_info(self, response: Any) -> Any:
@@ -125,7 +125,7 @@ class SetUp:
                 found: Any = response
                 return upstream.ResponseInfo(found.status_code, found.headers, found.stream, found.extensions)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
         return None
 
     def _new_shape(self, method: str, url: str) -> Any:

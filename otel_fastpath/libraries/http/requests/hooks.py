@@ -169,7 +169,7 @@ class SetUp:
                 captured = {**captured, **self._captured(headers, names, normalise_request_header_name)}
             return shape, self._shapes.attributes(shape, url, captured)
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.report_any(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return NotImplemented if faults.ours(error) else None
 
@@ -197,7 +197,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
             return None
         return answer
 
@@ -207,7 +207,7 @@ class SetUp:
             response = getattr(error, "response", None)
             return response if isinstance(response, Response) else None
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
             return None
 
     def failed(self, answer: Answer | None, span: Any, error: Exception, seconds: float) -> None:
@@ -223,7 +223,7 @@ class SetUp:
             if self._new is not None:
                 self._new.record(seconds, attributes=kinds.new_attributes(metric))
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
 
     def _new_shape(self, method: str, url: str) -> Shape:
         mode = self._mode

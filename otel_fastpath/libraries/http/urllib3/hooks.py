@@ -219,7 +219,7 @@ class SetUp:
         try:
             return None if is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
-            faults.report(_BEGINNING, error)
+            faults.report_any(_BEGINNING, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             return NotImplemented if faults.ours(error) else None
 
@@ -295,7 +295,7 @@ class SetUp:
                 if answer.error is not None:
                     span.set_status(answer.error)
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
             return None
         return answer
 
@@ -314,7 +314,7 @@ class SetUp:
                 names = self._captured_response
                 span.set_attributes(self._captured(response.headers, names, normalise_response_header_name))
         except Exception as error:
-            faults.report(_END, error)
+            faults.report_any(_END, error)
 
     def failed(self, shape: _Shape, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration, as the conventions have it.
@@ -327,7 +327,7 @@ class SetUp:
                 span.set_attribute(ERROR_TYPE, kind)
             _Answer(kinds.Seen(), {**shape.metric, ERROR_TYPE: kind}, self._histograms).record(seconds, None, None)
         except Exception as fault:
-            faults.report(_END, fault)
+            faults.report_any(_END, fault)
 
     def _new_answer(self, shape: _Shape, key: tuple[Any, ...]) -> _Answer:
         status, version = key

@@ -62,7 +62,7 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
         if type(environ) is dict and _usual.hold():
             request = _begun(middleware, environ, start_response)
     except Exception as error:
-        faults.report(_PLACE, error)
+        faults.report_any(_PLACE, error)
         # What is not ours, such as a sampler, would raise again in upstream's code.
         is_without = not faults.ours(error)
     if is_without:
@@ -167,7 +167,7 @@ class Request(Answer):
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
 
     def begin(self) -> Any:
         """Count the request, and make its span the current one; returns the token for `taken_back`."""
@@ -179,7 +179,7 @@ class Request(Answer):
         try:
             return activated(self.span)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             return None
 
     def note(self, error: Exception) -> None:
@@ -187,14 +187,14 @@ class Request(Answer):
         try:
             failed(self.span, error)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def body(self, chunks: Any) -> Any:
         """The body of the response; without the span, after a fault of ours."""
         try:
             return Body(self, chunks)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         self.end()
         return chunks
 
@@ -211,21 +211,21 @@ class Request(Answer):
         try:
             self.put_status(span, status)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         try:
             if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
                 captured = upstream.collect_custom_response_headers_attributes(response_headers)
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
 
     def record(self, seconds: float) -> None:
         """Record the metrics at the end of the application's call."""
         try:
             self.series.record(self.labels, seconds, None, self.code, self.error, None, None)
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
         finally:
             self.labels.count(-1, _PLACE)
 
@@ -239,7 +239,7 @@ class Request(Answer):
                 self.span.set_attribute(ERROR_TYPE, self.error)
             self.span.set_status(Status(StatusCode.ERROR, str(error)))
         except Exception as fault:
-            faults.report(_PLACE, fault)
+            faults.report_any(_PLACE, fault)
 
     def enter(self) -> None:
         """Make the context with the remote parent the current one again."""
@@ -247,7 +247,7 @@ class Request(Answer):
             try:
                 self.token = attached(self.context)
             except Exception as error:
-                faults.report(_PLACE, error)
+                faults.report_any(_PLACE, error)
 
     def leave(self) -> None:
         """Take back the context with the remote parent."""
@@ -261,7 +261,7 @@ class Request(Answer):
         try:
             self.span.end()
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
         finally:
             self.leave()
 
@@ -331,5 +331,5 @@ class Body:
         try:
             return getattr(self._chunks, "close", None)
         except Exception as error:
-            faults.report(_PLACE, error)
+            faults.report_any(_PLACE, error)
             return None
