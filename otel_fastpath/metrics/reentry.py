@@ -7,13 +7,13 @@ are released.
 
 from __future__ import annotations
 
-import logging
 import os
 from threading import local
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.context import get_current
 
+from otel_fastpath import left_out
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _PLACE: Final = "metrics"
-_logger = logging.getLogger(__name__)
+_WHY: Final = "They cause one another without end, such as in a callback of the garbage collector."
 
 
 class _Thread(local):
@@ -48,25 +48,16 @@ class _Limit:
 
     Each may cause the next: recording can start a garbage collection, whose callback measures. Where it did, the limit
     is the lower one from then on, because each measurement pays for those that follow it.
-
-    Attributes:
-        left_out: The number of measurements beyond the limit.
     """
 
     def __init__(self) -> None:
         self.most = 10_000
-        self.left_out = 0
 
     def exceeded(self, number: int) -> None:
-        """Count the measurements, and log the first ones."""
-        is_first = not self.left_out
+        """Count the measurements that are left out."""
         self.most = 100
-        self.left_out += number
-        if is_first:
-            _logger.warning(
-                "Measurements that are made while others are recorded, such as in a callback of the garbage collector, "
-                "cause one another without end: they are left out, and only counted from now on."
-            )
+        for _ in range(number):
+            left_out.add("measurements made while others were recorded", _WHY)
 
 
 limit: Final = _Limit()

@@ -17,6 +17,8 @@ _counts: Final = Tally()
 _counts_of_others: Final = Tally()
 # What was logged: a place's first exception must not hide another kind there.
 _logged: Final = Tally()
+# The attribute of an exception that a value of others caused, although no code of theirs was called.
+_OF_OTHERS: Final = "_otel_fastpath_of_others"
 
 
 def ours(error: BaseException) -> bool:
@@ -25,6 +27,8 @@ def ours(error: BaseException) -> bool:
     It is not when other code is in between: a user's sampler that misuses a span gets the same exception as from
     upstream, and an exception that upstream raises is meant for the caller.
     """
+    if _is_of_others(error):
+        return False
     last = ""
     step = error.__traceback__
     while step is not None:
@@ -37,13 +41,32 @@ def ours(error: BaseException) -> bool:
     return last == _OWN
 
 
+def text_of(value: object) -> str:
+    """`str(value)`, for a value of others: what this raises is their error.
+
+    Raises:
+        Exception: The exception of the value's own method, or of `str` at what that method returned.
+    """
+    try:
+        return str(value)
+    except Exception as error:
+        setattr(error, _OF_OTHERS, True)
+        raise
+
+
+def _is_of_others(error: BaseException) -> bool:
+    # The exception can be the application's, and answer for any attribute.
+    return _OF_OTHERS in object.__getattribute__(error, "__dict__")
+
+
 def report(place: str, error: BaseException) -> None:
     """Count a fault, and log the first one of each place and type of exception. Never raises."""
-    _tell(_counts, _FAULT, place, error)
+    is_fault = not _is_of_others(error)
+    _tell(_counts if is_fault else _counts_of_others, _FAULT if is_fault else _ERROR_OF_OTHERS, place, error)
 
 
 def report_any(place: str, error: BaseException) -> None:
-    """The same where other code may have raised the exception, such as upstream's at what a client sent: no fault then."""
+    """The same where other code may have raised the exception, such as upstream's at a client's request: no fault."""
     if ours(error):
         report(place, error)
     else:

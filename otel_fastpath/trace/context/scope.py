@@ -199,7 +199,7 @@ class Scope:
                 if records is None or not records(span, error, self._manner.frames):
                     record_under(span.record_exception, error, self._manner.frames, error)
             if self._start[-1]:
-                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {faults.text_of(error)}"))
 
     def __del__(self) -> None:
         # The scope was entered but never left. Upstream's generators then restore the context and end the span when
