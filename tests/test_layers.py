@@ -17,7 +17,18 @@ NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
 # Units: the rooms, and the modules beside them. The bottom imports nothing of this package.
-BOTTOM = {"patching", "compiled", "lazy", "left_out", "locks", "own_metrics", "settings", "versions", "wrong_settings"}
+BOTTOM = {
+    "exchange",
+    "patching",
+    "compiled",
+    "lazy",
+    "left_out",
+    "locks",
+    "own_metrics",
+    "settings",
+    "versions",
+    "wrong_settings",
+}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
@@ -52,7 +63,7 @@ MAY_IMPORT = {
     "profile": BOTTOM | {"budget", "trial"},  # likewise
     # The command loads the requested sub-command.
     "__main__": {
-        *("", "settings", "status", "running", "loading", "starting", "instrumentor"),
+        *("", "exchange", "settings", "status", "running", "loading", "starting", "instrumentor"),
         *("budget", "profile", "verify"),
     },
 }

@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import exchange
 from otel_fastpath.profile.owners import Frame
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class Recording:
             OSError: It cannot be read.
             ValueError: It is not a recording.
         """
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        # The names are those of any code in another process.
+        found: dict[str, Any] = exchange.printable_in(json.loads(exchange.read(path)))
         try:
             found["frames"] = [Frame(*frame) for frame in found["frames"]]
             return cls(**found)
