@@ -13,9 +13,20 @@ def test_names_in_a_recording_cannot_steer_the_terminal(tmp_path):
     """They are escaped when a recording is read, so that no output has them."""
     odd = "name\x1b]0;title\x07\nnext"
     document = {
-        "process": 1, "python": "3.13", "seconds": 1.0, "cpu": 1.0, "own": 0.0, "collecting": 0.0, "lost": 0.0,
-        "samples": 1, "requests": 0, "frames": [[odd, odd, odd, 1, 1]], "main": [[[[0], 1.0]]],
-        "others": [[odd, [0], 1.0]], "calls": {odd: 1.0}, "patches": [[odd, odd, odd]],
+        "process": 1,
+        "python": "3.13",
+        "seconds": 1.0,
+        "cpu": 1.0,
+        "own": 0.0,
+        "collecting": 0.0,
+        "lost": 0.0,
+        "samples": 1,
+        "requests": 0,
+        "frames": [[odd, odd, odd, 1, 1]],
+        "main": [[[[0], 1.0]]],
+        "others": [[odd, [0], 1.0]],
+        "calls": {odd: 1.0},
+        "patches": [[odd, odd, odd]],
     }
     path = tmp_path / "1.json"
     path.write_text(json.dumps(document))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from otel_fastpath import compiled
 
 
 class NoTextError(Exception):
@@ -143,3 +147,13 @@ def test_no_odd_value_is_a_fault(cases, instrumentor, core, no_faults):
     unlike = [pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1]]
     assert [pair for pair in unlike if pair[0][0] != "attributes: dict"] == []
     assert no_faults.counts() == {}
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_scope_that_an_interrupt_kept_from_being_filled_is_quiet(core):
+    """Its finalizer has nothing to do, and prints nothing."""
+    kind = compiled.hot("trace.context.scope", core).Scope
+
+    made = kind.__new__(kind)
+    del made
+    gc.collect()

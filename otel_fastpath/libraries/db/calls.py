@@ -17,6 +17,7 @@ from opentelemetry import trace
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ def _begun(database: Database, opener: Opener, args: Any, kwargs: Any) -> tuple[
         return None
     hot = link.active.hot
     call = None if hot.is_suppressed() else hot.open_query(link, plan, 0, start_ns)
-    if call is not None and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
+    if (
+        call is not None
+        and call.recording
+        and (size is not None or (link.active.reads_parameters and has_any(parameters)))
+    ):
         guarded_during(call, database.place, tell, call, link, parameters, size)
     return (call,)
 

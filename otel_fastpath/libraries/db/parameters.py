@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER
+from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER, UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,6 +71,14 @@ def attributes_of(parameters: Any) -> dict[str, str]:
     return {f"db.query.parameter.{text_of(key)[:_LONGEST_NAME]}": text_of(value) for key, value in given}
 
 
+def has_any(parameters: Any) -> bool:
+    """Whether a query has parameters. Never raises: an object of the application that does counts as some."""
+    try:
+        return bool(parameters)
+    except Exception:
+        return True
+
+
 def text_of(value: Any) -> str:
     """A value as text of at most 256 characters. Never raises."""
     try:
@@ -79,7 +87,7 @@ def text_of(value: Any) -> str:
         return _written(value, LONGEST_PARAMETER, _DEEPEST)[:LONGEST_PARAMETER]
     except Exception:
         # For example, a time zone of the application's own may raise.
-        return "<?>"
+        return UNREADABLE
 
 
 def _base_of(kind: type) -> Any:

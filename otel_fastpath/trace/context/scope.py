@@ -204,7 +204,12 @@ class Scope:
     def __del__(self) -> None:
         # The scope was entered but never left. Upstream's generators then restore the context and end the span when
         # they are garbage-collected. A scope that could not be entered has nothing to restore.
-        if self._state == 1:
+        try:
+            is_entered = self._state == 1
+        except AttributeError:
+            # In plain Python: an interrupt came before its creator had set it.
+            return
+        if is_entered:
             try:
                 raise GeneratorExit  # noqa: TRY301  # upstream logs while it handles this exception
             except GeneratorExit:

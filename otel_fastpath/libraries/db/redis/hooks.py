@@ -73,8 +73,8 @@ def _enter(holder_of: Holder, args: Any) -> Any:
             link = DATABASE.new_link(holder)
         try:
             plan = link.queries.get((args[1], len(args)))
-        except (IndexError, TypeError):
-            # redis-py says itself that this is no command.
+        except Exception:
+            # redis-py says itself that this is no command, or the application's own object raises.
             return None
         if plan is None:
             plan = link.plans.of_command(args)
