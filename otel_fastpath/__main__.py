@@ -120,7 +120,7 @@ def _version() -> int:
 
 
 def _status_of(process: int, form: str) -> int:
-    from otel_fastpath import running, settings  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath import exchange, running, settings  # noqa: PLC0415  # not needed by other commands
 
     folder = settings.status_folder()
     if not folder:
@@ -131,7 +131,7 @@ def _status_of(process: int, form: str) -> int:
     try:
         found = running.ask(folder, process)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"otel-fastpath: {error}\n")
+        sys.stderr.write(f"otel-fastpath: {exchange.printable(str(error))}\n")
         return _CANNOT
     # A process with an older version has no whole text.
     sys.stdout.write(found.get(form, found["text"]) + "\n")

@@ -22,23 +22,30 @@ if TYPE_CHECKING:
 class Lock:
     """A reentrant lock, released in a forked child unless the thread that forked holds it. Use it with `with`."""
 
-    __slots__ = ("__weakref__", "_held")
+    __slots__ = ("__weakref__", "_held", "_process")
 
     def __init__(self) -> None:
         self._held = threading.RLock()
+        # The process of the thread that held it last.
+        self._process = 0
         _locks.add(self)
 
     def __enter__(self) -> None:
         self._held.acquire()
+        self._process = os.getpid()
 
     def __exit__(self, *exception: object) -> None:
-        self._held.release()
+        # Not an error where a thread of a child had acquired the lock, but not yet its number, when it was renewed.
+        try:  # noqa: SIM105  # a signal handler could raise in `suppress`, and leave it locked
+            self._held.release()
+        except RuntimeError:
+            pass
 
     def renew(self) -> None:
-        """Release the lock, unless this thread holds it."""
+        """Release the lock, unless this thread holds it, or another one that a child has started already."""
         if self._held.acquire(blocking=False):
             self._held.release()
-        else:
+        elif self._process != os.getpid():
             self._held = threading.RLock()
 
 

@@ -15,7 +15,12 @@ SCOPES: Final = frozenset({PATCHES, EXCEPTIONS, GUARD})
 
 
 def has_use(provider: Any) -> bool:
-    """Whether the provider exports metrics besides these.
+    """Whether the provider exports metrics besides these."""
+    return not why_unused(provider)
+
+
+def why_unused(provider: Any) -> str:
+    """Why these are not reported to the provider; empty if they are.
 
     If there are no other instruments, these alone would make the provider export, perhaps to a back end that accepts no
     metrics. If all readers are in-memory ones, they belong to tests, which may count the metrics.
@@ -23,8 +28,8 @@ def has_use(provider: Any) -> bool:
     try:
         readers = dict(provider._measurement_consumer._reader_storages)
         if readers and all(type(reader).__name__ == "InMemoryMetricReader" for reader in readers):
-            return False
-        return any(
+            return "every metric reader of the global meter provider is an InMemoryMetricReader"
+        is_used = any(
             instrument.instrumentation_scope.name not in SCOPES
             for storage in readers.values()
             for instrument in tuple(storage._instrument_view_instrument_matches)

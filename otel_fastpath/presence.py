@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
 
-from otel_fastpath import compiled, own_metrics
+from otel_fastpath import compiled, left_out, own_metrics
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.patch import State
@@ -23,6 +23,10 @@ NAME: Final = "otel_fastpath.patch.count"
 UNIT: Final = "{patch}"
 DESCRIPTION: Final = "The number of patches that are in the state described by the state attribute."
 STATE: Final = "otel_fastpath.patch.state"
+LEFT_OUT_NAME: Final = "otel_fastpath.left_out"
+LEFT_OUT_UNIT: Final = "{item}"
+LEFT_OUT_DESCRIPTION: Final = "The number of items that were left out of the telemetry because there were too many."
+LEFT_OUT_KIND: Final = "otel_fastpath.left_out.kind"
 STATES: Final = (State.APPLIED, State.SKIPPED)
 
 _CORES: Final = {"c": "compiled", "py": "pure Python"}
@@ -77,8 +81,13 @@ def count(rows: Callable[[], Sequence[Row]], meter_provider: Any = None) -> None
     if not _providers.add(meter_provider):
         return
     meter = metrics.get_meter(own_metrics.PATCHES, meter_provider=meter_provider)
-    observe = _observe_globally if meter_provider is None else _observe
+    is_global = meter_provider is None
+    observe = _globally(_observe) if is_global else _observe
     meter.create_observable_up_down_counter(NAME, callbacks=[observe], unit=UNIT, description=DESCRIPTION)
+    observe = _globally(_observe_left_out) if is_global else _observe_left_out
+    meter.create_observable_counter(
+        LEFT_OUT_NAME, callbacks=[observe], unit=LEFT_OUT_UNIT, description=LEFT_OUT_DESCRIPTION
+    )
 
 
 def stop() -> None:
@@ -94,5 +103,11 @@ def _observe(_options: Any) -> Iterable[Observation]:
     return [Observation(found.count(state), {STATE: state.value}) for state in STATES]
 
 
-def _observe_globally(options: Any) -> Iterable[Observation]:
-    return _observe(options) if own_metrics.has_use(metrics.get_meter_provider()) else ()
+def _observe_left_out(_options: Any) -> Iterable[Observation]:
+    found = {} if _rows is None else left_out.counts()
+    return [Observation(count, {LEFT_OUT_KIND: kind}) for kind, count in found.items()]
+
+
+def _globally(observe: Callable[[Any], Iterable[Observation]]) -> Callable[[Any], Iterable[Observation]]:
+    """The callback for the global provider: reports nothing if nothing else would be exported."""
+    return lambda options: observe(options) if own_metrics.has_use(metrics.get_meter_provider()) else ()

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import status
+from otel_fastpath import exchange, status
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Answering:
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.wait(_INTERVAL):
             try:
-                if self._request.exists():
+                if exchange.is_there(self._request):
                     self._request.unlink()
                     self._write()
             except Exception as error:  # noqa: PERF203  # the next request may be answered
@@ -67,10 +67,8 @@ class _Answering:
             "whole": status.as_text(found, _WIDTH, is_whole=True),
         }
         partial = self._answer.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        # Fails where another user put a link to write through. Only this user may read what the process consists of.
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump(answer, file)
+        # Only this user may read what the process consists of.
+        exchange.create(partial, json.dumps(answer))
         partial.replace(self._answer)
 
 
@@ -93,23 +91,27 @@ def stop() -> None:
 
 
 def ask(folder: str, process: int) -> dict[str, Any]:
-    """The status of a process as "text", as a "whole" text with each patch, and as "json".
+    """The status of a process as "text", as a "whole" text with each patch, and as "json", which are safe to print.
 
     Raises:
-        OSError: The folder cannot be used.
+        OSError: The folder cannot be used, or the answer is another user's.
+        ValueError: The answer is none.
         TimeoutError: The process does not answer.
     """
     request, answer = _places(folder, process)
+    exchange.check_folder(Path(folder))
     answer.unlink(missing_ok=True)
-    request.touch()
+    exchange.create(request, "")
     end = time.monotonic() + _PATIENCE
     try:
-        while not answer.exists():
+        while not os.path.lexists(answer):
             if time.monotonic() > end:
                 raise TimeoutError(f"process {process} did not answer within {_PATIENCE:g} seconds")
             time.sleep(0.05)
-        found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
-        return found
+        found = json.loads(exchange.read(answer, exchange.owner_of(process)))
+        if not isinstance(found, dict) or "text" not in found or not all(type(each) is str for each in found.values()):
+            raise ValueError(f"{answer} is not a status")
+        return {form: exchange.printable(text) for form, text in found.items()}
     finally:
         for path in (request, answer):
             with contextlib.suppress(OSError):

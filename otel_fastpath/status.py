@@ -6,11 +6,11 @@ import json
 import platform
 import re
 import textwrap
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from otel_fastpath import compiled, wrong_settings
+from otel_fastpath import compiled, left_out, wrong_settings
 from otel_fastpath.patching import faults, finding, interpreter
 from otel_fastpath.patching.patch import State
 from otel_fastpath.patching.report import Report
@@ -56,6 +56,7 @@ class Status:
         tracers: Which way the spans of each tracer in use take, and why.
         not_loaded: The instrumentations that OpenTelemetry does not load, and why.
         not_installed: The names of the patches that wait for a module that is not installed.
+        left_out: How much was left out of the telemetry because there was too much of it, by kind.
     """
 
     version: str
@@ -70,6 +71,7 @@ class Status:
     tracers: tuple[Way, ...] = ()
     not_loaded: tuple[str, ...] = ()
     not_installed: tuple[str, ...] = ()
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence[str] = ()) -> Status:
@@ -89,6 +91,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence
         python=f"{platform.python_implementation()} {platform.python_version()}",
         distributions={name: interpreter.version(name) for name in _DISTRIBUTIONS},
         faults=faults.counts(),
+        left_out=left_out.counts(),
         notes=(advice, *notes) if advice else tuple(notes),
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
@@ -138,6 +141,7 @@ def _head(status: Status, width: int, *, is_coloured: bool) -> list[str]:
     lines.append((_faults(status), _WARNING if status.faults else ""))
     lines += [(f"Wrong setting: {each}", _WARNING) for each in status.wrong_settings]
     lines += [(f"Not loaded: {each}", _WARNING) for each in status.not_loaded]
+    lines += [(f"Left out: {kind}, {count} times", _WARNING) for kind, count in sorted(status.left_out.items())]
     lines += [(f"Note: {note}", "") for note in status.notes]
     return [
         _in_colour(part, colour if is_coloured else "")

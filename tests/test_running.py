@@ -165,3 +165,105 @@ def test_a_link_is_not_written_through(folder, monkeypatch, tmp_path_factory):
 
     assert target.read_text() == "kept"
     assert ended(threads)
+
+
+@pytest.fixture
+def answering(folder, monkeypatch):
+    """Puts a file at the place of this process's answer as soon as there is a request: `answering(make)`."""
+    threads = []
+
+    def run(make):
+        request, answer = (folder / f"{os.getpid()}.{ending}" for ending in ("request", "status"))
+
+        def wait():
+            end = time.monotonic() + 10
+            while not request.exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            partial = answer.with_suffix(".forged")
+            make(partial)
+            partial.replace(answer)
+
+        threads.append(threading.Thread(target=wait))
+        threads[-1].start()
+
+    monkeypatch.setattr(running, "_PATIENCE", 10)
+    yield run
+    for each in threads:
+        each.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links on this platform")
+def test_a_link_in_the_place_of_a_request_is_not_followed(folder, monkeypatch, tmp_path_factory):
+    """Neither by who asks, which would make a file elsewhere, nor by who answers."""
+    monkeypatch.setattr(running, "_INTERVAL", 0.01)
+    monkeypatch.setattr(running, "_PATIENCE", 0.2)
+    target = tmp_path_factory.mktemp("other") / "file"
+    request = folder / f"{os.getpid()}.request"
+    request.symlink_to(target)
+
+    with pytest.raises(TimeoutError):
+        running.ask(str(folder), os.getpid())
+    assert not target.exists()
+    target.write_text("kept")
+    request.symlink_to(target)
+    running.answer(str(folder), list)
+    threads = waiting()
+    time.sleep(0.1)
+    running.stop()
+
+    assert ended(threads)
+    assert list(folder.iterdir()) == [request]
+    request.unlink()
+    assert target.read_text() == "kept"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners on this platform")
+@pytest.mark.parametrize("kind", ["others may write", "another user's", "a link", "a pipe", "no JSON", "no status"])
+def test_a_foreign_answer_is_refused(folder, answering, capsys, kind, tmp_path_factory):
+    """With one line on stderr and exit status 2."""
+    if kind == "another user's" and os.getuid():
+        pytest.skip("only root can give files away")
+
+    def make(path):
+        if kind == "a link":
+            target = tmp_path_factory.mktemp("other") / "file"
+            target.write_text('{"text": "forged"}')
+            path.symlink_to(target)
+        elif kind == "a pipe":
+            os.mkfifo(path)
+        else:
+            path.write_text({"no JSON": "forged", "no status": "[1]"}.get(kind, '{"text": "forged"}'))
+            path.chmod(0o666 if kind == "others may write" else 0o600)
+            if kind == "another user's":
+                os.chown(path, 12345, 12345)
+
+    answering(make)
+
+    assert main(["status", str(os.getpid())]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("otel-fastpath: ")
+    assert "forged" not in err
+    assert err.count("\n") == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_an_answer_cannot_steer_the_terminal(folder, answering, capsys):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Escape sequences are printed as text; lines stay lines."""
+    answering(
+        lambda path: (
+            path.write_text(json.dumps({"text": "one\x1b[2J\x9b1m\rtwo\nthree é \u202e"})) and path.chmod(0o600)
+        )
+    )
+
+    assert main(["status", str(os.getpid())]) == 0
+    assert capsys.readouterr().out == "one\\x1b[2J\\x9b1m\\rtwo\nthree é \\u202e\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners on this platform")
+def test_a_folder_that_others_can_write_to_is_refused(folder, capsys):
+    """They could put their own files there; with the sticky bit, they could not replace those of this user."""
+    folder.chmod(0o777)
+    assert main(["status", str(os.getpid())]) == 2
+    assert "is not a folder that only this user can write to" in capsys.readouterr().err
+    folder.chmod(0o700)

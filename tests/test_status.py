@@ -114,6 +114,7 @@ def test_the_json_has_a_schema():
         "tracers": [],
         "not_loaded": [],
         "not_installed": [],
+        "left_out": {},
         "patches": [
             {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
             for row in (SHORT, LONG)

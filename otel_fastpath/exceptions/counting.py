@@ -71,10 +71,13 @@ def status() -> list[Row]:
     if boundaries.is_on():
         reason = f"{monitor.state.reason}: only uncaught exceptions are counted"
         return [Row(NAME, "sys.monitoring", State.SKIPPED, reason, _WHY), *boundaries.status()]
+    monitor.renew()
     if not is_counting():
         state = State.SKIPPED if monitor.state.is_refused else State.OFF
         return [Row(NAME, "sys.monitoring", state, monitor.state.reason, _WHY)]
-    rows = [Row(NAME, "sys.monitoring", State.APPLIED, "", _WHY)]
+    why_unused = metrics.why_unused()
+    reasons = (monitor.state.reason, f"counted, and not reported: {why_unused}" if why_unused else "")
+    rows = [Row(NAME, "sys.monitoring", State.APPLIED, "; ".join(filter(None, reasons)), _WHY)]
     return rows + (operations.status() if monitor.state.settings.operations else [])
 
 
@@ -86,6 +89,7 @@ def _watch_forks() -> None:
 
 
 def _raised() -> Iterator[tuple[metrics.Attributes, int]]:
+    monitor.renew()
     return metrics.raised(snapshot() if is_counting() else ())
 
 

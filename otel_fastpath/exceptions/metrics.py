@@ -89,6 +89,11 @@ def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], met
     meter.create_observable_counter(name, callbacks=[observe], unit=UNIT, description=_DESCRIPTIONS[name])
 
 
+def why_unused() -> str:
+    """Why the counts are not reported; empty if they are, or if only a provider that was given gets them."""
+    return own_metrics.why_unused(metrics.get_meter_provider()) if RAISED_NAME in _global else ""
+
+
 def forked() -> None:
     """Continue all instruments in a child process."""
     for instrument in _instruments.values():

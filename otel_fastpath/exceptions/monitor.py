@@ -146,6 +146,37 @@ def run() -> None:
             _register(state.engine, state.tool_id, handled=counts_handled())
 
 
+def renew() -> None:
+    """If another tool has freed our tool id, go on with another one, or say why that is not possible."""
+    if sys.version_info < (3, 12):
+        return
+    with state.lock:
+        engine, lost = state.engine, state.tool_id
+        if engine is None or lost is None or sys.monitoring.get_tool(lost) == TOOL_NAME:
+            return
+        _take_back(engine, lost)
+        state.tool_id = claim()
+        state.reason = f"another tool freed the tool id {lost} of sys.monitoring; "
+        if state.tool_id is None:
+            state.is_refused = True
+            state.reason += f"all are taken: {_owners()}"
+            engine.watch(None)
+        else:
+            state.reason += f"{state.tool_id} is used since"
+            _register(engine, state.tool_id, handled=counts_handled())
+
+
+def _take_back(engine: Engine, tool_id: int) -> None:
+    """Unregister our callbacks, and no other's, of a tool id that is no longer ours: 3.12 and 3.13 still call them."""
+    if sys.version_info >= (3, 12):
+        own = (engine.on_raise, engine.on_reraise, engine.on_handled)
+        events = sys.monitoring.events
+        for event in (events.RAISE, events.RERAISE, events.EXCEPTION_HANDLED):
+            found = sys.monitoring.register_callback(tool_id, event, None)
+            if found is not None and found not in own:
+                sys.monitoring.register_callback(tool_id, event, found)
+
+
 def stop(reason: str = "stopped") -> None:
     """Stop counting and free the tool id; the counts are kept."""
     with state.lock:

@@ -146,7 +146,8 @@ class Keeper:
     def observe(self, name: str) -> Iterator[Observation]:
         """The observations of one of the instruments in `metrics`."""
         if name == metrics.CPU:
-            for part, share in self._parts.items():
+            # The guard's own thread adds parts.
+            for part, share in tuple(self._parts.items()):
                 yield Observation(share, {metrics.PART: part})
         elif name == metrics.SHED:
             for kind, count in self._shed.counts().items():

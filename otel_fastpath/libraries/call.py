@@ -52,6 +52,9 @@ __all__ = [
 # At most so many error types get a bound instrument of their own; a type with a very long name gets none.
 _MOST_ERROR_TYPES: Final = 32
 _LONGEST_ERROR_TYPE: Final = 255
+# At most so many further ones get a series of their own; the rest is one, which has the conventions' fallback.
+_MOST_FURTHER_TYPES: Final = 96
+_OTHER: Final = "_OTHER"
 
 
 class Telemetry:
@@ -92,13 +95,14 @@ class Series:
         bound: The histogram with the attributes of a call that succeeds.
     """
 
-    __slots__ = ("_attributes", "_failed", "_histogram", "_status_key", "bound")
+    __slots__ = ("_attributes", "_failed", "_further", "_histogram", "_status_key", "bound")
 
     def __init__(self, histogram: Histogram, attributes: Mapping[str, Any], status_key: str = "") -> None:
         self._histogram = histogram
         self._attributes = attributes
         self._status_key = status_key
         self._failed: dict[str, Any] = {}
+        self._further: set[str] = set()
         self.bound = bind(histogram, attributes)
 
     def record_failed(self, seconds: float, failure: Failure) -> None:
@@ -109,6 +113,11 @@ class Series:
             if self._status_key and failure.attributes and self._status_key in failure.attributes:
                 attributes[self._status_key] = failure.attributes[self._status_key]
             if len(self._failed) >= _MOST_ERROR_TYPES or len(failure.type) > _LONGEST_ERROR_TYPE:
+                if failure.type not in self._further:
+                    if len(self._further) >= _MOST_FURTHER_TYPES:
+                        attributes = {**self._attributes, "error.type": _OTHER}
+                    else:
+                        self._further.add(failure.type)
                 self._histogram.record(seconds, attributes)
                 return
             handle = self._failed[failure.type] = bind(self._histogram, attributes)

@@ -324,7 +324,7 @@ def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, 
     module = kind.__module__
     return {
         "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
-        "exception.message": str(exception),
+        "exception.message": faults.text_of(exception),
         "exception.stacktrace": snapshot(exception, ()),
     }
 

@@ -8,11 +8,12 @@ are released.
 from __future__ import annotations
 
 import os
-from threading import get_ident
+from threading import local
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.context import get_current
 
+from otel_fastpath import left_out
 from otel_fastpath.patching.outcome import guarded, never_raises
 
 if TYPE_CHECKING:
@@ -20,13 +21,51 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _PLACE: Final = "metrics"
+_WHY: Final = "They cause one another without end, such as in a callback of the garbage collector."
+
+
+class _Thread(local):
+    """This thread, as a key; unlike its identifier, no thread of a forked child can get that of one of the parent."""
+
+    def __init__(self) -> None:
+        self.key = _Key(os.getpid())
+
+
+class _Key:
+    __slots__ = ("process",)
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+
+
+_this = _Thread()
 # The threads that hold upstream's locks, and the measurements that each has queued.
-inside: Final[dict[int, list[tuple[Any, ...]]]] = {}
+inside: Final[dict[_Key, list[tuple[Any, ...]]]] = {}
+
+
+class _Limit:
+    """How many measurements are recorded that come up while queued ones are recorded.
+
+    Each may cause the next: recording can start a garbage collection, whose callback measures. Where it did, the limit
+    is the lower one from then on, because each measurement pays for those that follow it.
+    """
+
+    def __init__(self) -> None:
+        self.most = 10_000
+
+    def exceeded(self, number: int) -> None:
+        """Count the measurements that are left out."""
+        self.most = 100
+        for _ in range(number):
+            left_out.add("measurements made while others were recorded", _WHY)
+
+
+limit: Final = _Limit()
 
 
 def is_inside() -> bool:
     """Whether this thread holds upstream's locks."""
-    return get_ident() in inside
+    return _this.key in inside
 
 
 def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
@@ -35,7 +74,7 @@ def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
     Raises:
         Exception: The function's exception; never one of our own.
     """
-    thread = get_ident()
+    thread = _this.key
     if thread in inside:
         return original(*arguments)
     aside: list[tuple[Any, ...]] = []
@@ -70,7 +109,7 @@ class MarkedLock:
         Raises:
             BaseException: The exception of a signal handler.
         """
-        thread = get_ident()
+        thread = _this.key
         inside[thread] = []
         try:
             self._lock.__enter__()
@@ -81,7 +120,7 @@ class MarkedLock:
     def __exit__(self, *exception: object) -> None:
         """Release the lock, and record what was measured meanwhile."""
         self._lock.__exit__(None, None, None)
-        aside = inside.pop(get_ident())
+        aside = inside.pop(_this.key)
         if aside:
             _record_later(aside)
 
@@ -92,7 +131,7 @@ def record(original: Callable[..., Any], instrument: Any, amount: Any, attribute
     Raises:
         Exception: The exception of upstream's method, if it is called now; never one of our own.
     """
-    thread = get_ident()
+    thread = _this.key
     if thread in inside:
         _put_aside(inside[thread], original, instrument, amount, attributes, context)
     else:
@@ -120,8 +159,13 @@ def _record_later(aside: list[tuple[Any, ...]]) -> None:
     What is measured on this thread meanwhile joins the queue. A queue of its own for each would nest as deep as signals
     are frequent.
     """
-    thread = get_ident()
+    thread = _this.key
+    left = len(aside) + limit.most
     while aside:
+        if not left:
+            limit.exceeded(len(aside))
+            return
+        left -= 1
         original, *arguments = aside.pop(0)
         inside[thread] = aside
         try:
@@ -131,11 +175,11 @@ def _record_later(aside: list[tuple[Any, ...]]) -> None:
 
 
 def _forked() -> None:
-    """Forget the parent's other threads: new threads may get the same identifiers."""
-    own = inside.get(get_ident())
-    inside.clear()
-    if own is not None:
-        inside[get_ident()] = own
+    """Forget the parent's other threads; the child's own may run already, such as that of a metric reader."""
+    own, process = _this.key, os.getpid()
+    for thread in tuple(inside):
+        if thread is not own and thread.process != process:
+            del inside[thread]
 
 
 if hasattr(os, "register_at_fork"):

@@ -35,10 +35,14 @@ _BARE: Final = (
 )
 _VARARGS: Final = 0x04
 _logger = logging.getLogger(__name__)
-_FAULT: Final = "otel-fastpath failed in %s and went on without it. Further failures there are only counted."
-_ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further ones are not logged."
+_FAULT: Final = "otel-fastpath failed in %s and went on without it. Further such failures are only counted."
+_ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further such ones are not logged."
 _counts: Final = Tally()
 _counts_of_others: Final = Tally()
+# What was logged: a place's first exception must not hide another kind there.
+_logged: Final = Tally()
+# The attribute of an exception that a value of others caused, although no code of theirs was called.
+_OF_OTHERS: Final = "_otel_fastpath_of_others"
 
 
 def ours(error: BaseException) -> bool:
@@ -47,6 +51,8 @@ def ours(error: BaseException) -> bool:
     It is not when other code is in between: a user's sampler that misuses a span gets the same exception as from
     upstream, and an exception that upstream raises is meant for the caller.
     """
+    if _is_of_others(error):
+        return False
     last = ""
     step = error.__traceback__
     while step is not None:
@@ -119,13 +125,31 @@ def _top(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def text_of(value: object) -> str:
+    """`str(value)`, for a value of others: what this raises is their error.
+
+    Raises:
+        Exception: The exception of the value's own method, or of `str` at what that method returned.
+    """
+    try:
+        return str(value)
+    except Exception as error:
+        setattr(error, _OF_OTHERS, True)
+        raise
+
+
+def _is_of_others(error: BaseException) -> bool:
+    # The exception can be the application's, and answer for any attribute.
+    return _OF_OTHERS in object.__getattribute__(error, "__dict__")
+
+
 def report(place: str, error: BaseException) -> None:
     """Count a fault, and log the first one of each place."""
     _tell(_counts, _FAULT, place, error)
 
 
 def report_any(place: str, error: BaseException) -> None:
-    """The same for an exception that other code may have raised: that is no fault, and is logged as what it is."""
+    """The same where other code may have raised the exception, such as upstream's at a client's request: no fault."""
     if ours(error):
         report(place, error)
     else:
@@ -134,7 +158,9 @@ def report_any(place: str, error: BaseException) -> None:
 
 def _tell(counts: Tally, message: str, place: str, error: BaseException) -> None:
     try:
-        if counts.add(place):
+        kind = type(error)
+        is_first = counts.add(place)
+        if _logged.add(f"{message}{place}{kind.__module__}{kind.__qualname__}") or is_first:
             _logger.error(message, place, exc_info=error)
     except Exception as fault:  # raised by a log handler: the host must not see it here
         raise_interruption(fault)

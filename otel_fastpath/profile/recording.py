@@ -111,7 +111,8 @@ class Recording:
             OSError: It cannot be read.
             ValueError: It is not a recording.
         """
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        # The names are those of any code in another process.
+        found: dict[str, Any] = exchange.printable_in(json.loads(exchange.read(path)))
         try:
             found["frames"] = [Frame(*frame) for frame in found["frames"]]
             return cls(**found)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
-import stat
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import settings
+from otel_fastpath import exchange, settings
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -75,9 +74,7 @@ def ask(process: int, order: Order) -> None:
 def _send(process: int, order: Order, name: str) -> None:
     place = _folder() / f"{process}.order"
     try:
-        place.unlink(missing_ok=True)
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(order.as_text())
+        exchange.create(place, order.as_text())
         os.kill(process, getattr(signal, name))
     except OSError as error:
         raise RemoteError(f"process {process} cannot be asked: {error.strerror}") from None
@@ -91,9 +88,10 @@ def _folder() -> Path:
     """
     folder = Path(tempfile.gettempdir(), f"otel-fastpath-profile-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise RemoteError(f"{folder} is not a folder that only this user can write to")
+    try:
+        exchange.check_own_folder(folder)
+    except exchange.ForeignError as error:
+        raise RemoteError(str(error)) from None
     return folder
 
 
@@ -118,7 +116,7 @@ def _answered(_number: int, _frame: Any) -> None:
         from otel_fastpath.profile import order  # noqa: PLC0415  # only where it is asked for
 
         place = _folder() / f"{os.getpid()}.order"
-        text = place.read_text(encoding="utf-8")
+        text = exchange.read(place)
         place.unlink()
         order.carry_out(text)
     except Exception as error:

@@ -179,7 +179,7 @@ def _exception_attributes(
     stack = snapshot(exception, frames)
     kept: dict[str, object] = {
         "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
-        "exception.message": str(exception),
+        "exception.message": faults.text_of(exception),
         "exception.stacktrace": stack,
         "exception.escaped": str(escaped),
     }

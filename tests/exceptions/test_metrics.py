@@ -265,3 +265,41 @@ def test_the_global_provider_does_not_begin_to_export_because_of_ours(run_python
     first, second = steps if ours_first else reversed(steps)
 
     assert run_python(GLOBAL.format(reader=reader, first=first, second=second)) == expected
+
+
+@pytest.mark.parametrize("reader", ["Reader", "InMemoryMetricReader"])
+def test_the_status_says_why_counts_are_not_reported(run_python, reader):
+    """Exceptions are counted all the same; the row says what the global provider lacks."""
+    found = run_python(
+        """
+        from opentelemetry import metrics
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+        from otel_fastpath import FastpathInstrumentor
+
+        class Reader(InMemoryMetricReader):
+            pass
+
+        def reason():
+            (row,) = [row for row in instrumentor.status() if row.name == "exceptions"]
+            return row.state.value, row.reason
+
+        instrumentor = FastpathInstrumentor()
+        instrumentor.instrument(exceptions="raised")
+        print(reason())
+        metrics.set_meter_provider(MeterProvider(metric_readers=[READER()], shutdown_on_exit=False))
+        print(reason())
+        metrics.get_meter("own").create_counter("own").add(1)
+        print(reason())
+    """.replace("READER", reader)
+    )
+
+    in_memory = "every metric reader of the global meter provider is an InMemoryMetricReader"
+    first, last = in_memory, f"counted, and not reported: {in_memory}"
+    if reader == "Reader":
+        first, last = "the global meter provider has no other metrics yet", ""
+    assert found.splitlines() == [
+        "('applied', '')",
+        f"('applied', 'counted, and not reported: {first}')",
+        f"('applied', '{last}')",
+    ]

@@ -207,3 +207,69 @@ def test_a_missing_extension_is_one_line(counters, monkeypatch, logged):
     assert not counters.start(counters.Settings())
     (line,) = logged()
     assert "the compiled callback is not built; OTEL_FASTPATH_EXCEPTIONS=python" in line
+
+
+def _freed(tool_id):
+    """Another tool takes an id away, as one that was written for it alone does."""
+    MONITORING.free_tool_id(tool_id)
+
+
+def test_counting_goes_on_where_another_tool_frees_our_id(counters, start):
+    """With another id, or the same one; nothing is counted twice, and the status says what happened."""
+    assert start()
+    fail()
+    before = raised(counters)["ValueError"]
+    _freed(TOOL_IDS[0])
+
+    (row,) = counters.status()
+
+    assert row.state.value == "applied"
+    assert row.reason == f"another tool freed the tool id 5 of sys.monitoring; {TOOL_IDS[0]} is used since"
+    assert MONITORING.get_tool(TOOL_IDS[0]) == TOOL_NAME
+    fail()
+    assert raised(counters)["ValueError"] == before + 1
+    assert counters.status() == [row]
+
+
+def test_a_tool_that_takes_our_id_keeps_it(counters, start, taken):
+    """With its events and callbacks; ours go on with the next id."""
+    assert start()
+    _freed(TOOL_IDS[0])
+    taken(TOOL_IDS[0])
+    seen = []
+    MONITORING.register_callback(TOOL_IDS[0], RAISE, lambda *_: seen.append(1))
+    MONITORING.set_events(TOOL_IDS[0], RAISE)
+
+    (row,) = counters.status()
+
+    assert row.reason == f"another tool freed the tool id 5 of sys.monitoring; {TOOL_IDS[1]} is used since"
+    before = raised(counters).get("ValueError", 0)
+    seen.clear()
+    fail()
+    assert raised(counters)["ValueError"] == before + 1
+    assert seen == [1]
+
+
+def test_a_tool_that_takes_our_id_and_no_callbacks_has_none_of_ours(counters, start, taken):
+    """Before 3.14, freeing an id leaves its callbacks."""
+    assert start()
+    _freed(TOOL_IDS[0])
+    taken(TOOL_IDS[0])
+    counters.status()
+    before = raised(counters).get("ValueError", 0)
+
+    fail()
+
+    assert raised(counters)["ValueError"] == before + 1
+
+
+def test_the_status_says_that_no_other_id_is_free(counters, start, taken):
+    """Exceptions are not counted then."""
+    assert start()
+    _freed(TOOL_IDS[0])
+    taken(*TOOL_IDS)
+
+    (row,) = counters.status()
+
+    assert row.state.value == "skipped"
+    assert row.reason.startswith("another tool freed the tool id 5 of sys.monitoring; all are taken: 5 by other 5, ")

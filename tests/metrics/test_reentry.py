@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from otel_fastpath import left_out
+from otel_fastpath.locks import Tally
 from otel_fastpath.metrics import reentry
 
 
@@ -84,4 +87,46 @@ def test_measurements_that_each_are_interrupted_by_the_next_do_not_nest():
     reentry.record(upstream, None, 1, {}, None)
 
     assert recorded == list(range(1, 5001))
+    assert not reentry.inside
+
+
+def test_measurements_that_each_cause_two_more_end(monkeypatch, logged):
+    """As in a callback of the garbage collector where each recording starts a collection; the rest is counted."""
+    monkeypatch.setattr(reentry, "limit", type(reentry.limit)())
+    monkeypatch.setattr(left_out, "_counts", Tally())
+    recorded = []
+
+    def upstream(_instrument, amount, _attributes, _context):
+        for _ in range(2):
+            reentry.record(upstream, None, 1, {}, None)
+        recorded.append(amount)
+
+    for _ in range(3):
+        reentry.record(upstream, None, 1, {}, None)
+
+    assert 10_000 < len(recorded) < 11_000
+    assert left_out.counts() == {"measurements made while others were recorded": len(recorded) + 3}
+    assert [line.partition(". ")[0] for line in logged()] == ["Left out: measurements made while others were recorded"]
+    assert not reentry.inside
+
+
+def test_a_measurement_in_a_callback_of_the_garbage_collector_ends(instrumented, monkeypatch):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """The collector runs at each seventh object, so that each measurement that is recorded later causes the next."""
+    monkeypatch.setattr(reentry, "limit", type(reentry.limit)())
+    provider = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
+    counter = provider.get_meter("reentry").create_counter("collections")
+
+    def measure(phase, _info):
+        # A set of attributes that is recorded by stock's code: the values are not hashable.
+        counter.add(1, {"phase": phase, "of": [1, 2]})
+
+    before = gc.get_threshold()
+    gc.callbacks.append(measure)
+    gc.set_threshold(7)
+    try:
+        counter.add(1, {"of": [1]})
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(measure)
+
     assert not reentry.inside

@@ -18,6 +18,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries import call_span
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:

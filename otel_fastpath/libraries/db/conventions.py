@@ -23,6 +23,8 @@ BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
 PREPARE: Final = "PREPARE "
 LONGEST_PARAMETER: Final = 256
+# The text of a value whose own methods raise.
+UNREADABLE: Final = "<?>"
 _TEXTS: Final = (str, bytes, bytearray)
 _ENDS: Final[dict[Any, str]] = {list: "[]", tuple: "()", dict: "{}", set: "{}"}
 # A span of the SDK has 128 attributes: more would replace those of the query.
@@ -128,8 +130,12 @@ class Stable:
         return found
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
-        given = args.items() if isinstance(args, Mapping) else enumerate(args)
-        return {f"db.query.parameter.{key}": shortened(value) for key, value in islice(given, _MOST_PARAMETERS)}
+        try:
+            given = args.items() if isinstance(args, Mapping) else enumerate(args)
+            return {f"db.query.parameter.{key}": shortened(value) for key, value in islice(given, _MOST_PARAMETERS)}
+        except Exception:
+            # What the driver does not take, or what the application's own methods raise.
+            return {}
 
     def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # the protocol's
         # The conventions define no attribute for several sets.
@@ -137,11 +143,17 @@ class Stable:
 
 
 def shortened(value: Any) -> str:
-    """A parameter as text, cut to a length; what is cut of a container or a text is not made into text first."""
-    if isinstance(value, _TEXTS):
-        return str(value[:LONGEST_PARAMETER])
-    text = _written(value, LONGEST_PARAMETER) if isinstance(value, tuple(_ENDS)) else str(value)
-    return text[:LONGEST_PARAMETER]
+    """A parameter as text, cut to a length; what is cut of a container or a text is not made into text first.
+
+    Never raises.
+    """
+    try:
+        if isinstance(value, _TEXTS):
+            return str(value[:LONGEST_PARAMETER])
+        text = _written(value, LONGEST_PARAMETER) if isinstance(value, tuple(_ENDS)) else str(value)
+        return text[:LONGEST_PARAMETER]
+    except Exception:  # the application's own methods may raise
+        return UNREADABLE
 
 
 def _written(value: Any, room: int) -> str:

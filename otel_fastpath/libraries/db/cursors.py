@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, comments
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def count(call: Any, cursor: Any) -> None:
 def looked(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
-    if call.recording and parameters:
+    if call.recording and has_any(parameters):
         guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 

@@ -119,10 +119,15 @@ class Cursors:
                 link = self._database.new_link(connection)
             text = args[1] if len(args) > 1 else kwargs.get(self._query)
             parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self._parameters)
-            has_arguments = bool(parameters)
-            if type(text) is not str:
+            try:
                 # The values of a template string are in it, and are not passed in the text.
-                has_arguments = has_arguments or bool(getattr(text, "interpolations", None))
+                has_arguments = bool(parameters) or (
+                    type(text) is not str and bool(getattr(text, "interpolations", None))
+                )
+            except Exception:
+                # Raised by an object of the application, which the driver may use otherwise.
+                has_arguments = True
+            if type(text) is not str:
                 text = self._text_of(text, link, connection)
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
@@ -148,6 +153,11 @@ class Closing:
         self._coroutine = coroutine
 
     def __del__(self) -> None:  # noqa: D105  # the class says it
+        try:
+            coroutine = self._coroutine
+        except AttributeError:
+            # In plain Python: an interrupt came before it was set.
+            return
         # Not anything else that another wrapper may return.
-        if type(self._coroutine) is CoroutineType:
-            self._coroutine.close()
+        if type(coroutine) is CoroutineType:
+            coroutine.close()

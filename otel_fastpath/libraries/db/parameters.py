@@ -72,6 +72,14 @@ def attributes_of(parameters: Any) -> dict[str, str]:
     return {f"db.query.parameter.{text_of(key)[:_LONGEST_NAME]}": text_of(value) for key, value in given}
 
 
+def has_any(parameters: Any) -> bool:
+    """Whether a query has parameters. Never raises: an object of the application that does counts as some."""
+    try:
+        return bool(parameters)
+    except Exception:
+        return True
+
+
 def text_of(value: Any) -> str:
     """A value as text of at most 256 characters. Never raises."""
     try:
@@ -81,7 +89,7 @@ def text_of(value: Any) -> str:
     except Exception as error:
         faults.raise_interruption(error)
         # For example, a time zone of the application's own may raise.
-        return "<?>"
+        return UNREADABLE
 
 
 def _base_of(kind: type) -> Any:

@@ -17,6 +17,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
 from otel_fastpath.libraries.db import conventions, repeats
 from otel_fastpath.libraries.db.conventions import BATCH, Stable
+from otel_fastpath.libraries.db.labels import Labels
 from otel_fastpath.libraries.db.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
@@ -101,6 +102,7 @@ class Active:
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )
+        self.labels = Labels(scope.rpartition(".")[2])
         self.durations: Any = None
         self.rows: Any = None
         if self.options.metrics:
@@ -243,10 +245,10 @@ class Plans:
         summary = query.stated(prefix)
         if summary:
             attributes["db.query.summary"] = summary
-        rows = bind(active.rows, attributes)
+        rows = bind(active.rows, active.labels.bounded(attributes))
         if query.procedure:
             attributes["db.stored_procedure.name"] = query.procedure
-        return Series(active.durations, attributes, "db.response.status_code"), rows
+        return Series(active.durations, active.labels.bounded(attributes), "db.response.status_code"), rows
 
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text, once; a database without SQL overrides this."""

@@ -86,7 +86,8 @@ class Watched:
         if self._of != (metrics, name):
             self._of = (metrics, name)
             self._handles = {
-                each: bind(instrument, {NAME_KEY: name}) for each, instrument in metrics.instruments.items()
+                each: bind(instrument, metrics.labels.bounded({NAME_KEY: name}))
+                for each, instrument in metrics.instruments.items()
             }
         return self._handles[kind]
 
@@ -128,6 +129,7 @@ class PoolMetrics:
         self._current = current
         self._pools = pools
         self.system = system
+        self.labels = active.labels
         meter = active.meter
         bounds: dict[str, Any] = {"unit": "s", "explicit_bucket_boundaries_advisory": _BOUNDS}
         self.instruments: dict[str, Any] = {
@@ -164,14 +166,15 @@ class PoolMetrics:
         if self._active() is not self._current():
             return
         # In the metrics, pools with the same name are one pool.
-        sums: dict[tuple[str, str], int] = {}
+        sums: dict[tuple[tuple[str, str], ...], int] = {}
         for each in tuple(self._pools):
             if each.is_open:
                 for state, number in read(each).items():
-                    key = (each.named(self.system), state)
+                    labels = self.labels.bounded({NAME_KEY: each.named(self.system)})
+                    key = (*labels.items(), (STATE_KEY, state)) if state else tuple(labels.items())
                     sums[key] = sums.get(key, 0) + number
-        for (name, state), number in sums.items():
-            yield Observation(number, {NAME_KEY: name, STATE_KEY: state} if state else {NAME_KEY: name})
+        for key, number in sums.items():
+            yield Observation(number, dict(key))
 
 
 _GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]], ...]] = (

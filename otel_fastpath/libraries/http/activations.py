@@ -58,8 +58,9 @@ class Activation:
         self.leave(error)
 
     def __del__(self) -> None:
-        """Leave it, unless that was done."""
-        self.leave(None)
+        """Leave it, unless that was done; an interrupt can come before there is anything to leave."""
+        if hasattr(self, "_token"):
+            self.leave(None)
 
     def leave(self, error: BaseException | None) -> None:
         """Take back the contexts and end the span, of a request that failed with this exception."""

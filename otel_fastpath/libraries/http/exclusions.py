@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.util.http import ExcludeList
 
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.patching.guard import SkipError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +22,10 @@ def search_of(urls: Any) -> Callable[[str], Any] | None:
     """What finds out whether a client's URL is excluded; None: no URL is.
 
     Raises:
-        TypeError: The list is not in upstream's own class.
+        SkipError: The list is not in upstream's own class: upstream's code decides.
     """
     if type(urls) is not ExcludeList:
-        raise TypeError(f"excluded URLs are in a {type(urls).__name__}")
+        raise SkipError(f"excluded URLs are in a {type(urls).__name__}")
     return urls._regex.search if urls._excluded_urls else None
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.patching.guard import SkipError
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ def diverting(
     def divert() -> None:
         function = find()
         code = getattr(function, "__code__", function)
-        if any(each is code for each in original.__code__.co_consts):
-            diversions.divert(function, make)
+        # With arguments that ours does not know, upstream's closure stays as it is.
+        with suppress(SkipError):
+            if any(each is code for each in original.__code__.co_consts):
+                diversions.divert(function, make)
 
     @functools.wraps(original)
     def _instrument(*args: Any, **kwargs: Any) -> None:

@@ -13,6 +13,8 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 from opentelemetry.trace.status import Status, StatusCode
 
+from otel_fastpath.patching import faults
+
 _ERROR = Status(StatusCode.ERROR)
 # Lower and higher ones are errors of a server.
 _LOWEST, _HIGHEST = 100, 499
@@ -112,4 +114,4 @@ def failed(span: Any, error: Exception) -> None:
     """Record an exception that left the code in which the span is current, as `use_span` does."""
     if span.is_recording():
         span.record_exception(error)
-        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {faults.text_of(error)}"))

@@ -186,8 +186,13 @@ class ProxyScope:
 
     def __del__(self) -> None:
         # As in `Scope.__del__`: entered but never left.
-        if self._token is not None:
-            detach(self._token)
+        try:
+            token = self._token
+        except AttributeError:
+            # As there.
+            return
+        if token is not None:
+            detach(token)
 
 
 def _proxying(

@@ -204,12 +204,17 @@ class Scope:
                 if records is None or not records(span, error, self._manner.frames):
                     record_under(span.record_exception, error, self._manner.frames, error)
             if self._start[-1]:
-                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {faults.text_of(error)}"))
 
     def __del__(self) -> None:
         # The scope was entered but never left. Upstream's generators then restore the context and end the span when
         # they are garbage-collected. A scope that could not be entered has nothing to restore.
-        if self._state == 1:
+        try:
+            is_entered = self._state == 1
+        except AttributeError:
+            # In plain Python: an interrupt came before its creator had set it.
+            return
+        if is_entered:
             try:
                 raise GeneratorExit  # noqa: TRY301  # upstream logs while it handles this exception
             except GeneratorExit:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from otel_fastpath.libraries.db.parameters import has_any
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -29,11 +31,11 @@ def parameters_of(args: Any, kwargs: Any) -> Any:
 
 
 def _text(statement: Any, parameters: Any) -> tuple[str, bool]:
-    return statement, bool(parameters)
+    return statement, has_any(parameters)
 
 
 def _simple(statement: Any, parameters: Any) -> tuple[str, bool]:
-    return statement.query_string, bool(parameters)
+    return statement.query_string, has_any(parameters)
 
 
 def _bound(statement: Any, _parameters: Any) -> tuple[str, bool]:

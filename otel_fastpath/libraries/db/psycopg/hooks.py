@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
 from otel_fastpath.patching.outcome import guarded, guarded_during
@@ -34,7 +35,7 @@ def parameters_of(args: Any, kwargs: Any) -> Any:
 
 def has_values(query: Any, parameters: Any) -> bool:
     """Whether the values of a query are passed beside its text."""
-    return bool(parameters) or bool(getattr(query, "interpolations", False))
+    return has_any(parameters) or bool(getattr(query, "interpolations", False))
 
 
 def is_async(original: Any) -> bool:

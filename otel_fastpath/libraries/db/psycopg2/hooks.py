@@ -13,6 +13,7 @@ from otel_fastpath.libraries.db import calls, cursors
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.dbapi import procedures
 from otel_fastpath.libraries.db.derived import Derived, is_derived
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
 from otel_fastpath.patching.outcome import guarded, guarded_during
 
@@ -56,8 +57,8 @@ def _of_declaration(args: Any, kwargs: Any) -> Opening:
     text = DRIVER.text(DRIVER.query_of(args, kwargs), link, connection)
     parameters = DRIVER.parameters_of(args, kwargs)
     # For the round trips that fetch its rows.
-    setattr(args[0], LINK, (text, bool(parameters)))
-    return link, link.plans.plan(text, CURSOR, bool(parameters)), None, parameters, None
+    setattr(args[0], LINK, (text, has_any(parameters)))
+    return link, link.plans.plan(text, CURSOR, has_any(parameters)), None, parameters, None
 
 
 def _of_trip(args: Any, _kwargs: Any) -> Opening:

@@ -13,6 +13,7 @@ from otel_fastpath.libraries.db.redis import commands
 from otel_fastpath.libraries.db.redis.official import Official
 from otel_fastpath.libraries.db.redis.options import Options
 from otel_fastpath.libraries.db.servers import Server, System
+from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +146,7 @@ class Plans(plans.Plans):
         attributes = self.server.attributes()
         if operation:
             attributes["db.operation.name"] = operation
-        return Series(self.active.durations, attributes, "db.response.status_code")
+        return Series(self.active.durations, self.active.labels.bounded(attributes), "db.response.status_code")
 
 
 def server_of(holder: Any) -> Server:
@@ -188,7 +189,7 @@ def status_code(error: BaseException) -> str | None:
     if not _is_redis(error, "ResponseError"):
         return None
     # An asynchronous pipeline quotes a tuple.
-    prefix = str(error).rpartition(_CAUSED)[2].lstrip("('\"").partition(" ")[0]
+    prefix = faults.text_of(error).rpartition(_CAUSED)[2].lstrip("('\"").partition(" ")[0]
     if _PREFIX.fullmatch(prefix):
         return prefix
     if prefix.startswith("{"):
@@ -206,7 +207,7 @@ class _Redis(Database):
             # The outcome of a transaction that the application must expect, and repeats.
             return found._replace(type="")
         if _is_redis(error, "RedisError", "RedisClusterException") and any(
-            part in str(error) for part in _WITH_ARGUMENTS
+            part in faults.text_of(error) for part in _WITH_ARGUMENTS
         ):
             return found._replace(recorded=False)
         return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, comments, database
 from otel_fastpath.libraries.db.conventions import BATCH
+from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK, link_of
 from otel_fastpath.libraries.db.sqlalchemy.official import Official
@@ -188,9 +189,9 @@ def single(args: Any, kwargs: Any) -> Opening:
         return many(args, kwargs)
     link = link_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    plan = (link.queries_with_arguments if parameters else link.queries).get(text)
+    plan = (link.queries_with_arguments if has_any(parameters) else link.queries).get(text)
     if plan is None:
-        plan = link.plans.plan(text, "", bool(parameters))
+        plan = link.plans.plan(text, "", has_any(parameters))
     return link, plan, parameters, None, context
 
 
@@ -209,7 +210,7 @@ def default(args: Any, kwargs: Any) -> Opening:
     text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
     link = link_of(args[0])
-    return link, link.plans.plan(text, "", bool(parameters)), parameters, None, None
+    return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, None
 
 
 def ping(args: Any, _kwargs: Any) -> Opening:

@@ -33,7 +33,7 @@ def _of_script(driver: Driver, args: Any, kwargs: Any) -> Opening:
         return cursors.NOTHING
     link = DATABASE.link(connection)
     text = args[1] if len(args) > 1 else kwargs.get("sql_script")
-    return link, None if link.active.is_same else link.plans.plan(text), None, None, None
+    return link, None if link.active.is_same else link.plans.plan(driver.text(text, link, connection)), None, None, None
 
 
 def _around_script(driver: Driver, original: Any) -> Any:

@@ -44,8 +44,10 @@ class Pending:
         return type(None), ()
 
     def __del__(self) -> None:
-        if self._call is not None and not self._call.is_over:
-            self._call.abandon()
+        # An interrupt can come before it is set.
+        call = getattr(self, "_call", None)
+        if call is not None and not call.is_over:
+            call.abandon()
 
 
 def headers(call: Any, found: Any) -> None:

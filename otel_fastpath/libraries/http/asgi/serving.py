@@ -227,6 +227,9 @@ def _chosen(middleware: Any, scope: Any) -> Any:
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return _NOTHING
     excluded = middleware.excluded_urls
+    if excluded and type(excluded) is not ExcludeList and not hasattr(excluded, "url_disabled"):
+        # Such as a list: upstream's code raises the error.
+        return _UPSTREAM
     if excluded and _is_excluded(excluded, scope):
         return _NOTHING
     found = read(scope.get("headers") or ())

@@ -238,7 +238,7 @@ class Request(Answer):
             self.error = type(error).__qualname__
             if self.span.is_recording():
                 self.span.set_attribute(ERROR_TYPE, self.error)
-            self.span.set_status(Status(StatusCode.ERROR, str(error)))
+            self.span.set_status(Status(StatusCode.ERROR, faults.text_of(error)))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
