@@ -103,7 +103,7 @@ def _enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any
         return None
     hot = link.active.hot
     has_begun = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
-    if has_begun and call.recording and (size is not None or (parameters and link.active.reads_parameters)):
+    if has_begun and call.recording and (size is not None or (link.active.reads_parameters and has_any(parameters))):
         guarded_during(call, database.place, tell, call, link, parameters, size)
     return bool(has_begun)
 

@@ -124,7 +124,8 @@ class Cursors:
                 has_arguments = bool(parameters) or (
                     type(text) is not str and bool(getattr(text, "interpolations", None))
                 )
-            except Exception:
+            except Exception as error:
+                faults.raise_interruption(error)
                 # Raised by an object of the application, which the driver may use otherwise.
                 has_arguments = True
             if type(text) is not str:

@@ -76,7 +76,8 @@ def has_any(parameters: Any) -> bool:
     """Whether a query has parameters. Never raises: an object of the application that does counts as some."""
     try:
         return bool(parameters)
-    except Exception:
+    except Exception as error:
+        faults.raise_interruption(error)
         return True
 
 
