@@ -6,9 +6,8 @@ The convention is chosen once for each set-up, and applied once for each text th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from opentelemetry import trace
 
@@ -30,8 +29,7 @@ _MOST_PARAMETERS: Final = 100
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     """What is known of a query text.
 
     Attributes:
@@ -55,6 +53,18 @@ class Query:
         return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
 
 
+def unread(raw: Any) -> Query:
+    """What is known of a text without reading it."""
+    text = _plain(raw)
+    return Query(text, text)
+
+
+def _plain(raw: Any) -> str:
+    """The text as a plain string; empty for what is no text: the library reports this error itself."""
+    # A subclass may override methods.
+    return raw if type(raw) is str else str.__str__(raw) if isinstance(raw, str) else ""
+
+
 def read(raw: Any, *, has_arguments: bool) -> Query:
     """Read a text, once.
 
@@ -63,12 +73,9 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
         has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
             recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
-    if not isinstance(raw, str):
-        # The library reports this error itself.
+    raw = _plain(raw)
+    if not raw:
         return Query("")
-    if type(raw) is not str:
-        # A subclass may override methods.
-        raw = str.__str__(raw)
     found = compiled.hot("libraries.db.sql").scan(raw)
     text = raw if has_arguments and found.takes_arguments else found.text
     return Query(raw, text, found.first, found.summary, found.operation, found.procedure)

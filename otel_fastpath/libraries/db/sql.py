@@ -67,6 +67,29 @@ def scan(text: str, most: int = LONGEST) -> Scan:
     return Scan(scanner.without_literals(), scanner.is_one_statement(), scanner.summary)
 
 
+def without_quoted(text: str, names: str) -> str:
+    """A text that was read, with `?` for what is in double quotes.
+
+    Args:
+        text: The text.
+        names: What is in double quotes here, too, is a name.
+    """
+    pieces: list[str] = []
+    copied, length = 0, len(text)
+    at = text.find('"')
+    while at >= 0:
+        end = quoted_end(text, at + 1, length)
+        if end == UNFINISHED:
+            break
+        if text[at:end] not in names:
+            pieces.append(text[copied:at])
+            pieces.append("?")
+            copied = end
+        at = text.find('"', end)
+    pieces.append(text[copied:])
+    return "".join(pieces)
+
+
 class Scanner:
     """Reads one text. Each method takes the position where a token begins, and returns where the next one begins."""
 
