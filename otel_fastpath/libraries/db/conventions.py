@@ -6,8 +6,9 @@ The convention is chosen once for each set-up, and applied once for each text th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry import trace
 
@@ -29,7 +30,8 @@ _MOST_PARAMETERS: Final = 100
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
-class Query(NamedTuple):
+@dataclass(slots=True)
+class Query:
     """What is known of a query text.
 
     Attributes:
@@ -55,14 +57,14 @@ class Query(NamedTuple):
 
 def unread(raw: Any) -> Query:
     """What is known of a text without reading it."""
-    text = _plain(raw)
+    text = raw if type(raw) is str else _plain(raw)
     return Query(text, text)
 
 
 def _plain(raw: Any) -> str:
     """The text as a plain string; empty for what is no text: the library reports this error itself."""
     # A subclass may override methods.
-    return raw if type(raw) is str else str.__str__(raw) if isinstance(raw, str) else ""
+    return str.__str__(raw) if isinstance(raw, str) else ""
 
 
 def read(raw: Any, *, has_arguments: bool) -> Query:
@@ -73,7 +75,7 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
         has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
             recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
-    raw = _plain(raw)
+    raw = raw if type(raw) is str else _plain(raw)
     if not raw:
         return Query("")
     found = compiled.hot("libraries.db.sql").scan(raw)

@@ -39,6 +39,7 @@ _MOST_BYTES: Final = 4 << 20
 _MOST_SERVERS: Final = 64
 _PLAN_BYTES: Final = 2048
 _SPECIAL: Final = "without a text"
+_UNKNOWN: Final = object()
 _DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 _TRANSACTIONS: Final = frozenset(
@@ -202,13 +203,15 @@ class Plans:
         key = text
         if prefix:
             items, key = self.of_others, (prefix, has_arguments, text)
-        try:
-            return items[key]
-        except (KeyError, TypeError):
-            pass
+        is_text = isinstance(text, str)
+        if is_text:
+            # None is a plan, too.
+            found = items.get(key, _UNKNOWN)
+            if found is not _UNKNOWN:
+                return found
         query = self.query(text, has_arguments)
         made = self._make(text, query, prefix)
-        if self.is_kept(text):
+        if is_text and self.is_kept(text):
             beside = 0 if query.text is text else sys.getsizeof(query.text)
             self.keep(items, key, made, sys.getsizeof(text) + beside)
         return made
@@ -272,9 +275,9 @@ class Plans:
         """Read a text, once; a database without SQL overrides this."""
         return conventions.read(text, has_arguments=has_arguments)
 
-    def is_kept(self, text: Any) -> bool:
+    def is_kept(self, text: str) -> bool:  # noqa: ARG002  # for those who override it
         """Whether the text is likely to be used again."""
-        return isinstance(text, str)
+        return True
 
     def is_silent(self, prefix: str) -> bool:  # noqa: ARG002  # for those who override it
         """Whether queries with this prefix of their summary are begun without telemetry."""

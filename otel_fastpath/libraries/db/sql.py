@@ -18,6 +18,7 @@ UNFINISHED = -1
 # What a character can begin. Characters that are not in KINDS, all those beyond ASCII, are letters, as in PostgreSQL.
 OTHER, SPACE, DIGIT, DOT, COMMA, OPEN, CLOSE, SEMICOLON, QUOTE, NAME, DOLLAR, MINUS, SLASH, LETTER = range(14)
 _SPACES = " \t\r\n\f\v"
+_BETWEEN = f";{_SPACES}"
 KINDS = {
     **{chr(code): OTHER for code in range(128)},
     **dict.fromkeys(_SPACES, SPACE),
@@ -268,7 +269,7 @@ class Scanner:
 
     def is_one_statement(self) -> bool:
         """Whether the text was read to its end, and nothing follows a semicolon."""
-        return self.is_whole and not self.text[self.semicolon :].strip(f";{_SPACES}")
+        return self.is_whole and not self.text[self.semicolon :].strip(_BETWEEN)
 
     def without_literals(self) -> str:
         """The text with `?` for each literal."""

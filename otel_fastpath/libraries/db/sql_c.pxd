@@ -18,6 +18,7 @@ cdef int MINUS
 cdef int SLASH
 cdef int LETTER
 cdef Py_ssize_t UNFINISHED
+cdef str _BETWEEN
 cdef str _SPACES
 cdef dict KINDS
 cdef frozenset _BOOLEANS

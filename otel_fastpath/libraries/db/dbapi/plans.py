@@ -34,10 +34,13 @@ class Plans(plans.Plans):
             return super().read(text, has_arguments)
         plain = _PLACEHOLDER.sub("$1", text)
         found = super().read(plain, has_arguments=True)
-        return found._replace(raw=text, text=text if found.text == plain else found.text)
+        found.raw = text
+        if found.text == plain:
+            found.text = text
+        return found
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
-        own = None
-        if self.active.is_same and isinstance(self.convention, Official):
-            own = self.convention.measures(query)
-        return own or super()._measures(query, prefix)
+        if self.active.is_same:
+            convention: Any = self.convention
+            return convention.measures(query) or (None, None)
+        return super()._measures(query, prefix)

@@ -25,4 +25,5 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
         return found
 
     # The summary has the names of tables, which cannot be values.
-    return found._replace(text=compiled.hot("libraries.db.sql").without_quoted(found.text, found.summary))
+    found.text = compiled.hot("libraries.db.sql").without_quoted(found.text, found.summary)
+    return found
