@@ -39,7 +39,6 @@ _MOST_BYTES: Final = 4 << 20
 _MOST_SERVERS: Final = 64
 _PLAN_BYTES: Final = 2048
 _SPECIAL: Final = "without a text"
-_UNKNOWN: Final = object()
 _DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 _TRANSACTIONS: Final = frozenset(
@@ -203,16 +202,22 @@ class Plans:
         key = text
         if prefix:
             items, key = self.of_others, (prefix, has_arguments, text)
-        is_text = isinstance(text, str)
-        if is_text:
-            # None is a plan, too.
-            found = items.get(key, _UNKNOWN)
-            if found is not _UNKNOWN:
-                return found
+        try:
+            return items[key]
+        except (KeyError, TypeError):
+            # It is not known yet, or no text, such as a list: the library reports this error itself.
+            return self.new(text, prefix, has_arguments)
+
+    def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:
+        """The same for a text that has no plan yet."""
         query = self.query(text, has_arguments)
         made = self._make(text, query, prefix)
-        if is_text and self.is_kept(text):
+        if isinstance(text, str) and self.is_kept(text):
             beside = 0 if query.text is text else sys.getsizeof(query.text)
+            items = self.of_queries_with_arguments if has_arguments else self.of_queries
+            key: Any = text
+            if prefix:
+                items, key = self.of_others, (prefix, has_arguments, text)
             self.keep(items, key, made, sys.getsizeof(text) + beside)
         return made
 

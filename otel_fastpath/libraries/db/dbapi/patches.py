@@ -80,6 +80,6 @@ PATCHES: Final = (
         why="A query in bytes gets its comment as bytes: stock sends the `repr` of the bytes, a syntax error.",
         make=_make_comment,
         requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
-        budgets=("dbapi, execute of another driver",),
+        budgets=("dbapi, execute with a comment",),
     ),
 )
