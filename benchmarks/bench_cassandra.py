@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 TEXT = "INSERT INTO users (id, name) VALUES (?, ?)"
 VALUES = ("4711", "x" * 100)
 PAGE = [(1,)]
-HOST = SimpleNamespace(
-    host_id=uuid.UUID(int=1), datacenter="dc1", endpoint=SimpleNamespace(address="127.0.0.1", port=9042)
-)
+
+
+class Host(SimpleNamespace):
+    """What the hooks read of a host; the driver's can be referred to weakly, as an object of a class like this."""
+
+
+HOST = Host(host_id=uuid.UUID(int=1), datacenter="dc1", endpoint=SimpleNamespace(address="127.0.0.1", port=9042))
 CLUSTER = SimpleNamespace(contact_points=["127.0.0.1"], port=9042, _prepared_statements={})
 
 

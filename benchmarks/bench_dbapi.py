@@ -51,6 +51,12 @@ def _nothing(*_args: Any) -> None:
     pass
 
 
+def _commented(connection: Any, given: dict[str, Any]) -> Any:
+    from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # only where it is measured
+
+    return dbapi.instrument_connection("bench", connection, "sqlite", enable_commenter=True, **given).cursor()
+
+
 class Given:
     """The objects that the callables of this file use.
 
@@ -61,6 +67,7 @@ class Given:
         cursor: A cursor of it.
         in_thread: The hook around the stub of aiosqlite's function for its thread.
         other: A cursor of sqlite3 that only the official instrumentation of the DB-API knows.
+        commented: Another one, whose queries get a comment.
         mysql: A cursor of the stub of PyMySQL, with the hooks; and the hooks around its connection's methods.
     """
 
@@ -79,7 +86,7 @@ class Given:
         self.bare = sqlite3.connect(":memory:")
         self.bare_cursor = self.bare.cursor()
         # One of its own: the statement of a cursor that has rows left is not used for another cursor.
-        other = sqlite3.connect(":memory:")
+        other, commented = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
         given = databases.providers(mode)
         databases.instrument("sqlite3", mode, core)
         from otel_fastpath.libraries.library import Setup  # noqa: PLC0415  # likewise
@@ -89,6 +96,7 @@ class Given:
         from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # likewise
 
         self.other = dbapi.instrument_connection("bench", other, "sqlite", **given).cursor()
+        self.commented = _commented(commented, given)
         self.connection = sqlite3.connect(":memory:")
         self.cursor = self.connection.cursor()
         self.in_thread = threads.make_execute(_in_thread)
@@ -136,8 +144,15 @@ def other_stock(mode: str = "ours") -> SimpleNamespace:
     from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # likewise
 
     bare, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
-    proxy = dbapi.instrument_connection("bench", other, "sqlite", **databases.providers(mode))
-    return SimpleNamespace(bare_cursor=bare.cursor(), other=proxy.cursor())
+    given = databases.providers(mode)
+    proxy = dbapi.instrument_connection("bench", other, "sqlite", **given)
+    commented = _commented(sqlite3.connect(":memory:"), given)
+    return SimpleNamespace(bare_cursor=bare.cursor(), other=proxy.cursor(), commented=commented)
+
+
+def commented(given: Given) -> None:
+    """The official proxy that adds a comment."""
+    given.commented.execute(QUERY, PARAMETERS)
 
 
 def of_connection_bare(given: Given) -> None:

@@ -88,6 +88,8 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
     """Part, name, kind, unit, description, and whether `same` has it."""
     kind = "observable up down counter"
     yield "patches", f"`{presence.NAME}`", kind, f"`{presence.UNIT}`", presence.DESCRIPTION, "no"
+    left_out = presence.LEFT_OUT_NAME, presence.LEFT_OUT_UNIT, presence.LEFT_OUT_DESCRIPTION
+    yield "patches", f"`{left_out[0]}`", "observable counter", f"`{left_out[1]}`", left_out[2], "no"
     yield "exporters", f"`{altered.NAME}`", "observable counter", f"`{altered.UNIT}`", altered.DESCRIPTION, "no"
     for name, description in exceptions._DESCRIPTIONS.items():
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"

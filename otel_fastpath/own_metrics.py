@@ -36,7 +36,8 @@ def why_unused(provider: Any) -> str:
         )
     except AttributeError:
         # Not the SDK's provider.
-        return True
+        return ""
+    return "" if is_used else "the global meter provider has no other metrics yet"
 
 
 class Providers:

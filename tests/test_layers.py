@@ -37,7 +37,8 @@ MAY_IMPORT = {
     # The two halves of one subject.
     "settings": {"wrong_settings"},
     # Counts and states that any thread may change.
-    "lazy": {"locks"},
+    "lazy": {"locks", "patching"},
+    "left_out": {"locks"},
     "own_metrics": {"locks"},
     "patching": {"compiled", "locks"},
     "trace": BOTTOM,
@@ -64,7 +65,7 @@ MAY_IMPORT = {
     "profile": BOTTOM | {"budget", "trial"},  # likewise
     # The command loads the requested sub-command.
     "__main__": {
-        *("", "settings", "status", "running", "loading", "starting", "instrumentor"),
+        *("", "exchange", "settings", "status", "running", "loading", "starting", "instrumentor"),
         *("budget", "profile", "trial", "verify"),
     },
 }

@@ -105,7 +105,7 @@ _REINSTALL = (
 
 _chosen = ""
 _why_not_compiled = ""
-_loaded: dict[str, ModuleType] = {}
+_loaded: dict[tuple[str, str], ModuleType] = {}
 
 
 def choose(asked: str | None) -> None:
@@ -191,8 +191,9 @@ def is_compiled(core: str | None = None) -> bool:
 
 def hot(name: str, core: str | None = None) -> Any:
     """The hot module of this name (e.g. "trace.span"), in the given implementation or the chosen one."""
-    suffix = "_c" if is_compiled(core) else ""
-    full_name = f"{_PACKAGE}.{name}{suffix}"
-    if full_name not in _loaded:
-        _loaded[full_name] = importlib.import_module(full_name)
-    return _loaded[full_name]
+    found = _loaded.get((name, core or _chosen))
+    if found is None:
+        suffix = "_c" if is_compiled(core) else ""
+        found = importlib.import_module(f"{_PACKAGE}.{name}{suffix}")
+        _loaded[name, core or _chosen] = found
+    return found

@@ -1,8 +1,9 @@
-"""A cache bounded by the memory of its entries, and one bounded by their number."""
+"""Caches bounded by the memory of their entries, of one dict or of several, and one bounded by their number."""
 
 from __future__ import annotations
 
 import functools
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.compiled.sharing import critical_section
@@ -86,3 +87,50 @@ class Cache:
         # First the count: what another thread adds in between is then counted without being kept, and not the reverse.
         self._bytes = 0
         self.items.clear()
+
+
+class SharedCache:
+    """Keeps results in several dicts, up to a total size in bytes: the oldest entries of all make room for a new one.
+
+    Reading is a look-up in one of the dicts, which are the callers'. No lock is needed.
+
+    Args:
+        most: The maximum total size in bytes. Callers of `keep` pass the size of each entry.
+    """
+
+    __slots__ = ("_bytes", "_largest", "_most", "_order")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._largest = most // 64
+        self._bytes = 0
+        # The dict, the key and the size of each entry, the oldest first.
+        self._order: deque[tuple[dict[Any, Any], Any, int]] = deque()
+
+    @critical_section
+    def keep(self, items: dict[Any, Any], key: Any, value: Any, size: int) -> None:
+        """Keep an entry; a large one is not kept.
+
+        Args:
+            items: The dict.
+            key: The key, which must be hashable.
+            value: The value.
+            size: The approximate size of key and value in bytes (`sys.getsizeof` of the strings in them).
+        """
+        if size > self._largest:
+            return
+        self._bytes += size
+        while self._bytes > self._most:
+            oldest, name, freed = self._order.popleft()
+            self._bytes -= freed
+            oldest.pop(name, None)
+        self._order.append((items, key, size))
+        items[key] = value
+
+    @critical_section
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._bytes = 0
+        order, self._order = self._order, deque()
+        for items, key, _ in order:
+            items.pop(key, None)

@@ -1,4 +1,4 @@
-"""Errors in this package's own code: told apart from errors of the code it calls, logged once per place, counted.
+"""Errors in this package's own code: told apart from errors of other code, logged once per place and type, counted.
 
 An exception may also arrive from outside, between two instructions of any code: from a signal handler (time limits of
 Celery and RQ), a tracing function, another greenlet, or `PyThreadState_SetAsyncExc`. It is meant for the application,
@@ -144,8 +144,9 @@ def _is_of_others(error: BaseException) -> bool:
 
 
 def report(place: str, error: BaseException) -> None:
-    """Count a fault, and log the first one of each place."""
-    _tell(_counts, _FAULT, place, error)
+    """Count a fault, and log the first one of each place and type of exception."""
+    is_fault = not _is_of_others(error)
+    _tell(_counts if is_fault else _counts_of_others, _FAULT if is_fault else _ERROR_OF_OTHERS, place, error)
 
 
 def report_any(place: str, error: BaseException) -> None:

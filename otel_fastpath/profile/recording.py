@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import exchange
 from otel_fastpath.profile.owners import COMPILED, Frame
 
 if TYPE_CHECKING:

@@ -90,6 +90,7 @@ RUN_BY = {
     "mysqlclient.*": "pymysql, execute",
     "dbapi.execution": "pymysql, execute",
     "dbapi.query": "dbapi, execute of another driver",
+    "dbapi.comment": "dbapi, execute with a comment",
     "sqlalchemy.execute": "sqlalchemy, select",
     "sqlalchemy.default": "sqlalchemy, select",
     "sqlalchemy.insertmany": "sqlalchemy, insertmanyvalues",

@@ -1,12 +1,21 @@
-"""The trace context as a comment at the end of a query (SQL commenter)."""
+"""The trace context as a comment at the end of a query (SQL commenter).
+
+A driver may take a query as `str`, a subclass of it, or bytes; with its comment, it is of the same kind.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BYTES: Final = (bytes, bytearray, memoryview)
+# It has a character for each byte, and a comment is ASCII.
+_ENCODING: Final = "latin-1"
 # Not the configured propagator: baggage may contain anything, and the server logs it.
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 
@@ -29,14 +38,31 @@ def commented(
     return args, kwargs
 
 
-def with_comment(text: Any, *, is_formatted: bool = False) -> Any:
-    """The query with the current trace context; a value that is not a plain `str` is returned unchanged.
+def with_comment(query: Any, *, is_formatted: bool = False) -> Any:
+    """The query with the current trace context, if it is a plain `str` or bytes and not empty; else it is unchanged.
 
     Args:
-        text: The query.
+        query: The query.
         is_formatted: See `comment`.
     """
-    return text + comment(text, is_formatted=is_formatted) if type(text) is str else text
+    if isinstance(query, str) and type(query) is not str:
+        return query
+    return changed(lambda text: text and text + comment(text, is_formatted=is_formatted), query)
+
+
+def changed(add: Callable[[str], str], query: Any) -> Any:
+    """The query with what a function adds to its text; what is neither text nor bytes is returned unchanged.
+
+    Args:
+        add: The function, for a text; it adds ASCII.
+        query: The query.
+    """
+    if isinstance(query, str):
+        # A subclass may override methods: that of an enumeration has the member's name.
+        return add(str.__str__(query))
+    if isinstance(query, BYTES):
+        return add(bytes(query).decode(_ENCODING)).encode(_ENCODING, "replace")
+    return query
 
 
 def comment(text: str, *, is_formatted: bool) -> str:

@@ -24,5 +24,5 @@ def begin_connect(database: Database, start_ns: int, server: Server) -> Any:
     active = database.active
     if active is None or active.is_same or active.hot.outer_call() is not None:
         return None
-    plan = active.plans_to_connect(server).special(_NAME, {"db.operation.name": _NAME})
+    plan = active.plans_of(server).special(_NAME, {"db.operation.name": _NAME})
     return None if plan is None else call.begin(active.telemetry, plan.name, plan.attributes, plan.series, start_ns)

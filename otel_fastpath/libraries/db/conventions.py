@@ -14,7 +14,7 @@ from opentelemetry import trace
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Failure, error_type
-from otel_fastpath.patching import interpreter
+from otel_fastpath.patching import faults, interpreter
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.servers import Server
@@ -32,7 +32,7 @@ _MOST_PARAMETERS: Final = 100
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Query:
     """What is known of a query text.
 
@@ -57,6 +57,18 @@ class Query:
         return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
 
 
+def unread(raw: Any) -> Query:
+    """What is known of a text without reading it."""
+    text = raw if type(raw) is str else _plain(raw)
+    return Query(text, text)
+
+
+def _plain(raw: Any) -> str:
+    """The text as a plain string; empty for what is no text: the library reports this error itself."""
+    # A subclass may override methods.
+    return str.__str__(raw) if isinstance(raw, str) else ""
+
+
 def read(raw: Any, *, has_arguments: bool) -> Query:
     """Read a text, once.
 
@@ -65,12 +77,9 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
         has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
             recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
-    if not isinstance(raw, str):
-        # The library reports this error itself.
+    raw = raw if type(raw) is str else _plain(raw)
+    if not raw:
         return Query("")
-    if type(raw) is not str:
-        # A subclass may override methods.
-        raw = str.__str__(raw)
     found = compiled.hot("libraries.db.sql").scan(raw)
     text = raw if has_arguments and found.takes_arguments else found.text
     return Query(raw, text, found.first, found.summary, found.operation, found.procedure)
@@ -133,7 +142,8 @@ class Stable:
         try:
             given = args.items() if isinstance(args, Mapping) else enumerate(args)
             return {f"db.query.parameter.{key}": shortened(value) for key, value in islice(given, _MOST_PARAMETERS)}
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             # What the driver does not take, or what the application's own methods raise.
             return {}
 
@@ -152,7 +162,8 @@ def shortened(value: Any) -> str:
             return str(value[:LONGEST_PARAMETER])
         text = _written(value, LONGEST_PARAMETER) if isinstance(value, tuple(_ENDS)) else str(value)
         return text[:LONGEST_PARAMETER]
-    except Exception:  # the application's own methods may raise
+    except Exception as error:  # the application's own methods may raise
+        faults.raise_interruption(error)
         return UNREADABLE
 
 

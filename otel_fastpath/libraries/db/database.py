@@ -125,7 +125,7 @@ class Database:
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""
-        self._stop_counting()
+        self._leave()
         scope = f"otel_fastpath.{self.name}"
         self.active = Active(
             setup,
@@ -146,7 +146,7 @@ class Database:
 
     def stop(self) -> None:
         """Instrument no further call, even if some of our patches are still in place."""
-        self._stop_counting()
+        self._leave()
         self.active = None
         self._enter_with(None)
 
@@ -154,9 +154,13 @@ class Database:
         for each in tuple(self._entrances.values()):
             each.use(active)
 
-    def _stop_counting(self) -> None:
-        if self.active is not None and self.active.repeats is not None:
+    def _leave(self) -> None:
+        """Free what the set-up in use keeps."""
+        if self.active is None:
+            return
+        if self.active.repeats is not None:
             self.active.repeats.release()
+        self.active.release()
 
     def entrance(self, kind: Any, make: Callable[[Any], Any]) -> Entrance:
         """Where wrappers find the function that begins their query.

@@ -64,7 +64,7 @@ class Connections:
                 # A list, for example: the library raises an error.
                 found = None
             if found is None:
-                found = link.plans.plan(text, "", has_arguments)
+                found = link.plans.new(text, "", has_arguments)
             return open_query(call, link, found, self._kind, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
@@ -132,7 +132,7 @@ class Cursors:
                 text = self._text_of(text, link, connection)
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
-                found = link.plans.plan(text, "", has_arguments)
+                found = link.plans.new(text, "", has_arguments)
             return open_query(call, link, found, 0, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)

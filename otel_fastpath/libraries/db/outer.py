@@ -91,7 +91,7 @@ class Statements:
             has_arguments = bool(context.parameters[0])
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
-                found = link.plans.plan(text, "", has_arguments)
+                found = link.plans.new(text, "", has_arguments)
             return open_outer(call, link, found, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER
+from otel_fastpath.libraries.db.conventions import LONGEST_PARAMETER, UNREADABLE
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:

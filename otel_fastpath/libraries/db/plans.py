@@ -1,13 +1,15 @@
 """What is worked out once: for a set-up, for each server, for each text.
 
 A library stores the `Link` of each connection; the link has the server's plans, which all connections to that server
-and database share. When the set-up changes, there is a new `Active`, and each link is made again when it is next used.
+and database share, also those that come later. When the set-up changes, there is a new `Active`, and each link is made
+again when it is next used.
 """
 
 from __future__ import annotations
 
 import sys
 import weakref
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +23,7 @@ from otel_fastpath.libraries.db.labels import Labels
 from otel_fastpath.libraries.db.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.cache import Cache
+from otel_fastpath.patching.cache import SharedCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
-# How many bytes each of the three caches of a server's plans takes, and what a plan takes beside its texts.
+# How many bytes the plans of a set-up take, for how many servers they are kept without a connection, and what a plan
+# takes beside its texts.
 _MOST_BYTES: Final = 4 << 20
+_MOST_SERVERS: Final = 64
 _PLAN_BYTES: Final = 2048
 _SPECIAL: Final = "without a text"
 _DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
@@ -60,6 +64,7 @@ class Active:
 
     Attributes:
         is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
+        kept: Bounds the plans of all servers.
     """
 
     def __init__(
@@ -76,6 +81,8 @@ class Active:
     ) -> None:
         self.is_driver = is_driver
         self.is_same = setup.is_same
+        # Whether texts are read. What ours replaces emits nothing that follows from more than their first words.
+        self.reads_texts = not (setup.is_same and options.transactions and options.repeats is None)
         self.options: Any = replace(options, metrics=options.metrics and not setup.is_same)
         self.convention = Stable(scope) if convention is None else convention
         self.captures = options.parameters or self.convention.captures
@@ -110,8 +117,10 @@ class Active:
         # The metrics of pools, made by `pools` when the first pool is seen.
         self.pools: Any = None
         self._make_plans = Plans if make_plans is None else make_plans
-        self._to_connect: Plans | None = None
+        self.kept = SharedCache(_MOST_BYTES)
         self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
+        # The servers seen last: their plans outlive their connections, which may be closed after each request.
+        self._servers: deque[Plans] = deque(maxlen=_MOST_SERVERS)
 
     def _make_histograms(self, has_rows: bool) -> None:
         self.durations = self.meter.create_histogram(
@@ -131,8 +140,6 @@ class Active:
     def plans_of(self, server: Server, own: Any = None) -> Plans:
         """The plans of this server.
 
-        They live as long as something refers to them, such as the links of its connections.
-
         Args:
             server: The server.
             own: Anything else of the library that the plans depend on; must be hashable.
@@ -141,14 +148,13 @@ class Active:
         found = self._plans.get(key)
         if found is None:
             found = self._plans[key] = self._make_plans(self, server, own)
+            self._servers.append(found)
         return found
 
-    def plans_to_connect(self, server: Server) -> Plans:
-        """The plans for connecting to this server, kept until a connection to another server is made."""
-        made = self._to_connect
-        if made is None or made.server != server:
-            made = self._to_connect = self._make_plans(self, server, None)
-        return made
+    def release(self) -> None:
+        """Forget all plans: another set-up, or none, is in use; links of open connections still refer to this one."""
+        self._servers.clear()
+        self.kept.clear()
 
     def link(self, plans: Plans) -> Any:
         """Make the `Link` of a connection; the library stores it."""
@@ -169,11 +175,12 @@ class Plans:
         convention: How their names and attributes are made: the set-up's convention, or one of the subclass.
         of_queries: Text -> plan, for queries to which no arguments were passed.
         of_queries_with_arguments: The same for queries with arguments, whose texts may be recorded unchanged.
+        of_others: The same for everything else, by what a library keeps it by.
     """
 
     __slots__ = (
-        *("__weakref__", "_others", "_queries", "_queries_with_arguments", "active", "convention", "of_queries"),
-        *("of_queries_with_arguments", "own", "server"),
+        *("__weakref__", "active", "convention", "of_others", "of_queries", "of_queries_with_arguments", "own"),
+        "server",
     )
 
     def __init__(self, active: Active, server: Server, own: Any) -> None:
@@ -181,11 +188,9 @@ class Plans:
         self.convention: Convention = active.convention
         self.own = own
         self.server = server
-        self._queries = Cache(_MOST_BYTES)
-        self._queries_with_arguments = Cache(_MOST_BYTES)
-        self._others = Cache(_MOST_BYTES)
-        self.of_queries = self._queries.items
-        self.of_queries_with_arguments = self._queries_with_arguments.items
+        self.of_queries: dict[Any, Any] = {}
+        self.of_queries_with_arguments: dict[Any, Any] = {}
+        self.of_others: dict[Any, Any] = {}
 
     def plan(self, text: Any, prefix: str = "", has_arguments: bool = False) -> Any:
         """The plan for this text; None: such a query is begun without telemetry.
@@ -195,25 +200,44 @@ class Plans:
             prefix: The prefix of its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
             has_arguments: Whether arguments are passed with the text.
         """
-        cache = self._queries_with_arguments if has_arguments else self._queries
+        items = self.of_queries_with_arguments if has_arguments else self.of_queries
         key = text
         if prefix:
-            cache, key = self._others, (prefix, has_arguments, text)
+            items, key = self.of_others, (prefix, has_arguments, text)
         try:
-            return cache.items[key]
+            return items[key]
         except (KeyError, TypeError):
-            pass
-        query = self.read(text, has_arguments)
+            # It is not known yet, or no text, such as a list: the library reports this error itself.
+            return self.new(text, prefix, has_arguments)
+
+    def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:
+        """The same for a text that has no plan yet."""
+        query = self.query(text, has_arguments)
         made = self._make(text, query, prefix)
-        if self.is_kept(text):
+        if isinstance(text, str) and self.is_kept(text):
             beside = 0 if query.text is text else sys.getsizeof(query.text)
-            cache.keep(key, made, sys.getsizeof(text) + beside + _PLAN_BYTES)
+            items = self.of_queries_with_arguments if has_arguments else self.of_queries
+            key: Any = text
+            if prefix:
+                items, key = self.of_others, (prefix, has_arguments, text)
+            self.keep(items, key, made, sys.getsizeof(text) + beside)
         return made
+
+    def keep(self, items: dict[Any, Any], key: Any, plan: Any, size: int) -> None:
+        """Keep a plan.
+
+        Args:
+            items: One of the dicts of these plans.
+            key: What it is found by.
+            plan: The plan.
+            size: The size of its texts in bytes.
+        """
+        self.active.kept.keep(items, key, plan, size + _PLAN_BYTES)
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:
         """A plan for an operation without a text: `name` is the summary. None: it is begun without telemetry."""
         key = (_SPECIAL, name)
-        made = self._others.items.get(key)
+        made = self.of_others.get(key)
         if made is None and not self.is_silent(f"{name.partition(' ')[0]} "):
             query = conventions.Query(name, first=name.partition(" ")[0], summary=name)
             made = self.active.hot.Plan(
@@ -222,7 +246,7 @@ class Plans:
                 *self._measures(query, ""),
                 False,  # noqa: FBT003  # the hot module takes no keywords
             )
-            self._others.keep(key, made, sys.getsizeof(name) + _PLAN_BYTES)
+            self.keep(self.of_others, key, made, sys.getsizeof(name))
         return made
 
     def _make(self, text: Any, query: Query, prefix: str) -> Any:
@@ -250,13 +274,17 @@ class Plans:
             attributes["db.stored_procedure.name"] = query.procedure
         return Series(active.durations, active.labels.bounded(attributes), "db.response.status_code"), rows
 
+    def query(self, text: Any, has_arguments: bool) -> Query:
+        """What is to be known of a text: only the text itself if nothing else is emitted."""
+        return self.read(text, has_arguments) if self.active.reads_texts else conventions.unread(text)
+
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text, once; a database without SQL overrides this."""
         return conventions.read(text, has_arguments=has_arguments)
 
-    def is_kept(self, text: Any) -> bool:
+    def is_kept(self, text: str) -> bool:  # noqa: ARG002  # for those who override it
         """Whether the text is likely to be used again."""
-        return isinstance(text, str)
+        return True
 
     def is_silent(self, prefix: str) -> bool:  # noqa: ARG002  # for those who override it
         """Whether queries with this prefix of their summary are begun without telemetry."""

@@ -18,6 +18,7 @@ UNFINISHED = -1
 # What a character can begin. Characters that are not in KINDS, all those beyond ASCII, are letters, as in PostgreSQL.
 OTHER, SPACE, DIGIT, DOT, COMMA, OPEN, CLOSE, SEMICOLON, QUOTE, NAME, DOLLAR, MINUS, SLASH, LETTER = range(14)
 _SPACES = " \t\r\n\f\v"
+_BETWEEN = f";{_SPACES}"
 KINDS = {
     **{chr(code): OTHER for code in range(128)},
     **dict.fromkeys(_SPACES, SPACE),
@@ -65,6 +66,29 @@ def scan(text: str, most: int = LONGEST) -> Scan:
     scanner = Scanner(text[:most], len(text) > most)
     scanner.read()
     return Scan(scanner.without_literals(), scanner.is_one_statement(), scanner.summary)
+
+
+def without_quoted(text: str, names: str) -> str:
+    """A text that was read, with `?` for what is in double quotes.
+
+    Args:
+        text: The text.
+        names: What is in double quotes here, too, is a name.
+    """
+    pieces: list[str] = []
+    copied, length = 0, len(text)
+    at = text.find('"')
+    while at >= 0:
+        end = quoted_end(text, at + 1, length)
+        if end == UNFINISHED:
+            break
+        if text[at:end] not in names:
+            pieces.append(text[copied:at])
+            pieces.append("?")
+            copied = end
+        at = text.find('"', end)
+    pieces.append(text[copied:])
+    return "".join(pieces)
 
 
 class Scanner:
@@ -245,7 +269,7 @@ class Scanner:
 
     def is_one_statement(self) -> bool:
         """Whether the text was read to its end, and nothing follows a semicolon."""
-        return self.is_whole and not self.text[self.semicolon :].strip(f";{_SPACES}")
+        return self.is_whole and not self.text[self.semicolon :].strip(_BETWEEN)
 
     def without_literals(self) -> str:
         """The text with `?` for each literal."""

@@ -18,6 +18,7 @@ cdef int MINUS
 cdef int SLASH
 cdef int LETTER
 cdef Py_ssize_t UNFINISHED
+cdef str _BETWEEN
 cdef str _SPACES
 cdef dict KINDS
 cdef frozenset _BOOLEANS
@@ -32,6 +33,9 @@ cdef class Scan:
 
 @cython.locals(scanner=Scanner)
 cpdef scan(str text, Py_ssize_t most=*)
+
+@cython.locals(pieces=list, copied=Py_ssize_t, length=Py_ssize_t, at=Py_ssize_t, end=Py_ssize_t)
+cpdef without_quoted(str text, str names)
 
 cdef class Scanner:
     cdef Py_ssize_t copied

@@ -84,12 +84,8 @@ def _connect(args: Any, kwargs: Any) -> Any:
         return None
     keyspace = args[1] if len(args) > 1 else kwargs.get("keyspace")
     server = Server(CASSANDRA, address_of(args[0]), keyspace if isinstance(keyspace, str) else None)
-    # In the place of the official instrumentation, the plans are those of the session that is made.
-    plan = (
-        active.plans_of(server, own_of(args[0], server.namespace))
-        if isinstance(active.convention, Official)
-        else active.plans_to_connect(server)
-    ).special(CONNECT, _ATTRIBUTES)
+    # The plans are those of the session that is made.
+    plan = active.plans_of(server, own_of(args[0], server.namespace)).special(CONNECT, _ATTRIBUTES)
     return skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Final
 
 from otel_fastpath.libraries.db import plans
@@ -64,15 +65,15 @@ class Plans(plans.Plans):
         if len(batch.texts) == 1:
             return self.plan(batch.texts[0], BATCH if batch.size > 1 else "", batch.has_arguments)
         key = (BATCH, batch.has_arguments, batch.texts)
-        made = self._others.items.get(key)
+        made = self.of_others.get(key)
         if made is None:
             made = self._make(key, self._joined(batch), BATCH)
-            self._others.keep(key, made, sum(map(len, batch.texts)) * 2 + 2048)
+            self.keep(self.of_others, key, made, sum(map(len, batch.texts)) * 2)
         return made
 
     def _joined(self, batch: statements.Batch) -> Query:
         """The statements of a batch as one: "BATCH" if they are different operations."""
-        found = [self.read(text, batch.has_arguments) for text in batch.texts]
+        found = [self.query(text, batch.has_arguments) for text in batch.texts]
         summaries = dict.fromkeys(query.summary for query in found)
         return Query(
             "; ".join(batch.texts),
@@ -106,8 +107,9 @@ class Plans(plans.Plans):
             found["network.peer.port"] = int(host.endpoint.port)
         if coordinator is not None:
             if len(self.ends) >= _MOST_ENDS:
-                self.ends.clear()
-            self.ends[key] = coordinator, found
+                self.ends.pop(next(iter(self.ends), None), None)
+            # These plans outlive the cluster that the host belongs to.
+            self.ends[key] = weakref.ref(coordinator), found
         return found
 
 

@@ -188,7 +188,7 @@ def _end_of(call: Any, future: Any) -> Any:
     plans = call.link.plans
     key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
     found = plans.ends.get(key)
-    made = found[1] if found is not None and found[0] is host else plans.end(host, future._current_host, key)
+    made = found[1] if found is not None and found[0]() is host else plans.end(host, future._current_host, key)
     held = future.__dict__
     if SPECULATIVE in held:
         made = {**made, "cassandra.speculative_execution.count": held[SPECULATIVE]}

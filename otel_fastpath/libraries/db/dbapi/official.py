@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.call import Series
+from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 from otel_fastpath.metrics.bind import bind
@@ -29,6 +30,8 @@ COMMENTER: Final = ("tracer_provider", "enable_commenter", "commenter_options", 
 _KEYWORDS: Final = (*COMMENTER, "capture_parameters")
 # The attributes of a query's text, by convention.
 _TEXTS: Final = ("db.statement", "db.query.text")
+# By these, queries are known that are put together of parts.
+_COMPOSED: Final = ("as_string", "interpolations")
 
 
 def given_keywords(connect: Any) -> dict[str, Any]:
@@ -69,7 +72,8 @@ class Official:
             connect_module=sys.modules[library],
             **keywords,
         )
-        self._commenter = self._its("CursorTracer")(self._integration)
+        # Of no server; see `of`.
+        self._cursor_tracer = self._its("CursorTracer")(self._integration)
         self.captures = bool(keywords.get("capture_parameters"))
         self.comments = bool(keywords.get("enable_commenter"))
 
@@ -85,27 +89,34 @@ class Official:
     def tracer(self, tracer_provider: Any) -> Any:  # noqa: ARG002  # the protocol's
         return self._integration._tracer
 
-    def _traced(self, server: Server) -> Any:
-        """The official tracer of cursors for connections to this server."""
+    def of(self, server: Server) -> Official:
+        """The convention for connections to this server."""
         host, port = server.address if isinstance(server.address, tuple) else (server.address, None)
-        integration = copy.copy(self._integration)
+        made = copy.copy(self)
+        made._integration = integration = copy.copy(self._integration)
         integration.connection_props, integration.span_attributes = {}, {}
         integration.get_connection_attributes(self.shown(server, host, port))
-        return self._its("CursorTracer")(integration)
+        made._cursor_tracer = self._its("CursorTracer")(integration)
+        return made
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
         if self._is_same:
-            return self._its_name(query.raw) or server.namespace or server.system.name
+            return self._its_name(query.raw) or self.nameless(server)
         name = query.first if prefix in {"", BATCH, CURSOR} else prefix.strip() or query.first
-        return name or server.namespace or server.system.name
+        return name or self.nameless(server)
+
+    def nameless(self, server: Server) -> str:
+        """The name of a span whose text has no word."""
+        return server.namespace or server.system.name
 
     def _its_name(self, text: str) -> str:
-        words = self._commenter._leading_comment_remover.sub("", text).split(maxsplit=1)
+        comment = self._cursor_tracer._leading_comment_remover.match(text)
+        words = text[comment.end() if comment else 0 :].split(maxsplit=1)
         return words[0] if words else ""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         found = CollectedAttributes()
-        self._traced(server)._populate_span(found, None, query.raw)
+        self._cursor_tracer._populate_span(found, None, query.raw)
         return dict(found)
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
@@ -122,17 +133,23 @@ class Official:
             query: The query.
             cursor: The cursor that executes it.
         """
-        (made,) = self._commenter._update_args_with_added_sql_comment((query,), cursor)
-        if self._integration.enable_attribute_commenter and isinstance(made, str):
+
+        def added(stated: Any) -> Any:
+            return self._cursor_tracer._update_args_with_added_sql_comment((stated,), cursor)[0]
+
+        # Objects of psycopg's and psycopg2's `sql`, and template strings.
+        made = added(query) if any(hasattr(query, name) for name in _COMPOSED) else comments.changed(added, query)
+        if self._integration.enable_attribute_commenter and isinstance(made, (str, bytes)):
+            text = made if isinstance(made, str) else made.decode("utf-8", "replace")
             attributes = call.plan.attributes
-            call.span.set_attributes({key: made for key in _TEXTS if key in attributes})
+            call.span.set_attributes({key: text for key in _TEXTS if key in attributes})
         return made
 
-    def measures(self, query: Query, server: Server) -> tuple[Series | None, Any] | None:
+    def measures(self, query: Query) -> tuple[Series | None, Any] | None:
         """The official instruments for the duration of such calls and their rows; None: there are none."""
         if self._integration._duration_histogram is None:
             return None
-        attributes = self._traced(server)._get_metric_attributes(self._its_name(query.raw), None)
+        attributes = self._cursor_tracer._get_metric_attributes(self._its_name(query.raw), None)
         rows = bind(self._integration._returned_rows_histogram, attributes)
         return _Durations(self._integration._duration_histogram, attributes), rows
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.cursors import DATABASE_OF
 from otel_fastpath.patching.known import Known
 from otel_fastpath.patching.patch import Patch
@@ -43,6 +44,16 @@ def _make_execution(original: Any, _settings: Config) -> Any:
     return traced_execution
 
 
+def _make_comment(original: Any, _settings: Config) -> Any:
+    @functools.wraps(original)
+    def added(self: Any, args: Any, cursor: Any) -> Any:
+        if not args or not isinstance(args[0], comments.BYTES):
+            return original(self, args, cursor)
+        return comments.changed(lambda text: original(self, (text,), cursor)[0], args[0]), *args[1:]
+
+    return added
+
+
 # In this order: the second one's replacement calls the first one's.
 PATCHES: Final = (
     Patch(
@@ -62,5 +73,13 @@ PATCHES: Final = (
         make=_make_execution,
         requires=("opentelemetry-instrumentation-dbapi>=0.45b0",),
         budgets=("pymysql, execute",),
+    ),
+    Patch(
+        name="dbapi.comment",
+        target=f"{_TRACER}._update_args_with_added_sql_comment",
+        why="A query in bytes gets its comment as bytes: stock sends the `repr` of the bytes, a syntax error.",
+        make=_make_comment,
+        requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
+        budgets=("dbapi, execute with a comment",),
     ),
 )

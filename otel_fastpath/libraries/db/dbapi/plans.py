@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
@@ -12,6 +11,8 @@ from otel_fastpath.libraries.db.dbapi.official import Official
 if TYPE_CHECKING:
     from otel_fastpath.libraries.call import Series
     from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.plans import Active
+    from otel_fastpath.libraries.db.servers import Server
 
 # What a driver reads in a query to which parameters are passed. The names may be words of SQL.
 _PLACEHOLDER: Final = re.compile(r"%\([^)]*\)[sbt]|%[sbt]")
@@ -22,15 +23,24 @@ class Plans(plans.Plans):
 
     __slots__ = ()
 
+    def __init__(self, active: Active, server: Server, own: Any) -> None:
+        super().__init__(active, server, own)
+        if isinstance(self.convention, Official):
+            self.convention = self.convention.of(server)
+
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text, once; a placeholder is read as a parameter."""
         if not has_arguments or "%" not in text:
             return super().read(text, has_arguments)
         plain = _PLACEHOLDER.sub("$1", text)
         found = super().read(plain, has_arguments=True)
-        return replace(found, raw=text, text=text if found.text == plain else found.text)
+        found.raw = text
+        if found.text == plain:
+            found.text = text
+        return found
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
-        convention = self.active.convention
-        own = convention.measures(query, self.server) if isinstance(convention, Official) else None
-        return own if own and self.active.is_same else super()._measures(query, prefix)
+        if self.active.is_same:
+            convention: Any = self.convention
+            return convention.measures(query) or (None, None)
+        return super()._measures(query, prefix)

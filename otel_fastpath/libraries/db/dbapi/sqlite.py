@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.libraries.db.conventions import Query
-
-_QUOTED: Final = re.compile(r'"(?:[^"]|"")*"')
 
 
 def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query]) -> Query:
@@ -26,8 +24,6 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
     if '"' not in found.text or (has_arguments and found.text == text):
         return found
 
-    def shown(quoted: re.Match[str]) -> str:
-        # The summary has the names of tables, which cannot be values.
-        return quoted[0] if quoted[0] in found.summary else "?"
-
-    return replace(found, text=_QUOTED.sub(shown, found.text))
+    # The summary has the names of tables, which cannot be values.
+    found.text = compiled.hot("libraries.db.sql").without_quoted(found.text, found.summary)
+    return found

@@ -78,11 +78,8 @@ def commented(query: Any, cursor: Any, *, has_parameters: bool) -> Any:
     """
     from psycopg import sql  # noqa: PLC0415  # likewise
 
-    text = rendered(query, cursor._conn, with_values=False) if isinstance(query, (str, bytes, sql.Composable)) else ""
     is_formatted = has_parameters and "Raw" not in cursor._query_cls.__name__
-    comment = comments.comment(text, is_formatted=is_formatted)
-    if not text or not comment:
-        return query
-    if isinstance(query, bytes):
-        return query + comment.encode()
-    return query + (comment if isinstance(query, str) else sql.SQL(comment))
+    if not isinstance(query, sql.Composable):
+        return comments.with_comment(query, is_formatted=is_formatted)
+    comment = comments.comment(rendered(query, cursor._conn, with_values=False), is_formatted=is_formatted)
+    return query + sql.SQL(comment) if comment else query

@@ -45,10 +45,7 @@ def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
     """
     from psycopg2 import sql  # noqa: PLC0415  # likewise
 
-    text = rendered(query, cursor.connection, with_values=False)
-    comment = comments.comment(text, is_formatted=has_parameters)
-    if not text or not comment:
-        return query
-    if isinstance(query, sql.Composable):
-        return query + sql.SQL(comment)
-    return query + (comment if isinstance(query, str) else comment.encode())
+    if not isinstance(query, sql.Composable):
+        return comments.with_comment(query, is_formatted=has_parameters)
+    comment = comments.comment(rendered(query, cursor.connection, with_values=False), is_formatted=has_parameters)
+    return query + sql.SQL(comment) if comment else query

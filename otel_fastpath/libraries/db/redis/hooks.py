@@ -75,8 +75,9 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
             link = DATABASE.new_link(holder)
         try:
             plan = link.queries.get((args[1], len(args)))
-        except (IndexError, TypeError):
-            # redis-py says itself that this is no command.
+        except Exception as error:
+            faults.raise_interruption(error)
+            # redis-py says itself that this is no command, or the application's own object raises.
             return False
         if plan is None:
             plan = link.plans.of_command(args)

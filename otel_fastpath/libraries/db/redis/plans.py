@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 REDIS: Final = System("redis", 6379)
 LINK: Final = "_otel_fastpath"
-_PLAN_BYTES: Final = 2048
 # What the official instrumentation reads of a pool.
 _READ: Final = ("host", "port", "path", "db")
 _PREFIX: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}")
@@ -111,7 +110,7 @@ class Plans(plans.Plans):
         convention: Any = self.active.convention
         name, attributes = convention.of_command(command, self.server, self.own)
         made = self._plan(name, attributes, command.name)
-        self._queries.keep((args[1], len(args)), made, sys.getsizeof(args[1]) + _PLAN_BYTES)
+        self.keep(self.of_queries, (args[1], len(args)), made, sys.getsizeof(args[1]))
         return made
 
     def of_batch(self, key: Any, kind: str, every: Sequence[Sequence[Any]]) -> Any:
@@ -133,7 +132,7 @@ class Plans(plans.Plans):
         )
         name, attributes = convention.of_batch(batch, self.server, self.own)
         made = self._plan(name, attributes, batch.name)
-        self._queries_with_arguments.keep(key, made, _PLAN_BYTES + 128 * len(shown))
+        self.keep(self.of_queries_with_arguments, key, made, 128 * len(shown))
         return made
 
     def _plan(self, name: str, attributes: dict[str, Any], operation: str) -> Any:

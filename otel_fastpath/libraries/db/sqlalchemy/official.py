@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import metrics, trace
 
+from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import Stable
 from otel_fastpath.libraries.db.one_tracer import OneTracer
@@ -146,7 +147,9 @@ class Official(Stable):
             context: SQLAlchemy's execution context of the statement.
         """
         values = self._its._get_commenter_data(connection)
-        context.statement = self._module._add_sql_comment(str(context.statement), **values)
+        context.statement = comments.changed(
+            lambda text: self._module._add_sql_comment(text, **values), context.statement
+        )
         if self._keywords.get("enable_attribute_commenter", False):
             found: dict[str, Any] = {}
             self._module._set_db_statement(found, context.statement, self._modes[0])

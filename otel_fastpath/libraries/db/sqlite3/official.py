@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db.dbapi import official
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.db.conventions import Query
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
@@ -26,6 +25,6 @@ class Official(official.Official):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup, _OFFICIAL, "sqlite3", ("tracer_provider",))
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:
+    def nameless(self, server: Server) -> str:
         # It does not know the database.
-        return super().name(query, server._replace(namespace=None), prefix)
+        return server.system.name

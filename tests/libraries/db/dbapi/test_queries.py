@@ -46,10 +46,10 @@ def library():
 def proxied(seen, connect):
     """Connect by the official instrumentation's proxy."""
 
-    def call(**given):
+    def call(connection=None, **given):
         return dbapi.instrument_connection(
             "theirs",
-            connect(),
+            connection or connect(),
             "sqlite",
             connection_attributes=ATTRIBUTES,
             tracer_provider=seen.tracer_provider,
@@ -105,6 +105,33 @@ def test_the_telemetry_is_equal(wrap, proxied, seen, seen_of, given):
     } == all_points
     assert [span[0] for span in spans].count("INSERT") == 5
     assert [span[3] for span in spans].count("ERROR") == 3
+
+
+class Bytes(sqlite3.Cursor):
+    """A cursor of a driver that takes bytes, too."""
+
+    def execute(self, query, *parameters):
+        """Execute the query, and keep what was given."""
+        self.connection.given = query
+        return super().execute(query if isinstance(query, str) else bytes(query).decode(), *parameters)
+
+
+@pytest.mark.proves("dbapi.comment")
+@pytest.mark.parametrize("form", [str.encode, lambda text: memoryview(text.encode())])
+def test_a_query_in_bytes_has_its_comment_as_bytes(wrap, proxied, connect, form):
+    """Stock sends `b'SELECT ...'`, which is a syntax error."""
+    connection = connect()
+    connection.cursor = lambda: Bytes(connection)
+    with pytest.raises(sqlite3.OperationalError, match="syntax error"):
+        proxied(enable_commenter=True, connection=connection).cursor().execute(form("SELECT 1"))
+    wrap(telemetry="same", sqlite3="off")
+
+    cursor = proxied(enable_commenter=True, connection=connection).cursor()
+    cursor.execute(form("SELECT 'é', ?;"), (7,))
+
+    assert cursor.fetchone() == ("é", 7)
+    assert connection.given.startswith("SELECT 'é', ? /*".encode())
+    assert connection.given.endswith(b"*/;")
 
 
 def test_the_attributes_are_found_once(wrap, proxied, seen, monkeypatch):

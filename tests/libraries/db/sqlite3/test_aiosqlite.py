@@ -48,6 +48,27 @@ def test_spans_have_the_callers_span_as_their_parent(wrap):
     assert [each for each in found if each[0] == "SELECT"].count(("SELECT", "b")) == 2
 
 
+@pytest.mark.usefixtures("in_its_place")
+def test_in_stocks_place_statements_have_a_parent(official, wrap, seen):
+    """Stock's are roots of traces of their own: aiosqlite runs them in a thread, which has no span."""
+    tracer = seen.tracer_provider.get_tracer("test")
+
+    async def main():
+        async with aiosqlite.connect(":memory:") as db:
+            with tracer.start_as_current_span("root"):
+                await (await db.cursor()).execute("SELECT 1")
+
+    def parents():
+        asyncio.run(main())
+        spans = seen.spans()
+        return [span.parent is not None for span in spans if span.name == "SELECT"]
+
+    official.instrument(tracer_provider=seen.tracer_provider)
+    assert parents() == [False]
+    wrap(telemetry="same")
+    assert parents() == [True]
+
+
 def test_uninstrumented_it_is_aiosqlites(wrap, instrumentor):
     """The same functions."""
     before = dict(vars(aiosqlite.Connection))

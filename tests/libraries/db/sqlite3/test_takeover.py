@@ -76,6 +76,31 @@ def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, see
     assert seen.names()[-1] == "sqlite"
 
 
+@pytest.mark.usefixtures("in_its_place")
+def test_a_failed_statement_has_no_message_in_its_status(official, wrap, seen, connect):
+    """The message can have values of the statement or of a row: only the exception's event has it, as stock's has."""
+
+    def fail():
+        with pytest.raises(sqlite3.OperationalError):
+            connect().cursor().execute("SELECT nope")
+        return seen.one()
+
+    official.instrument(tracer_provider=seen.tracer_provider)
+    stock = fail()
+    wrap(telemetry="same")
+    ours = fail()
+
+    assert stock.status.description == "OperationalError: no such column: nope"
+    assert ours.status.description == "OperationalError"
+    assert ours.status.status_code is stock.status.status_code
+    assert dict(ours.attributes).keys() - dict(stock.attributes).keys() <= {"error.type", "db.response.status_code"}
+    assert "error.type" in ours.attributes
+    assert [event.attributes["exception.message"] for event in (*stock.events, *ours.events)] == [
+        "no such column: nope",
+        "no such column: nope",
+    ]
+
+
 @pytest.mark.parametrize("mode", ["defer", "off"])
 def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode):
     """The official one does its own work."""

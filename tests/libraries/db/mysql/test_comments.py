@@ -1,0 +1,34 @@
+"""A comment in a query in bytes: it runs, and returns what it returns without the comment."""
+
+from __future__ import annotations
+
+import pytest
+
+SENT = "SELECT info, 'é' FROM information_schema.processlist WHERE id = connection_id()"
+
+
+@pytest.fixture(params=["ours", "stock's"])
+def comments(request, wrap, seen):
+    """Comments are added: the option of ours, or stock's argument, with ours in its place."""
+    if request.param == "ours":
+        wrap("sqlcommenter")
+        return
+    request.getfixturevalue("in_its_place")
+    wrap(telemetry="same")
+    official = request.getfixturevalue("official")
+    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True)
+
+
+@pytest.mark.usefixtures("comments", "table")
+@pytest.mark.parametrize("form", [str, str.encode, lambda text: bytearray(text.encode())])
+def test_a_query_of_this_form(connect, form):
+    """The server gets it with the comment. PyMySQL takes none with parameters."""
+    cursor = connect(autocommit=True, charset="utf8mb4").cursor()
+    cursor.execute(form(SENT))
+    sent, value = cursor.fetchone()
+    assert value == "é"
+    assert "traceparent='00-" in sent
+
+    cursor.execute(form("INSERT INTO t VALUES (20, '%é')"))
+    cursor.execute(form("SELECT count(*) FROM t WHERE v LIKE '%é'"))
+    assert cursor.fetchone() == (1,)
