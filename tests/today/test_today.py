@@ -62,6 +62,14 @@ def test_what_cannot_run_here_is_named(day):
     assert "0 passed, 0 failed, 1 not run" in printed
 
 
+def test_what_could_not_be_checked_is_no_error(day):
+    """Where the proof says so with its exit status."""
+    status, printed = day("import sys; print('no such release'); sys.exit(2)", unchecked=2)
+    assert status == 0
+    assert "no such release" in printed
+    assert "not run: exit status 2" in printed
+
+
 def test_what_hangs_is_stopped_and_an_error(day, monkeypatch):
     """With the processes that it started."""
     monkeypatch.setattr(today, "_SHORTEST", 0.2)
