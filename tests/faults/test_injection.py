@@ -164,7 +164,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
         ("libraries/http/asgi/serving.py", {"_begin"}),
         ("libraries/http/asgi/patches.py", {"route_of"}),
-        ("libraries/http/django/middleware.py", {"Middleware._is_active"}),
+        ("libraries/http/django/middleware.py", {"Middleware._is_active", "Request.take_route", "Request.answer"}),
         ("trace/ending.py", {"is_inert", "_is_ended"}),
         ("libraries/http/fastapi/requests.py", {"_begin", "Request.fail", "Request.complete", "Request.close"}),
         ("libraries/http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROUNDS = 50
-_HOST_ROUNDS = 5
+_HOST_ROUNDS = 3
 _REFERENCE_ROUNDS = 1000
 
 

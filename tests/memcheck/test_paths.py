@@ -71,7 +71,8 @@ def test_a_path_is_found_by_its_name_or_a_part_of_it():
     """In any case; a whole name is that path alone."""
     assert chosen([]) == [*PATHS, *HOSTS]
     assert chosen(["OPENAI, stream", "STRUCTLOG"]) == ["structlog, events", "OpenAI, stream"]
-    assert chosen(["openai"]) == ["openai"]
+    assert chosen(["REDIS"]) == ["redis"]
+    assert chosen(["psycopg"]) == ["psycopg"]
     assert chosen(["wsgi", "Http-Clients"]) == ["http-clients", "wsgi-servers"]
 
 

@@ -149,7 +149,7 @@ PROOFS = (
         [*PATHS, *HOSTS],
         2,
         # Each imports its library under valgrind, in a process of its own.
-        dict.fromkeys(HOSTS, 35.0),
+        dict.fromkeys(HOSTS, 50.0),
         start=45,
         lacks=lambda item: _tool("valgrind")(item) or _server_of(item),
     ),

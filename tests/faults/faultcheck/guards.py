@@ -67,7 +67,9 @@ _HOLDERS = {
     "request": tuple(
         (f"libraries/http/{place}.py", "Request") for place in ("asgi/requests", "fastapi/requests", "wsgi/middleware")
     ),
-    "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
+    "begun": tuple(
+        (f"libraries/http/{place}.py", "Request") for place in ("aiohttp_server/requests", "django/middleware")
+    ),
     "labels": (("libraries/http/series.py", "Labels"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),

@@ -31,11 +31,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "fastapi-own": ("http/fastapi",),
     "wsgi-servers": ("http/wsgi", "http/flask", "http/django"),
     "aiohttp-server": ("http/aiohttp_server",),
-    "openai": ("genai/openai",),
     "openai-async": ("genai/openai",),
-    "openai-streams": ("genai/openai",),
-    "logs": (),
-    "propagation": (),
 }
 __all__ = ["HOSTS", "FaultsError", "Hosting", "possible", "servers"]
 
