@@ -6,6 +6,7 @@ two idle processors, with nothing cached but the project's own environment.
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import shutil
@@ -95,7 +96,8 @@ def _server_of(workload: str) -> str:
     return ""
 
 
-def _psycopg_tests(_item: str) -> str:
+@functools.cache
+def _psycopg_tests() -> str:
     command = [run_psycopg.GIT, "ls-remote", "--exit-code", run_psycopg.REPOSITORY, f"refs/tags/{version('psycopg')}"]
     try:
         subprocess.run(
@@ -179,7 +181,7 @@ PROOFS = (
         run_psycopg.FILES,
         5,
         start=15,
-        lacks=_psycopg_tests,
+        lacks=lambda _item: _psycopg_tests(),
     ),
     Proof(
         "sqlalchemy-suite",
@@ -225,8 +227,8 @@ PROOFS = (
     ),
     Proof(
         "stress, free-threaded",
-        ["make", "stress", "SECONDS=20"],
-        ("ARGS=",),
+        ["make", "stress"],
+        ("SECONDS=20",),
         150,
         lacks=_free_threaded,
     ),

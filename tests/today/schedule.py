@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from proofs import Proof
 
@@ -14,6 +14,8 @@ DAYS = 20
 # A day has five minutes. An eighth of them is left for what takes longer than `proofs` says.
 MOST_SECONDS = 260.0
 _STEP = 2.0
+# A proof that takes at most so many seconds to begin is spread over the days, the others are on few.
+AT_ONCE = 5.0
 
 
 class ScheduleError(Exception):
@@ -75,7 +77,7 @@ def _days(proofs: Sequence[Proof], most: float) -> list[list[Slice]]:
 
 
 def _parts(proof: Proof, loads: list[float], most: float) -> dict[int, list[str]]:
-    """Day -> items of the proof, on as few days as there are; adds what they take to the loads of these days.
+    """Day -> items of the proof; adds what they take to the loads of these days.
 
     Raises:
         ScheduleError: They do not fit.
@@ -83,24 +85,38 @@ def _parts(proof: Proof, loads: list[float], most: float) -> dict[int, list[str]
     rest = sorted(proof.items, key=lambda each: (-proof.seconds_of(each), each))
     found: dict[int, list[str]] = {}
     while rest:
-        wanted = proof.start + sum(map(proof.seconds_of, rest))
-        free = [day for day in range(DAYS) if day not in found]
-        # The fullest day that takes all of them, or else the one with the least to do.
-        for_all = [day for day in free if loads[day] + wanted <= most]
-        day = max(for_all, key=loads.__getitem__) if for_all else min(free, key=loads.__getitem__, default=None)
-        if day is None or loads[day] + proof.start + proof.seconds_of(rest[-1]) > most:
+        day = _day(proof, rest, found, loads, most)
+        if day is None:
             raise ScheduleError(
                 f"{proof.name}: {rest[0]} fits on none of the {DAYS} days, which have {most:.0f} seconds each:"
                 " see tests/today/proofs.py"
             )
-        loads[day] += proof.start
-        found[day] = []
+        if day not in found:
+            loads[day] += proof.start
+            found[day] = []
         for item in list(rest):
             if loads[day] + proof.seconds_of(item) <= most:
                 loads[day] += proof.seconds_of(item)
                 found[day].append(item)
                 rest.remove(item)
+                if proof.start <= AT_ONCE:
+                    break
     return found
+
+
+def _day(proof: Proof, rest: Sequence[str], found: Iterable[int], loads: Sequence[float], most: float) -> int | None:
+    """The day for the next items; None if there is none."""
+    if proof.start <= AT_ONCE:
+        # Spread over the days: a break is seen soon.
+        after = {day: loads[day] + proof.seconds_of(rest[0]) + proof.start * (day not in found) for day in range(DAYS)}
+        day = min(after, key=after.__getitem__)
+        return day if after[day] <= most else None
+    # On as few days as there are: the fullest that takes all of them, or else the one with the least to do.
+    wanted = proof.start + sum(map(proof.seconds_of, rest))
+    free = [day for day in range(DAYS) if day not in found]
+    for_all = [day for day in free if loads[day] + wanted <= most]
+    day = max(for_all, key=loads.__getitem__) if for_all else min(free, key=loads.__getitem__, default=-1)
+    return day if day >= 0 and loads[day] + proof.start + proof.seconds_of(rest[-1]) <= most else None
 
 
 def slices_of(date: dt.date, proofs: Sequence[Proof]) -> list[Slice]:

@@ -85,8 +85,9 @@ def _head(part: Slice, lacking: dict[str, str]) -> None:
     """What a slice consists of."""
     of = len(part.proof.items)
     print(f"\n{part.proof.name}: slice {part.number} of {part.of}, {len(part.items)} of {of}:", flush=True)
+    are_all_lacking = all(lacking.values())
     for item in part.items:
-        print(f"    {item}{f' (not run: {lacking[item]})' if lacking[item] else ''}")
+        print(f"    {item}{f' (not run: {lacking[item]})' if lacking[item] and not are_all_lacking else ''}")
     sys.stdout.flush()
 
 
