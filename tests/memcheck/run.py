@@ -73,6 +73,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         options.only = chosen(options.only)
     except ValueError as error:
         parser.error(str(error))
+    if options.debug_python and not set(options.only) & set(PATHS):
+        parser.error(f"--only {options.only[0]}: only valgrind goes through the hosts of `make faults`")
     return options
 
 
