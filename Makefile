@@ -36,6 +36,12 @@ test: setup lint types ## Run linters, types and tests
 test-slow: setup ## Run the long proofs
 	$(PY) -m pytest $(WORKERS) -m slow $(ARGS)
 
+# A slice of each slow proof that is due today, in five minutes at most: tests/today/proofs.py. Within twenty days, all of
+# each of them is run. make test-today DATE=2026-12-01; make test-today ARGS=--list
+.PHONY: test-today
+test-today: setup ## Run today's slices of the slow proofs (five minutes)
+	$(PY) tests/today/today.py $(if $(DATE),--date $(DATE)) $(ARGS)
+
 # Each Python of .python-version that is installed; the others are named at the end.
 .PHONY: test-all
 test-all: $(UV) ## Run both on each supported Python that is installed

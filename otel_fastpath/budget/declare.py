@@ -168,8 +168,12 @@ def _table_of(file: Path, content: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def is_chosen(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a scenario is one of these names, or matches one; the name of a variant, "span[c]", is a pattern, too."""
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+    """Whether a scenario is one of these names, or matches one.
+
+    The name of a variant, "span[c]", is a pattern, too; the name as it is declared, "span", is that of all variants.
+    """
+    names = {name, name.rpartition("[")[0] if name.endswith("]") else name}
+    return any(each == pattern or fnmatchcase(each, pattern) for pattern in patterns for each in names)
 
 
 def quoted(name: str) -> str:

@@ -197,11 +197,13 @@ def test_python_3_10_says_what_it_reads_toml_with(project, monkeypatch):
         (["span[c]"], ["span[c]"]),
         (["span*"], ["span[c]", "span[py]", "spans"]),
         (["span[[]c]", "none"], ["span[c]"]),
-        (["span"], []),
+        (["span"], ["span[c]", "span[py]"]),
+        (["?pan"], ["span[c]", "span[py]"]),
+        (["spa"], []),
     ],
 )
 def test_scenarios_are_chosen_by_name_or_pattern(patterns, expected):
-    """The brackets of a variant are those of a pattern, too."""
+    """The brackets of a variant are those of a pattern, too; without them, a name is that of all variants."""
     names = ["span[c]", "span[py]", "spans", "other"]
 
     assert [name for name in names if declare.is_chosen(name, patterns)] == expected

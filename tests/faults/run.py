@@ -1,6 +1,6 @@
 """Raises at each line of this package that holds a call, and shows what that did to a host and to its telemetry.
 
-    make faults ARGS="--workload spans --core c --line trace/context/scope.py --part 3/10"
+    make faults ARGS="--workload spans set-up:0/24 --core c --line trace/context/scope.py --part 3/10"
 
 Exit status 1 means that a fault reached the host, moved its context, or sent telemetry twice; 2 that nothing could be
 shown.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from faultcheck.job import part_of
 from faultcheck.places import CORES, FaultsError, provide
 from faultcheck.report import Report
 from faultcheck.running import run
@@ -84,7 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__.partition("\n")[0])
-    parser.add_argument("--workload", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument(
+        "--workload",
+        nargs="+",
+        type=_workload,
+        default=NAMES,
+        metavar="NAME",
+        help=f"of one with :K/N every N-th line; {', '.join(NAMES)}",
+    )
     parser.add_argument("--core", nargs="+", choices=CORES, help="both, unless said")
     parser.add_argument(
         "--line", nargs="+", default=[], metavar="PLACE", help="otlp/encoder.py, or otlp/encoder.py:160"
@@ -95,10 +103,22 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--details", action="store_true", help="everything that each fault did")
     options = parser.parse_args(arguments)
     try:
-        options.part, options.parts = map(int, options.part.split("/"))
+        options.part, options.parts = part_of(options.part)
     except ValueError:
         parser.error("--part is something like 3/10")
     return options
+
+
+def _workload(text: str) -> str:
+    name, has_part, part = text.partition(":")
+    try:
+        if has_part:
+            part_of(part)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: the part is something like {name}:3/10") from None
+    if name not in NAMES:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(NAMES)}")
+    return text
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from vendor_checks.catalogue import vendors
 from vendor_checks.check import Result, check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from vendor_checks.catalogue import Vendor
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check what the command line asks for and print the table."""
     options = _options(arguments)
-    chosen = [vendor for vendor in vendors() if _is_chosen(vendor, options.only)]
+    names = {vendor.name for vendor in vendors()}
+    chosen = [vendor for vendor in vendors() if _is_chosen(vendor, options.only, names)]
     if not chosen:
         print(f"no vendor's name begins with {' or '.join(options.only)}", file=sys.stderr)
         return 2
@@ -61,8 +62,9 @@ def _timed(vendor: Vendor, *, has_gain: bool) -> tuple[Result, float]:
     return check(vendor, has_gain=has_gain), time.monotonic() - began
 
 
-def _is_chosen(vendor: Vendor, only: Sequence[str]) -> bool:
-    return not only or any(vendor.name.startswith(name) for name in only)
+def _is_chosen(vendor: Vendor, only: Sequence[str], names: Collection[str]) -> bool:
+    """Whether it is asked for: a whole name is that vendor alone."""
+    return not only or any(vendor.name == text if text in names else vendor.name.startswith(text) for text in only)
 
 
 def _line(result: Result) -> str:
@@ -75,7 +77,9 @@ def _line(result: Result) -> str:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", action="append", default=[], help="only vendors whose names begin so; repeatable")
+    parser.add_argument(
+        "--only", action="append", default=[], help="only the vendor of this name, or those that begin so; repeatable"
+    )
     parser.add_argument("--no-gain", dest="gain", action="store_false", help="do not measure, only compare")
     parser.add_argument(
         "--jobs", type=int, default=1, help="vendors at a time: instructions repeat, times do not (default %(default)s)"

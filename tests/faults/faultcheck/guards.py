@@ -24,7 +24,7 @@ _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
-    r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying)$"
+    r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying|handle|_end_further)$"
 )
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
@@ -37,7 +37,7 @@ _TRUSTED = {
     # One raises again what is not ours, the other only reads a traceback.
     "patching/faults.py": {"absorb", "ours"},
     # They only read and write fields of one object.
-    "trace/context/scope.py": {"_is_left"},
+    "trace/context/scope.py": {"_is_left", "is_inert"},
     "metrics/exemplars.py": {"_taken"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside upstream's own, are in a `try`.
     "trace/context/patches_propagation.py": {"fast"},
@@ -67,7 +67,9 @@ _HOLDERS = {
     "request": tuple(
         (f"libraries/http/{place}.py", "Request") for place in ("asgi/requests", "fastapi/requests", "wsgi/middleware")
     ),
-    "begun": (("libraries/http/aiohttp_server/requests.py", "Request"),),
+    "begun": tuple(
+        (f"libraries/http/{place}.py", "Request") for place in ("aiohttp_server/requests", "django/middleware")
+    ),
     "labels": (("libraries/http/series.py", "Labels"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),
@@ -137,7 +139,7 @@ class Module:
                     self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
 
     def _take_hot(self) -> None:
-        """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or the module itself."""
+        """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or by a name of it."""
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], (ast.Name, ast.Attribute)):
                 continue
@@ -145,10 +147,12 @@ class Module:
             call = value.value if isinstance(value, ast.Attribute) else value
             if isinstance(call, ast.Call) and _name(call.func) == "hot":
                 module = self._hot(call)
-                if module is not None and call is value:
-                    self._modules[name] = module
-                elif module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
-                    self.names.add(name)
+            else:
+                module = self._modules.get(call.id) if isinstance(call, ast.Name) else None
+            if module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
+                self.names.add(name)
+            elif module is not None and isinstance(value, ast.Call):
+                self._modules[name] = module
 
     def _hot(self, call: ast.Call) -> Module | None:
         """The module of `hot("libraries.call_span")`, or of `hot(HOT)`."""

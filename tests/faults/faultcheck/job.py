@@ -11,7 +11,7 @@ class Job:
 
     Attributes:
         core: "py" or "c".
-        workloads: Their names in `workloads.WORKLOADS`.
+        workloads: Their names in `workloads.WORKLOADS`; one with `:3/10` has its own part of its lines.
         root: The folder that holds the package.
         servers: The servers that there are -> their URLs or ports.
         part: The first line that is done.
@@ -32,3 +32,15 @@ class Job:
     limit_s: float
     output: str
     processes: int
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """The first line and the step of 3/10.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    first, step = map(int, text.split("/"))
+    if not 0 <= first < step:
+        raise ValueError(text)
+    return first, step

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultcheck.children import ChildError, in_child
 from faultcheck.injector import CAN_REPEAT, InjectedFault, Injector
+from faultcheck.job import part_of
 from faultcheck.judge import Run, Verdict, judge
 from faultcheck.lines import PACKAGE, with_calls
 
@@ -61,9 +62,11 @@ class Checked:
     def __init__(self, job: Job, workload: str) -> None:
         from faultcheck.workloads import WORKLOADS
 
+        name, _, own = workload.partition(":")
         self.job = job
+        self.part = part_of(own) if own else (job.part, job.parts)
         self.injector = Injector()
-        self.workload = WORKLOADS[workload](job.core, job.servers)
+        self.workload = WORKLOADS[name](job.core, job.servers)
         self.usual_s = job.limit_s
         self.said = _Said()
         logging.getLogger().handlers[:] = [self.said]
@@ -122,7 +125,7 @@ class Checked:
             found = [each for each in found if each[0].startswith(hot)]
         about = self.workload.about
         found = [each for each in found if not about or self.job.lines or each[0].startswith(about)]
-        kept = found[self.job.part :: self.job.parts]
+        kept = found[self.part[0] :: self.part[1]]
         wanted = self.job.lines
         return [each for each in kept if not wanted or any(one in "{}:{}:".format(*each) for one in wanted)]
 
@@ -240,7 +243,7 @@ def _write(job: Job, workload: str) -> None:
     status = 1
     try:
         began, rows, bad = time.monotonic(), 0, 0
-        with Path(job.output, f"{job.core}-{workload}.jsonl").open("w", encoding="utf-8") as file:
+        with Path(job.output, f"{job.core}-{workload.replace('/', ' of ')}.jsonl").open("w", encoding="utf-8") as file:
             for found in check(job, workload):
                 file.write(json.dumps(found) + "\n")
                 file.flush()

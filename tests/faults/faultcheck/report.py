@@ -44,6 +44,8 @@ class Report:
             f"Besides: {changed} faults changed telemetry otherwise or lost some, and those at {len(silent)} places"
             f" were neither counted nor logged. {len(self._missed)} lines were not reached again."
         )
+        if details and silent:
+            print(f"Neither counted nor logged: {', '.join(sorted(silent))}")
         if self._failed:
             print()
             self._list(details=details)

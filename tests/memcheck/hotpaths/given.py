@@ -7,6 +7,7 @@ import importlib.util
 import json
 import logging
 import os
+import sqlite3
 import sys
 import warnings
 from pathlib import Path
@@ -16,7 +17,11 @@ import requests
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk._logs import LoggerProvider, LoggingHandler
-from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk._logs.export import (
+    BatchLogRecordProcessor,
+    InMemoryLogRecordExporter,
+    SimpleLogRecordProcessor,
+)
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
@@ -92,8 +97,10 @@ class Given:
     def __init__(self, core: str) -> None:
         os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "span_only"
         bench_asyncpg._stub()
-        self._providers: list[TracerProvider] = []
+        self._providers: list[TracerProvider | LoggerProvider] = []
         provider = self._provider()
+        # Made before there is a wrapper of sqlite3.
+        self._plain = sqlite3.connect(":memory:")
         meters = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
         if core:
             from otel_fastpath import FastpathInstrumentor
@@ -134,6 +141,52 @@ class Given:
 
         transport = http.Client(transport=http.MockTransport(_answer))
         return openai.OpenAI(api_key="sk-test", base_url="http://localhost:9/v1", max_retries=0, http_client=transport)
+
+    @functools.cached_property
+    def queued(self) -> LoggerProvider:
+        """A provider with a batch processor whose thread never wakes."""
+        made = LoggerProvider(shutdown_on_exit=False)
+        settings: Any = {"max_queue_size": 1 << 16, "max_export_batch_size": 1 << 16, "schedule_delay_millis": 3.6e6}
+        made.add_log_record_processor(BatchLogRecordProcessor(self._logs, **settings))
+        self._providers.append(made)
+        return made
+
+    @functools.cached_property
+    def queueing(self) -> logging.Logger:
+        """A logger with the instrumentation's handler and that provider."""
+        from opentelemetry.instrumentation.logging.handler import LoggingHandler
+
+        made = logging.Logger("memory", logging.INFO)  # noqa: LOG001  # not one of the application
+        made.addHandler(LoggingHandler(logger_provider=self.queued))
+        return made
+
+    @functools.cached_property
+    def factory(self) -> Any:
+        """The record factory of the instrumentation of `logging`."""
+        from opentelemetry.instrumentation.logging import LoggingInstrumentor
+
+        LoggingInstrumentor().instrument(inject_trace_context=True, enable_log_auto_instrumentation=False)
+        made = logging.getLogRecordFactory()
+        logging.setLogRecordFactory(logging.LogRecord)
+        return made
+
+    @functools.cached_property
+    def structlog(self) -> Any:
+        """A logger of structlog with the instrumentation's processor, and without an end."""
+        import structlog
+        from opentelemetry.instrumentation.structlog import StructlogProcessor
+
+        levels = structlog.make_filtering_bound_logger(logging.INFO)
+        chain = [structlog.processors.add_log_level, StructlogProcessor(self.queued), lambda *_event: ""]
+        return levels(structlog.ReturnLogger(), chain, {})
+
+    @functools.cached_property
+    def dbapi(self) -> Any:
+        """A cursor of a connection that only the official instrumentation of the DB-API knows."""
+        from opentelemetry.instrumentation import dbapi
+
+        provider = self._providers[0]
+        return dbapi.instrument_connection("memory", self._plain, "sqlite", tracer_provider=provider).cursor()
 
     def _provider(self, **settings: Any) -> TracerProvider:
         made = TracerProvider(shutdown_on_exit=False, **settings)

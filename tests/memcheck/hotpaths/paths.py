@@ -223,6 +223,37 @@ def _logged(given: Given) -> None:
         given.logger.exception("it failed")
 
 
+@path("log records, queued")
+def _queued(given: Given) -> None:
+    given.queueing.info("it is %s", "plain")
+    given.queueing.info("it has attributes", extra=ATTRIBUTES)
+    given.queued.get_logger("memory").emit(body={"a": [1, "b"]}, attributes=ATTRIBUTES, event_name="event")
+    try:
+        given.fail(3)
+    except LookupError:
+        given.queueing.exception("it failed")
+
+
+@path("log records with the ids of a span")
+def _correlated(given: Given) -> None:
+    with given.tracer.start_as_current_span("logged"):
+        given.factory("memory", 20, __file__, 12, "message", (), None, None, None)
+
+
+@path("structlog, events")
+def _structured(given: Given) -> None:
+    given.structlog.info("message", **ATTRIBUTES)
+    try:
+        given.fail(3)
+    except LookupError as error:
+        given.structlog.error("it failed", exc_info=error)
+
+
+@path("DB-API, the official instrumentation's queries")
+def _other_queries(given: Given) -> None:
+    given.dbapi.execute("SELECT 1 WHERE 1 = ?", (1,)).fetchall()
+
+
 @path("asyncpg, queries")
 def _queries(given: Given) -> None:
     import bench_asyncpg

@@ -17,23 +17,24 @@ from hotpaths.valgrind import HERE, REPOSITORY, MissingToolError
 # Installed beside the package itself: what the paths work with.
 _PACKAGES: Final = (
     "opentelemetry-exporter-otlp-proto-http",
-    "opentelemetry-instrumentation-asyncpg>=0.61b0",
+    *(f"opentelemetry-instrumentation-{name}>=0.61b0" for name in ("asyncpg", "dbapi", "logging", "structlog")),
     "opentelemetry-semantic-conventions>=0.61b0",
     "asyncpg",
     "openai",
+    "structlog",
 )
 # References a round that are no drift: what caches and random values move.
 STEADY: Final = 0.25
 
 
-def count(python: str, core: str, rounds: int, only: str) -> tuple[dict[str, float], dict[str, float]]:
+def count(python: str, core: str, rounds: int, names: list[str]) -> tuple[dict[str, float], dict[str, float]]:
     """References by which the total grew in each round of each path: with the package, and without it.
 
     Args:
         python: A debug build of Python (Debian: the package python3.14-dbg has python3.14d).
         core: "c" or "py".
         rounds: How often each path is gone through.
-        only: What the names of the paths must contain.
+        names: The paths.
 
     Raises:
         MissingToolError: It is no debug build, or it has no place for the package.
@@ -44,7 +45,7 @@ def count(python: str, core: str, rounds: int, only: str) -> tuple[dict[str, flo
     if _output([found, "-c", "import sys; print(hasattr(sys, 'gettotalrefcount'))"]).strip() != "True":
         raise MissingToolError(f"{python} is no debug build: it does not count references")
     environment = _environment(found)
-    return _run(environment, core, rounds, only), _run(environment, "", rounds, only)
+    return _run(environment, core, rounds, names), _run(environment, "", rounds, names)
 
 
 def _environment(python: str) -> Path:
@@ -82,10 +83,10 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _run(interpreter: Path, core: str, rounds: int, only: str) -> dict[str, float]:
+def _run(interpreter: Path, core: str, rounds: int, names: list[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "result.json")
-        job = {"core": core, "rounds": rounds, "only": only, "output": str(output), "counts_references": True}
+        job = {"core": core, "rounds": rounds, "names": names, "output": str(output), "counts_references": True}
         _output([str(interpreter), "-m", "hotpaths.worker", json.dumps(job)], {"PYTHONPATH": str(HERE.parent)}, folder)
         found: dict[str, float] = json.loads(output.read_text(encoding="utf-8"))
         return found

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
@@ -63,18 +63,25 @@ def build_shim(folder: Path) -> Path:
     return library
 
 
-def check(core: str, rounds: int, only: str, folder: Path) -> tuple[dict[str, Losses], dict[str, Losses]]:
-    """What memcheck says of each path: with the package, and without it."""
-    shim = build_shim(folder)
+def check(job: dict[str, Any], rounds: int, shim: Path, folder: Path) -> tuple[dict[str, Losses], dict[str, Losses]]:
+    """What memcheck says of each path: with the package, and without it.
+
+    Args:
+        job: The core, the names of the paths and the servers, for `worker`.
+        rounds: How often each path is gone through.
+        shim: What asks memcheck.
+        folder: Where the logs go.
+    """
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        both = list(pool.map(lambda which: _run(which, rounds, only, shim, folder), (core, "")))
+        runs = [{**job, "rounds": rounds, "shim": str(shim), "core": core} for core in (job["core"], "")]
+        both = list(pool.map(lambda one: _run(one, folder), runs))
     return both[0], both[1]
 
 
-def _run(core: str, rounds: int, only: str, shim: Path, folder: Path) -> dict[str, Losses]:
-    name = core or "stock"
+def _run(job: dict[str, Any], folder: Path) -> dict[str, Losses]:
+    name = f"{job['names'][0].replace(' ', '-')}-{job['core'] or 'stock'}"
     output, log = folder / f"{name}.json", folder / f"{name}.log"
-    job = {"core": core, "rounds": rounds, "only": only, "shim": str(shim), "output": str(output)}
+    job = {**job, "output": str(output), "counts_references": False}
     command = [
         "valgrind",
         "--tool=memcheck",
@@ -89,7 +96,7 @@ def _run(core: str, rounds: int, only: str, shim: Path, folder: Path) -> dict[st
         sys.executable,
         "-m",
         "hotpaths.worker",
-        json.dumps({**job, "counts_references": False}),
+        json.dumps(job),
     ]
     # Without the allocator of Python's own, each object is a block that memcheck knows.
     environment = {
@@ -101,7 +108,7 @@ def _run(core: str, rounds: int, only: str, shim: Path, folder: Path) -> dict[st
         "PYTHONPYCACHEPREFIX": str(REPOSITORY / ".cache" / "memcheck"),
         "PYTHONDONTWRITEBYTECODE": "",
     }
-    once = [sys.executable, "-m", "hotpaths.worker", json.dumps({**job, "rounds": 1, "counts_references": False})]
+    once = [sys.executable, "-m", "hotpaths.worker", json.dumps({**job, "rounds": 1})]
     subprocess.run(once, env=environment, cwd=REPOSITORY, capture_output=True, check=False)
     output.unlink(missing_ok=True)
     done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)

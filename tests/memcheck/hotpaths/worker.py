@@ -9,6 +9,7 @@ import ctypes
 import gc
 import json
 import logging
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -31,17 +32,26 @@ def _go(function: Callable[[Any], None], given: Any, rounds: int) -> None:
         gc.collect()
 
 
-def under_valgrind(given: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Of each path: errors, and bytes and blocks that were definitely lost in so many rounds."""
+def ready(job: dict[str, Any]) -> tuple[Any, dict[str, Callable[[Any], None]]]:
+    """What the paths work with, and the paths: those of `paths`, or one host."""
+    from hotpaths.hosts import HOSTS, Hosting
     from hotpaths.paths import PATHS
 
+    (*_, last) = names = job["names"]
+    if last in HOSTS:
+        return Hosting(last, job["core"], job["servers"]), {last: Hosting.once}
+    from hotpaths.given import Given
+
+    return Given(job["core"]), {name: PATHS[name] for name in names}
+
+
+def under_valgrind(given: Any, paths: dict[str, Callable[[Any], None]], job: dict[str, Any]) -> dict[str, Any]:
+    """Of each path: errors, and bytes and blocks that were definitely lost in so many rounds."""
     shim = ctypes.CDLL(job["shim"])
     shim.errors.restype = ctypes.c_ulong
     lost = (ctypes.c_ulong * 2)()
     found = {}
-    for name, function in PATHS.items():
-        if job["only"] not in name:
-            continue
+    for name, function in paths.items():
         _go(function, given, min(_WARM_UP, job["rounds"]))
         shim.say(f"begin {name}\n".encode())
         shim.lost(lost)
@@ -53,14 +63,10 @@ def under_valgrind(given: Any, job: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def references(given: Any, job: dict[str, Any]) -> dict[str, Any]:
+def references(given: Any, paths: dict[str, Callable[[Any], None]], job: dict[str, Any]) -> dict[str, Any]:
     """Of each path: by how many references a round the interpreter's total grew."""
-    from hotpaths.paths import PATHS
-
     found = {}
-    for name, function in PATHS.items():
-        if job["only"] not in name:
-            continue
+    for name, function in paths.items():
         _go(function, given, 3 * _BETWEEN)
         rounds = job["rounds"]
         totals = []
@@ -75,16 +81,17 @@ def main(job: dict[str, Any]) -> None:
     """Do the job and write its result."""
     warnings.simplefilter("ignore")
     logging.getLogger().addHandler(logging.NullHandler())
-    from hotpaths.given import Given
-
-    given = Given(job["core"])
+    given, paths = ready(job)
     if job["core"]:
         from otel_fastpath import compiled
 
         if compiled.implementation()[0] != job["core"]:
             raise RuntimeError(f"the {job['core']} core is not there: {compiled.implementation()[1]}")
-    found = (references if job["counts_references"] else under_valgrind)(given, job)
+    found = (references if job["counts_references"] else under_valgrind)(given, paths, job)
     Path(job["output"]).write_text(json.dumps(found), encoding="utf-8")
+    # The threads of a host, and what it has open, have nothing to do any more.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

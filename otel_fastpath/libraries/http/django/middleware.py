@@ -175,31 +175,34 @@ class Middleware:
         return begun if self._is_active(begun, middleware, request, attributes, token) else False
 
     def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any, token: Any) -> bool:
-        """Make the span the current one; False after a fault of ours, which has ended it."""
-        span, environ, is_active = begun.span, request.META, False
+        """Make the span the current one; False after a fault of ours, which has ended it. Never raises one."""
+        span, is_active = begun.span, False
+        activation: Activation | None = None
         try:
             begun.labels.count(1, _PLACE)
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
-            begun.activation = Activation(span, token)
+            activation = begun.activation = Activation(span, token)
+            begun.started = perf_counter()
+            # Upstream's own methods may run next: Django keeps those that it found when the application was loaded, and
+            # this package may be uninstrumented meanwhile.
+            environ, labels = request.META, begun.labels
+            timed = labels.attributes.copy()
+            if begun.target:
+                timed[HTTP_TARGET] = begun.target
+            environ[_ACTIVATION], environ[_SPAN] = activation, span
+            environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, labels.counted, begun.started
             is_active = True
         except Exception as error:
             faults.absorb_any(_PLACE, error)
         finally:
             if not is_active:
                 begun.labels.count(-1, _PLACE)
-                taken_back(token)
-                guarded(_PLACE, span.end)
-        if is_active:
-            begun.started = perf_counter()
-            environ[_ACTIVATION], environ[_SPAN] = begun.activation, span
-            # Upstream's own methods may run next: Django keeps those that it found when the application was loaded, and
-            # this package may be uninstrumented meanwhile.
-            labels = begun.labels
-            timed = labels.attributes.copy()
-            if begun.target:
-                timed[HTTP_TARGET] = begun.target
-            environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, labels.counted, begun.started
+                if activation is not None:
+                    activation.leave(None)
+                else:
+                    taken_back(token)
+                    guarded(_PLACE, span.end)
         return is_active
 
     def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:

@@ -56,6 +56,7 @@ cdef class Middleware:
     cdef Shapes _shapes_of(self, object middleware)
     @cython.locals(begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
     cdef _begun(self, object middleware, object request)
+    @cython.locals(activation=Activation, labels=Labels)
     cdef bint _is_active(self, Request begun, object middleware, object request, object attributes, object token) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 

@@ -1,0 +1,82 @@
+"""The paths of `make memcheck` go through each library and each hot module, and are found by their names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("asyncpg")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from hotpaths.choice import chosen
+from hotpaths.hosts import HOSTS
+from hotpaths.paths import PATHS
+
+import otel_fastpath
+from otel_fastpath.compiled import TWINS
+
+HERE = Path(__file__).parent
+LIBRARIES = Path(otel_fastpath.__file__).parent / "libraries"
+# Pure, these consist of fields, or of functions that are made from texts: every path has some of them.
+NO_FUNCTIONS = {"compiled.facts", "logs.record"}
+
+
+def test_each_library_has_a_host():
+    """Those that are folders of the package, and no others."""
+    libraries = {f"{path.parent.parent.name}/{path.parent.name}" for path in LIBRARIES.glob("*/*/__init__.py")}
+    assert {name for names in HOSTS.values() for name in names} == libraries
+
+
+def reached(*names):
+    """The modules that paths go through; None if a server that they need is not installed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hotpaths.reached", *names],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    return None if found is None else set(found)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_each_hot_module_is_gone_through():
+    """By the path of what it is for; and each host goes through the libraries that it names."""
+    # This one takes its time.
+    found = reached(*(name for name in PATHS if name != "profile, of spans"))
+    missing = []
+    for name, libraries in HOSTS.items():
+        modules = reached(name)
+        if modules is None:
+            missing += [library.replace("/", ".") for library in libraries]
+            continue
+        found |= modules
+        folders = [f"libraries.{library.replace('/', '.')}" for library in libraries]
+        assert [folder for folder in folders if not any(module.startswith(folder) for module in modules)] == []
+    expected = {twin.removesuffix("_c") for twin in TWINS} - NO_FUNCTIONS
+    assert {
+        module for module in expected - found if not module.startswith(tuple(f"libraries.{each}" for each in missing))
+    } == set()
+
+
+def test_a_path_is_found_by_its_name_or_a_part_of_it():
+    """In any case; a whole name is that path alone."""
+    assert chosen([]) == [*PATHS, *HOSTS]
+    assert chosen(["OPENAI, stream", "STRUCTLOG"]) == ["structlog, events", "OpenAI, stream"]
+    assert chosen(["REDIS"]) == ["redis"]
+    assert chosen(["psycopg"]) == ["psycopg"]
+    assert chosen(["wsgi", "Http-Clients"]) == ["http-clients", "wsgi-servers"]
+
+
+def test_a_name_that_fits_none_is_refused():
+    """With the names that there are."""
+    with pytest.raises(ValueError, match=r"^no path is called 'mongo': there are span, current; .*; wsgi-servers; "):
+        chosen(["redis", "mongo"])

@@ -1,0 +1,8 @@
+"""Makes the schedule importable: it is a program, not a part of the package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

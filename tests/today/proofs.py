@@ -1,0 +1,245 @@
+"""The slow proofs, of which `make test-today` runs a slice each day: what each consists of, and how long that takes.
+
+The items are read from the proofs themselves, so that a new one is in the schedule at once. The seconds are those of
+two idle processors, with nothing cached but the project's own environment.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(TESTS / name) for name in ("driver_suites", "memcheck", "upstream", "vendors")]
+sys.path[:0] = [str(ROOT), str(TESTS)]
+
+import run_asyncpg  # noqa: E402
+import run_psycopg  # noqa: E402
+import run_redis  # noqa: E402
+import run_sqlalchemy  # noqa: E402
+from harness.contrib import contrib_suites  # noqa: E402
+from harness.suites import SUITES  # noqa: E402
+from hotpaths.hosts import HOSTS  # noqa: E402
+from hotpaths.paths import PATHS  # noqa: E402
+from mariadb_servers import daemon  # noqa: E402
+from vendor_checks.catalogue import vendors  # noqa: E402
+
+from examples.gevent_cassandra.simulacron import MissingError, jar  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_ASKING = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A slow proof.
+
+    Attributes:
+        name: Its target in the Makefile, with what tells it from others of this target.
+        command: What runs the items that are added to it.
+        items: The names of all of its items.
+        seconds: How long an item takes, for those that `longer` does not name.
+        longer: Item -> how long that one takes.
+        start: How long the program takes beside its items.
+        option: What stands in front of each item on the command line.
+        environ: Variables of the environment.
+        lacks: Gives what an item needs and this machine has not; empty if it can be run.
+        unchecked: The exit status that says that nothing is wrong, and something could not be checked.
+    """
+
+    name: str
+    command: Sequence[str]
+    items: Sequence[str]
+    seconds: float
+    longer: Mapping[str, float] = field(default_factory=dict)
+    start: float = 0.0
+    option: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    lacks: Callable[[str], str] = lambda _item: ""
+    unchecked: int | None = None
+
+    def seconds_of(self, item: str) -> float:
+        """How long an item takes."""
+        return self.longer.get(item, self.seconds)
+
+    def command_of(self, items: Sequence[str]) -> list[str]:
+        """What runs these items."""
+        return [*self.command, *(f"{self.option}{item}" for item in items)]
+
+
+def _tool(name: str) -> Callable[[str], str]:
+    return lambda _item: "" if shutil.which(name) else f"{name} is not installed"
+
+
+def _server_of(workload: str) -> str:
+    """What a workload of `make faults` needs and this machine has not."""
+    if workload == "redis":
+        return _tool("redis-server")(workload)
+    if workload == "pymysql":
+        return "" if daemon() else "mariadb-server is not installed"
+    if workload == "cassandra":
+        try:
+            jar()
+        except MissingError as error:
+            return str(error).partition("\n")[0][:200]
+    return ""
+
+
+@functools.cache
+def _psycopg_tests() -> str:
+    command = [run_psycopg.GIT, "ls-remote", "--exit-code", run_psycopg.REPOSITORY, f"refs/tags/{version('psycopg')}"]
+    try:
+        subprocess.run(
+            command, check=True, capture_output=True, timeout=_ASKING, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "its repository cannot be reached, and a release has no tests"
+    return ""
+
+
+def _free_threaded(_item: str) -> str:
+    found = runpy.run_path(str(TESTS / "free_threaded" / "provide.py"))["found"]()
+    return "" if found else "no free-threaded Python is installed, and to build one takes ten minutes"
+
+
+def _python(program: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(TESTS / program), *arguments]
+
+
+def _pytest(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-m", "", *arguments]
+
+
+# Of the longest workload, each part has every so many-th line. The compiled core has only its own modules' lines there.
+_WORKLOADS = runpy.run_path(str(TESTS / "faults" / "run.py"))["NAMES"]
+_PARTS = {"py": 24, "c": 8}
+_LOAD = "tests/libraries/http/real_servers/test_load.py::test_many_clients"
+_STRESS = "tests/free_threaded/test_stress.py::test_nothing_is_lost"
+
+
+def _faults(name: str, core: str, start: float) -> Proof:
+    parts = [f"set-up:{part}/{_PARTS[core]}" for part in range(_PARTS[core])]
+    return Proof(
+        f"faults, {name}",
+        _python("faults/run.py", "--core", core, "--workload"),
+        [*parts, *(workload for workload in _WORKLOADS if workload != "set-up")],
+        10,
+        dict.fromkeys(parts, {"py": 16.0, "c": 12.0}[core]),
+        start=start,
+        lacks=_server_of,
+    )
+
+
+PROOFS = (
+    _faults("pure core", "py", 5),
+    # It is compiled anew, so that each of its lines can fail.
+    _faults("compiled core", "c", 60),
+    Proof(
+        "memcheck",
+        _python("memcheck/run.py", "--only"),
+        [*PATHS, *HOSTS],
+        2,
+        # Each imports its library under valgrind, in a process of its own.
+        dict.fromkeys(HOSTS, 50.0),
+        start=45,
+        lacks=lambda item: _tool("valgrind")(item) or _server_of(item),
+    ),
+    Proof(
+        "upstream",
+        _python("upstream/run.py"),
+        [suite.name for suite in SUITES],
+        25,
+        {"sdk": 100.0, "otlp-grpc": 60.0},
+        start=25,
+        option="--suite=",
+    ),
+    # Each has an environment of its own.
+    Proof(
+        "upstream-contrib",
+        _python("upstream/run.py", "--contrib"),
+        [suite.name for suite in contrib_suites()],
+        10,
+        {"celery": 40.0, "genai-openai": 40.0, "openai-v2": 30.0, "fastapi": 25.0, "grpc": 25.0},
+        start=5,
+        option="--suite=",
+    ),
+    Proof("asyncpg-suite", _python("driver_suites/run_asyncpg.py"), run_asyncpg.FILES, 6, start=10),
+    Proof(
+        "psycopg-suite",
+        _python("driver_suites/run_psycopg.py"),
+        run_psycopg.FILES,
+        5,
+        start=15,
+        lacks=lambda _item: _psycopg_tests(),
+    ),
+    Proof(
+        "sqlalchemy-suite",
+        _python("driver_suites/run_sqlalchemy.py"),
+        tuple(run_sqlalchemy.DRIVERS),
+        50,
+        start=10,
+        option="--driver=",
+    ),
+    Proof(
+        "redis-suite",
+        _python("driver_suites/run_redis.py"),
+        run_redis.FILES,
+        4,
+        start=15,
+        lacks=_tool("redis-server"),
+    ),
+    # What is gained is only printed: `make vendors` measures it.
+    Proof(
+        "vendors",
+        _python("vendors/run.py", "--no-gain", "--jobs=2"),
+        [vendor.name for vendor in vendors()],
+        15,
+        start=5,
+        option="--only=",
+        # The stock run of a new release may fail.
+        unchecked=2,
+    ),
+    Proof(
+        "http-soak",
+        _pytest(),
+        [f"{_LOAD}[{server}-{core}]" for server in ("asgi", "wsgi", "aiohttp") for core in ("py", "c")],
+        12,
+        start=3,
+    ),
+    Proof(
+        "stress, with the lock",
+        _pytest(),
+        [f"{_STRESS}[{core}]" for core in ("py", "c")],
+        22,
+        start=3,
+        environ={"OTEL_FASTPATH_STRESS_SECONDS": "20"},
+    ),
+    Proof(
+        "stress, free-threaded",
+        ["make", "stress"],
+        ("SECONDS=20",),
+        150,
+        lacks=_free_threaded,
+    ),
+    # The Collector is built, which takes three minutes.
+    Proof(
+        "collector-test",
+        _python("collector/run.py", "--seconds=4"),
+        ("http/protobuf", "grpc"),
+        60,
+        start=180,
+        option="--protocol=",
+        lacks=_tool("go"),
+    ),
+)
