@@ -134,6 +134,15 @@ class Stock:
         raise ReplacedError(f"{place} is replaced already, by {own}")
 
 
+def is_own(function: Any) -> bool:
+    """Whether a function is defined by OpenTelemetry's code and is no wrapper."""
+    return (
+        type(function) is FunctionType
+        and str(function.__globals__.get("__name__")).startswith("opentelemetry.")
+        and not hasattr(function, "__wrapped__")
+    )
+
+
 def _owner_of(place: str) -> tuple[Any, str]:
     return owner_of(importlib.import_module(place.partition(":")[0]), place)
 

@@ -30,6 +30,11 @@ class Plans(plans.Plans):
         found = super().read(plain, has_arguments=True)
         return replace(found, raw=text, text=text if found.text == plain else found.text)
 
+    def is_kept(self, text: Any) -> bool:
+        """Whether the text is likely to be used again, with the same attributes."""
+        convention = self.active.convention
+        return super().is_kept(text) and (not isinstance(convention, Official) or convention.is_stock())
+
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
         convention = self.active.convention
         own = convention.measures(query, self.server) if isinstance(convention, Official) else None
