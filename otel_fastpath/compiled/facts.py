@@ -5,8 +5,6 @@ The compiled form, `facts_c.pyx`, does not look at them again until CPython repo
 
 from __future__ import annotations
 
-from operator import is_, itemgetter
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
 
 # The value of an attribute that an instance does not have itself. Its class may have it.
 ABSENT: Final = object()
-_FEW: Final = 3
 
 
 class Facts:
@@ -36,20 +33,9 @@ class Facts:
         """Hold these attributes from now on, of classes and modules only."""
         self.items = tuple(items)
         # One expression over fixed objects: the interpreter reads their attributes much faster than `getattr` does.
-        names: dict[str, object] = {"all": all, "is_": is_, "map": map}
+        names: dict[str, object] = {}
         terms = []
-        groups: dict[int, list[tuple[object, str, object]]] = {}
-        for item in self.items:
-            is_in_module = isinstance(item[0], ModuleType) and item[2] is not ABSENT
-            groups.setdefault(id(item[0]) if is_in_module else -1, []).append(item)
-        # Many of one module are looked up by one call.
-        rest = [item for key, group in groups.items() if key < 0 or len(group) <= _FEW for item in group]
-        for number, group in enumerate(each for key, each in groups.items() if key >= 0 and len(each) > _FEW):
-            names[f"module_{number}"] = vars(group[0][0])
-            names[f"get_{number}"] = itemgetter(*[name for _, name, _ in group])
-            names[f"values_{number}"] = tuple(value for _, _, value in group)
-            terms.append(f"all(map(is_, get_{number}(module_{number}), values_{number}))")
-        for number, (owner, name, value) in enumerate(rest):
+        for number, (owner, name, value) in enumerate(self.items):
             is_absent = value is ABSENT
             names[f"owner_{number}"] = vars(owner) if is_absent else owner
             names[f"value_{number}"] = value

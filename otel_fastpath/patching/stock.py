@@ -102,7 +102,8 @@ class Stock:
         for place in self._sources:
             owner, name = _owner_of(place)
             found[id(owner), name] = (owner, name, getattr(owner, name))
-        waiting = [self._target, *[value for _, _, value in found.values()]]
+        # What is only called by a set-up need not be looked at for each call.
+        waiting = [self._target, *[value for _, name, value in found.values() if name != "__init__"]]
         while waiting:
             function = _plain(waiting.pop())
             for owner, name in _named(function, self._known.names()):
