@@ -1,6 +1,6 @@
 """The runs of a service: each starts its own processes, measures them in turns, and stops them."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,13 +98,16 @@ def received(subject: Subject, runs: int, given: Given) -> dict[str, dict[str, A
     return found
 
 
-def differences(subject: Subject, runs: int, sent: Mapping[str, Mapping[str, Any]], given: Given) -> list[str]:
+def differences(
+    subject: Subject, runs: int, sent: Mapping[str, Mapping[str, Any]], given: Given
+) -> tuple[list[str], list[str]]:
     """Compare what was sent, as `otel-fastpath verify` does: every run with otel-fastpath to all runs without it.
 
     Returns:
-        One sentence for each difference; none if the telemetry is the same.
+        One sentence for each difference, none if the telemetry is the same; and the names of what differs deliberately.
     """
-    found = []
+    found: list[str] = []
+    listed: set[str] = set()
     for way, summary in sent.items():
         found += [f"{way} sent an invalid span, {count} times: {fault}" for fault, count in summary["faults"].items()]
         if missing := set(subject.signals) - set(summary["signals"]):
@@ -113,18 +116,18 @@ def differences(subject: Subject, runs: int, sent: Mapping[str, Mapping[str, Any
     for number in range(runs):
         given.progress("comparing", runs + number / runs)
         compared = ask(given.receiver, f"compare?{stock}&fastpath={_name(subject, FASTPATH, number)}")
-        found += sentences(compared, subject.deliberate)
-    return list(dict.fromkeys(found))
+        found += sentences(compared)
+        listed.update(compared["listed"])
+    return list(dict.fromkeys(found)), sorted(listed)
 
 
-def sentences(compared: Mapping[str, Any], deliberate: Container[str]) -> list[str]:
-    """The differences that `otel-fastpath verify` found, besides those of these names, as sentences."""
+def sentences(compared: Mapping[str, Any]) -> list[str]:
+    """The differences that `otel-fastpath verify` found, as sentences."""
     own = [f"{name}: {count['fastpath']} items of otel-fastpath's own" for name, count in compared["own"].items()]
     return own + [
         f"{each['signal']} {each['name']!r} of {each['scope'] or 'no scope'}: {each['field']}: "
         f"only stock: {each['stock'] or 'nothing'}, only fastpath: {each['fastpath'] or 'nothing'}"
         for each in compared["differences"]
-        if each["name"] not in deliberate
     ]
 
 

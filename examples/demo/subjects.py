@@ -1,7 +1,6 @@
 """The services that the demo measures, and the ways in which it runs each of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from examples.demo.mix import ORDERS, SHOP, Mix
@@ -28,8 +27,6 @@ NOT_OF_ORDERS = (
     "starlette",
     "urllib3",
 )
-# OpenTelemetry records the size of an earlier response for one that states none.
-SIZES = {"http.server.response.size": "docs/http.md", "http.server.response.body.size": "docs/http.md"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,6 @@ class Subject:
         rounds: The rounds of a run.
         apart: Whether the signals are measured one by one.
         disabled: The instrumentations that are not loaded.
-        deliberate: What is not compared, because it differs deliberately: its name, and the page that says why.
     """
 
     name: str
@@ -71,7 +67,6 @@ class Subject:
     rounds: int
     apart: bool
     disabled: tuple[str, ...] = ()
-    deliberate: Mapping[str, str] = field(default_factory=dict)
 
     def ways(self) -> list[Way]:
         """All the ways, those with every signal under the name of their base.
@@ -100,7 +95,6 @@ SUBJECTS = {
             signals=("traces", "metrics"),
             rounds=10,
             apart=False,
-            deliberate=SIZES,
         ),
         Subject(
             name="orders",
@@ -111,11 +105,6 @@ SUBJECTS = {
             rounds=2,
             apart=True,
             disabled=NOT_OF_ORDERS,
-            deliberate={
-                **SIZES,
-                "connect": "docs/sqlalchemy.md",
-                "db.client.connections.usage": "docs/sqlalchemy.md",
-            },
         ),
     )
 }

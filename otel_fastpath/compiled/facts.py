@@ -40,7 +40,7 @@ class Facts:
             names[f"owner_{number}"] = vars(owner) if is_absent else owner
             names[f"value_{number}"] = value
             terms.append(f"{name!r} not in owner_{number}" if is_absent else f"owner_{number}.{name} is value_{number}")
-        self.hold: Callable[[], bool] = eval(f"lambda: {' and '.join(terms)}", names)  # noqa: S307  # see above
+        self.hold: Callable[[], bool] = eval(f"lambda: {' and '.join(terms) or True}", names)  # noqa: S307  # see above
 
 
 def is_true(facts: Facts) -> bool:

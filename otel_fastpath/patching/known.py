@@ -21,12 +21,20 @@ class Known:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._places: dict[str, dict[str, dict[str, str]]] | None = None
+        self._names: frozenset[str] = frozenset()
 
     def places(self) -> dict[str, dict[str, dict[str, str]]]:
         """The content of the file."""
         if self._places is None:
             self._places = json.loads(self.file.read_text(encoding="utf-8"))
         return self._places
+
+    def names(self) -> frozenset[str]:
+        """The names of the functions of modules that are in the file."""
+        if not self._names:
+            qualified = [place.partition(":")[2] for place in self.places()]
+            self._names = frozenset(name for name in qualified if "." not in name)
+        return self._names
 
     def sources(self, *places: str) -> dict[str, frozenset[str]]:
         """The fingerprints and digests of each place, for `Patch.sources`; none for a place that is not in the file."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from otel_fastpath.patching.diverting import Diversions
+    from otel_fastpath.patching.stock import Stock
 
 __all__ = [
     "Installation",
@@ -80,6 +81,7 @@ class Patch:
             was written against; normally the target and the functions that its behaviour depends on. Their modules are
             imported for the check, so they must be dependencies of the target.
         decorators: Modules whose decorators are expected around the sources.
+        stock: What else of stock the target's code calls; the replacement asks it at each call.
         diversions: The functions that the replacement diverts, which are given back after the patch is removed.
         undo: Called after the patch is removed; cleans up what the replacement left elsewhere.
         needs_gil: False if the replacement is also correct without the global interpreter lock.
@@ -93,6 +95,7 @@ class Patch:
     requires: tuple[str, ...] = ()
     sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decorators: frozenset[str] = frozenset()
+    stock: Stock | None = None
     diversions: Diversions | None = None
     undo: Callable[[], object] | None = None
     needs_gil: bool = True
@@ -179,6 +182,8 @@ class Installation:
         reason = self.reason
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
             reason = f"replaced since, by {origin(self._swap.current())}"
+        elif self.state is State.APPLIED and self.patch.stock is not None:
+            reason = self.patch.stock.why_not()
         return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
 
     def _module_executed(self, name: str) -> None:
@@ -256,6 +261,8 @@ class Installation:
         try:
             self._check_versions()
             check_sources(self.patch.sources, self.patch.decorators)
+            if self.patch.stock is not None:
+                self.patch.stock.check()
         except SkipError:
             if old is None or not old.is_perhaps_hidden():
                 raise

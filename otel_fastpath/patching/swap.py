@@ -229,6 +229,11 @@ def hand_on(function: Any, original: Any) -> None:
     function.__code__ = _handing_on(function.__code__)
 
 
+def own_code(function: FunctionType) -> CodeType:
+    """The code that a function runs unless it passes its calls on."""
+    return _live[function][0] if function in _live else function.__code__
+
+
 def receiver(function: FunctionType) -> Any:
     """What a function passes its calls on to."""
     return (function.__kwdefaults__ or {}).get(_ORIGINAL)

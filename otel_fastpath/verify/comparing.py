@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.verify.differences import Listed, listed
 from otel_fastpath.verify.telemetry import library
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Comparison:
     Attributes:
         counts: The number of items by signal in the run with otel-fastpath.
         differences: What differs, and does not differ between the runs with stock OpenTelemetry.
+        listed: What differs, and is in the list of known differences, with its entry.
         varying: Signal, scope, name and field of what differs between these, and was compared less strictly.
         own: By library, the number of items that otel-fastpath emits under a scope of its own, with other attributes,
             and of those that stock OpenTelemetry emits in their place.
@@ -83,6 +85,7 @@ class Comparison:
 
     counts: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
+    listed: list[tuple[Difference, Listed]] = field(default_factory=list)
     varying: list[tuple[str, str, str, str]] = field(default_factory=list)
     own: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -102,6 +105,7 @@ def compare(stock: Sequence[Sequence[Item]], fastpath: Sequence[Item]) -> Compar
     others = _grouped(fastpath, own)
     for key in sorted({key for group in (*groups, others) for key in group}):
         _compare_group(result, key, [group.get(key, []) for group in groups], others.get(key, []))
+    _leave_out_listed(result)
     return result
 
 
@@ -118,6 +122,17 @@ def confirmed(stock: Sequence[Sequence[Item]], fastpath: Sequence[Sequence[Item]
         result.varying += [each.place for each in result.differences if each.place not in again]
         result.differences = [each for each in result.differences if each.place in again]
     return result
+
+
+def _leave_out_listed(result: Comparison) -> None:
+    entries, found = listed(), result.differences
+    result.differences = []
+    for each in found:
+        entry = next((entry for entry in entries if entry.covers(each.signal, each.name, each.field)), None)
+        if entry is None:
+            result.differences.append(each)
+        else:
+            result.listed.append((each, entry))
 
 
 def _number_of(items: Sequence[Item], name: str) -> int:

@@ -70,10 +70,17 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             f"{library}: otel-fastpath sent {ours} items under its own scope and conventions, stock OpenTelemetry "
             f"{theirs}; they are not compared ({_PAGE})"
         )
+    for name, what in _known(comparison).items():
+        yield f"{name} differs as it is meant to ({_PAGE}): {what}"
     names = sorted({f"{name}: {field}" for _, _, name, field in comparison.varying})
     if names:
         shown = "; ".join(names[:_MOST] + ["..."] * (len(names) > _MOST))
         yield f"varies with stock OpenTelemetry, and was compared less strictly: {shown}"
+
+
+def _known(comparison: Comparison) -> dict[str, str]:
+    """By its name, what differs as the list of known differences says."""
+    return {each.name: entry.what for each, entry in comparison.listed}
 
 
 def machine(comparison: Comparison, notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -83,6 +90,7 @@ def machine(comparison: Comparison, notes: Sequence[str] = ()) -> dict[str, Any]
         "is_the_same": not comparison.differences,
         "counts": dict(comparison.counts),
         "differences": [asdict(each) for each in comparison.differences],
+        "listed": _known(comparison),
         "varying": [dict(zip(("signal", "scope", "name", "field"), each, strict=True)) for each in comparison.varying],
         "notes": list(notes),
         "own": {name: {"fastpath": ours, "stock": theirs} for name, (ours, theirs) in comparison.own.items()},

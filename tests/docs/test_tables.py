@@ -14,6 +14,7 @@ from otel_fastpath.rooms import ROOMS
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
+import differences_page  # noqa: E402  # found only from here on
 import tables  # noqa: E402  # found only from here on
 import telemetry_page  # noqa: E402  # likewise
 
@@ -71,6 +72,11 @@ def test_what_is_proved_is_there(proofs):
 def test_the_page_is_what_is_declared():
     """`make docs-tables` writes it."""
     assert tables.PATCHES.read_text(encoding="utf-8") == tables.patches_page()
+
+
+def test_the_page_of_differences_is_the_list():
+    """`make docs-tables` writes it."""
+    assert tables.DIFFERENCES.read_text(encoding="utf-8") == differences_page.page()
 
 
 def test_the_telemetry_that_full_adds_is_what_is_made():

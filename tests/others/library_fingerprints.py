@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # The lowest release of the instrumentations that pyproject.toml allows, for a distribution that a file does not name.
 _OLDEST = "0.61b0"
+# The modules of `opentelemetry-instrumentation` that all instrumentations use.
+_SHARED = {"_semconv", "propagators", "utils"}
 
 
 def distribution(place: str) -> str:
@@ -35,7 +37,7 @@ def distribution(place: str) -> str:
         return first
     if rest[0] == "util":
         return f"opentelemetry-util-{rest[1]}"
-    name = "" if rest[1] == "utils" else f"-{rest[1].replace('_', '-')}"
+    name = "" if rest[1] in _SHARED else f"-{rest[1].replace('_', '-')}"
     return f"opentelemetry-instrumentation{name}"
 
 

@@ -20,16 +20,17 @@ from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, C
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.util.http import _parse_url_query, redact_query_parameters, redact_url
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
     from otel_fastpath.libraries.http.series import Labels, Series
+    from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.
 _is_plain = re.compile(r"[A-Za-z0-9_.~/;=,-]*").fullmatch
@@ -62,7 +63,9 @@ class Shapes:
     """The shapes of the requests of one application.
 
     Args:
-        collect: Upstream's `collect_request_attributes`.
+        module: The module that calls upstream's `collect_request_attributes`.
+        collect: Its name there.
+        stock: What that function rests on.
         series: The metrics of the application; None: the requests have no labels.
         mode: The conventions that are reported.
 
@@ -72,20 +75,25 @@ class Shapes:
         has_new: Whether new conventions are reported.
     """
 
-    __slots__ = ("_collect", "_kept", "_mode", "_split", "has_new", "has_old", "series")
+    __slots__ = (
+        *("_collect", "_facts", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),
+    )
 
-    def __init__(self, collect: Callable[..., dict[str, Any]], series: Series | None, mode: _StabilityMode) -> None:
+    def __init__(self, module: Any, collect: str, stock: Stock, series: Series | None, mode: _StabilityMode) -> None:
         self.series: Any = series
-        self._collect = collect
+        self._module, self._collect, self._stock = module, collect, stock
+        self._facts = Facts(UNKNOWN)
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
-        # Until 0.62b1, path and query were those of the target.
-        self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
+        self._split: Any = None
         self._kept: dict[Any, Shape] = {}
 
     def find(self, environ: dict[str, Any]) -> Shape | None:
         """The shape of this request; None: upstream must make its attributes."""
+        if not (self._facts.hold() or self._stock.holds_again(self._facts)):
+            # It may put anything there, such as who asks.
+            return None
         target = environ.get("RAW_URI")
         if target is None:
             target = environ.get("REQUEST_URI")
@@ -110,10 +118,11 @@ class Shapes:
 
     def _collected(self, environ: dict[str, Any]) -> dict[str, Any]:
         """What upstream's function collects."""
+        collect = getattr(self._module, self._collect)
         try:
-            return self._collect(environ, self._mode)
+            return collect(environ, self._mode)  # type: ignore[no-any-return]  # a function of upstream's
         except UnicodeEncodeError:
-            return self._collect(_undecoded(environ), self._mode)
+            return collect(_undecoded(environ), self._mode)  # type: ignore[no-any-return]  # likewise
 
     def look(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -186,7 +195,10 @@ class Shapes:
         prefix = request_uri(example) if no_target and self.has_old else ""
         if not no_target:
             example.update({"RAW_URI": "/?query", "QUERY_STRING": "query"})
-        template = self._collect(example, self._mode)
+        collect = getattr(self._module, self._collect)
+        # Until 0.62b1, path and query were those of the target.
+        self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
+        template = collect(example, self._mode)
         shape = Shape(key[0], self._labels_of(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape

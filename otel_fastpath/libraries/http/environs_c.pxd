@@ -1,6 +1,7 @@
 # C types for the compiled twin of environs.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.series_c cimport Labels, Series
 
 cdef object _is_plain
@@ -22,6 +23,7 @@ cdef object redact_query_parameters
 cdef object LONGEST
 cdef object keep
 cdef object METHODS
+cdef object UNKNOWN
 
 cdef class Shape:
     cdef public bint has_target
@@ -34,6 +36,9 @@ cdef class Shapes:
     cdef object _collect
     cdef dict _kept
     cdef object _mode
+    cdef object _module
+    cdef object _stock
+    cdef Facts _facts
     cdef object _split
     cdef public bint has_new
     cdef public bint has_old

@@ -49,6 +49,9 @@ class Exclusions:
             key: The texts from which the URL follows; None: it is not known what it follows from.
             url: Makes the URL.
         """
+        if type(self.urls) is not ExcludeList:
+            # It may ask who calls.
+            key = None
         found = None if key is None else self._known.get(key)
         if found is None:
             found = bool(self.urls.url_disabled(url()))

@@ -8,11 +8,12 @@ from typing import Final
 from otel_fastpath.patching.known import Known
 
 _UTIL: Final = "opentelemetry.util.http"
+EXCLUDING: Final = (f"{_UTIL}:ExcludeList.__init__", f"{_UTIL}:ExcludeList.url_disabled")
 # What the hooks of all clients depend on, beside the functions that run for each call.
 SHARED: Final = (
     *("opentelemetry.instrumentation.utils:is_http_instrumentation_enabled", f"{_UTIL}:redact_url"),
     *(f"{_UTIL}:redact_query_parameters", f"{_UTIL}:remove_url_credentials", f"{_UTIL}:sanitize_method"),
-    *(f"{_UTIL}:ExcludeList.__init__", f"{_UTIL}:ExcludeList.url_disabled"),
+    *EXCLUDING,
 )
 # And those of the clients that use `http.client`.
 SOCKETS: Final = (

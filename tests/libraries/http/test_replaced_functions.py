@@ -52,6 +52,47 @@ def test_a_patch_stands_back_for_a_replaced_function(instrumentor, monkeypatch, 
     )
 
 
+@pytest.mark.parametrize(
+    ("patch", "module", "function"),
+    [
+        ("requests.send", "requests", "get_default_span_name"),
+        ("urllib3.urlopen", "urllib3", "_get_span_name"),
+        pytest.param("asgi.request", "asgi", "_parse_duration_attrs", marks=asgi_requests),
+        pytest.param("asgi.request", "asgi", "_parse_active_request_count_attrs", marks=asgi_requests),
+        ("wsgi.request", "wsgi", "_parse_duration_attrs"),
+        ("wsgi.request", "wsgi", "_parse_active_request_count_attrs"),
+    ],
+)
+def test_the_status_names_a_function_that_is_replaced_later(instrumentor, monkeypatch, patch, module, function):
+    """And nothing any more when it is given back."""
+    replaced = importlib.import_module(f"opentelemetry.instrumentation.{module}")
+    instrumentor.instrument()
+
+    def row():
+        return next((row.state.value, row.reason) for row in instrumentor.status() if row.name == patch)
+
+    assert row() == ("applied", "")
+    with monkeypatch.context() as patched:
+        patched.setattr(replaced, function, _hidden)
+        reason = f"{replaced.__name__}:{function} is replaced already, by {__name__}: OpenTelemetry's own code runs"
+        assert row() == ("applied", reason)
+    assert row() == ("applied", "")
+
+
+@asgi_requests
+def test_the_status_names_a_function_that_is_called_for_each_request(instrumentor, monkeypatch):
+    """The rest of the patch remains in force."""
+    replaced = importlib.import_module("opentelemetry.instrumentation.asgi")
+    monkeypatch.setattr(replaced, "collect_request_attributes", _hidden)
+    instrumentor.instrument()
+    row = next(row for row in instrumentor.status() if row.name == "asgi.request")
+    place = f"{replaced.__name__}:collect_request_attributes"
+    assert (row.state.value, row.reason) == (
+        "applied",
+        f"{place} is replaced already, by {__name__}: it is called for each request",
+    )
+
+
 class _Answering(BaseAdapter):
     def send(self, request, **_more):
         response = requests.Response()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from otel_fastpath.verify.differences import listed
+
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
@@ -17,12 +19,12 @@ _OTLP = {"OTEL_EXPORTER_OTLP_ENDPOINT": "{receiver}", "OTEL_EXPORTER_OTLP_PROTOC
 
 @dataclass(frozen=True)
 class Listed:
-    """A difference that must be there, which `vendors.toml` lists.
+    """A difference that must be there, from the package's list.
 
     Attributes:
         path: Where in an item: a regular expression.
         ours: What is there with otel-fastpath, as JSON: a regular expression.
-        reason: For the page; it goes on after the vendor's title.
+        reason: For the page.
     """
 
     path: str
@@ -94,10 +96,15 @@ class Vendor:
 
 def vendors() -> list[Vendor]:
     """All of them, in the order of the list."""
+    differences = listed()
     rows = tomllib.loads((FOLDER / "vendors.toml").read_text(encoding="utf-8"))
     found = []
     for name, row in rows.items():
         lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-        lists["differences"] = tuple(Listed(**each) for each in row.get("differences", ()))
+        lists["differences"] = tuple(
+            Listed(each.path, each.ours, f"{each.what} {each.why}".strip())
+            for each in differences
+            if each.vendor == name
+        )
         found.append(Vendor(**{"name": name, "set_up": name.replace("-", "_"), **row, **lists}))
     return found

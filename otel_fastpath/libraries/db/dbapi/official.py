@@ -16,6 +16,7 @@ from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching.stock import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # The arguments that all of them read, and one that some do.
 COMMENTER: Final = ("tracer_provider", "enable_commenter", "commenter_options", "enable_attribute_commenter")
 _KEYWORDS: Final = (*COMMENTER, "capture_parameters")
+# The methods of the official tracer of cursors whose results are kept for a text.
+_CALLED: Final = ("_populate_span", "get_statement", "get_operation_name")
 # The attributes of a query's text, by convention.
 _TEXTS: Final = ("db.statement", "db.query.text")
 # By these, queries are known that are put together of parts.
@@ -80,6 +83,11 @@ class Official:
     def _its(self, name: str) -> Any:
         """A class of the official instrumentation, or that of the DB-API's that it uses."""
         return getattr(self._module, name, None) or getattr(self._dbapi, name)
+
+    def is_stock(self) -> bool:
+        """Whether the functions that it calls are stock's own: others may return something else for each query."""
+        kind = self._its("CursorTracer")
+        return all(is_own(getattr(kind, name, None)) for name in _CALLED)
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
         """What the official instrumentation reads of a connection to this server: an object with its attributes."""

@@ -16,13 +16,16 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes, propagate, redacted
 from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 _BEGINNING = "the beginning of a call of aiohttp"
 _END = "the end of a call of aiohttp"
 _CLIENT = SpanKind.CLIENT
+# Other code may replace the functions in whose place these stand.
+_STOCK = STOCK["aiohttp_client.trace_config"]
+_facts = Facts(UNKNOWN)
 
 
 class SetUp:
@@ -85,6 +91,8 @@ class SetUp:
     def begin(self, context: Any, params: Any) -> bool | None:
         """Start the span of a request; False if it is suppressed or excluded, None if upstream has to handle it."""
         try:
+            if not (_facts.hold() or _STOCK.holds_again(_facts)):
+                return None
             excluded = context.excluded_urls
             if is_suppressed() or (excluded._excluded_urls and excluded.url_disabled(str(params.url))):
                 return False

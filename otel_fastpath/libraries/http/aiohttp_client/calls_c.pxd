@@ -1,6 +1,7 @@
 # C types for the compiled twin of calls.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
 
 cdef object getclosurevars
@@ -13,6 +14,11 @@ cdef object normalise_request_header_name
 cdef object normalise_response_header_name
 cdef object kinds
 cdef object faults
+cdef object STOCK
+cdef object _STOCK
+cdef object _BEGINNING
+cdef object UNKNOWN
+cdef Facts _facts
 cdef object _BEGINNING
 cdef object _END
 cdef object _CLIENT

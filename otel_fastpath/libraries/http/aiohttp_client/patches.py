@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.patching.patch import Patch
@@ -47,6 +48,7 @@ PATCHES: Final = (
         requires=upstream.requires("aiohttp-client"),
         sources=upstream.sources(f"{_MODULE}:create_trace_config", *upstream.SHARED)
         | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
+        stock=STOCK["aiohttp_client.trace_config"],
         diversions=_diversions,
         budgets=("aiohttp client",),
     ),

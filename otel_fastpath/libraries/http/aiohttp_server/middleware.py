@@ -8,9 +8,12 @@ from aiohttp import web
 from opentelemetry.instrumentation import aiohttp_server as upstream
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.exclusions import excludes
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,12 +53,13 @@ class _SetUp:
 def made() -> Callable[..., Any]:
     """Make the function that makes the middleware functions, with the chosen core."""
     set_up = _SetUp()
+    stock, facts = STOCK["aiohttp_server.request"], Facts(UNKNOWN)
 
     def make(twin: Any, *, _tracer: Any) -> Any:
         async def middleware(request: Any, handler: Any) -> Any:
             urls = upstream._excluded_urls
-            if _tracer is None or urls is None:
-                # The instrumentation was not set up.
+            if _tracer is None or urls is None or not (facts.hold() or stock.holds_again(facts)):
+                # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
                 return await twin(request, handler)
             begun = None if is_suppressed() else set_up.begin(urls, _tracer, request)
             if begun is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http.closures import Closures
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.instrumentation.aiohttp_server"
+_TARGET: Final = f"{_MODULE}:create_aiohttp_middleware"
 _closures: Final = Closures("_middleware")
 
 
@@ -24,19 +26,13 @@ def _make_factory(original: Any, _settings: Config) -> Any:
 PATCHES: Final = (
     Patch(
         name="aiohttp_server.request",
-        target=f"{_MODULE}:create_aiohttp_middleware",
+        target=_TARGET,
         why="Makes all attributes of each request, and redacts its URL twice; here what requests share is made once.",
         make=_make_factory,
         # Before, the names of spans and the routes were others.
         requires=requires("aiohttp-server", "0.65b0"),
-        sources=sources(
-            f"{_MODULE}:create_aiohttp_middleware",
-            f"{_MODULE}:collect_request_attributes",
-            f"{_MODULE}:get_default_span_name",
-            f"{_MODULE}:set_status_code",
-            f"{_MODULE}:_get_canonical_path",
-        )
-        | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
+        sources=sources(_TARGET) | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
+        stock=STOCK["aiohttp_server.request"],
         diversions=_closures.diversions,
         needs_gil=False,
         budgets=("aiohttp.web request",),

@@ -17,6 +17,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
@@ -24,15 +25,19 @@ from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.libraries.http.stock import COLLECTING
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
 _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
+_COLLECTING = COLLECTING["aiohttp_server"]
+_collected = Facts(UNKNOWN)
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
 
 
@@ -78,9 +83,11 @@ class Requests:
         agent = request.headers.get("User-Agent")
         key = (request.method, request.scheme, request.host, agent, request.version)
         shape = None
+        is_known = _collected.hold() or _COLLECTING.holds_again(_collected)
         # Any other target is not simply put behind the host; a whole URL as the target has a host of its own.
         if (
-            target[:1] == "/"
+            is_known
+            and target[:1] == "/"
             and target[:2] != "//"
             and "/." not in target
             and request.raw_path[:1] == "/"

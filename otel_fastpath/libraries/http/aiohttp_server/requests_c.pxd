@@ -1,6 +1,7 @@
 # C types for the compiled twin of requests.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.responses_c cimport Answer
 from otel_fastpath.libraries.http.series_c cimport Labels, Series
 
@@ -24,6 +25,10 @@ cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object VARIABLES
 cdef object faults
+cdef object COLLECTING
+cdef object _COLLECTING
+cdef object UNKNOWN
+cdef Facts _collected
 cdef object _PLACE
 cdef object _SERVER
 cdef object _OF_A_REQUEST

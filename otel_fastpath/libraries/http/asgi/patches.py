@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries import tracers
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
@@ -17,23 +18,6 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.instrumentation.asgi"
 _FASTAPI: Final = "opentelemetry.instrumentation.fastapi"
 _STARLETTE: Final = "opentelemetry.instrumentation.starlette"
-# What a request rests on: the target, and the functions that it does not call any more, or only once for each shape.
-_REQUEST: Final = tuple(
-    f"{_MODULE}:{name}"
-    for name in (
-        "OpenTelemetryMiddleware.__call__",
-        "OpenTelemetryMiddleware.__init__",
-        "OpenTelemetryMiddleware._get_otel_receive",
-        "OpenTelemetryMiddleware._get_otel_send",
-        "OpenTelemetryMiddleware._set_send_span",
-        "OpenTelemetryMiddleware._set_server_span",
-        "ASGIGetter.get",
-        "_collect_target_attribute",
-        "get_default_span_details",
-        "get_host_port_url_tuple",
-        "set_status_code",
-    )
-)
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
@@ -108,7 +92,8 @@ PATCHES: Final = (
         make=_make_call,
         # 0.61b0 does not ask whether HTTP instrumentation is suppressed.
         requires=requires("asgi", "0.62b0"),
-        sources=sources(*_REQUEST) | imported(_MODULE, "redact_url"),
+        sources=sources(f"{_MODULE}:OpenTelemetryMiddleware.__call__") | imported(_MODULE, "redact_url"),
+        stock=STOCK["asgi.request"],
         budgets=("ASGI request",),
     ),
     Patch(

@@ -18,6 +18,7 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import INVALID_SPAN, ProxyTracer
 from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
@@ -26,9 +27,11 @@ from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
+from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.guard import are_known
+from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
@@ -53,6 +56,11 @@ _ROUTES: Final = frozenset(
     f"opentelemetry.instrumentation.{each}:_get_default_span_details" for each in ("fastapi", "starlette")
 )
 _SANITIZE: Final = "opentelemetry.util.http:sanitize_method"
+# What a request rests on, and what the attributes rest on that are made once for each kind of request.
+_STOCK: Final = STOCK["asgi.request"]
+_COLLECTING: Final = COLLECTING["asgi"]
+_facts = Facts(UNKNOWN)
+_collected = Facts(UNKNOWN)
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -103,6 +111,8 @@ class Served:
         address, port = scope.get("client") or (None, None)
         if (address is not None and type(address) is not str) or (port is not None and type(port) is not int):
             return None
+        if not _collected.hold() and not _COLLECTING.holds_again(_collected):
+            return self._shape_of_one(scope, user_agent)
         host = ",".join(found[HOST]) if HOST in found else None
         key = (
             scope.get("method"),
@@ -122,6 +132,14 @@ class Served:
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
+
+    def _shape_of_one(self, scope: Any, user_agent: str | None) -> Shape | None:
+        """The kind of this request only; None if the function that collects the attributes raises an exception."""
+        try:
+            return Shape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
+        except Exception:
+            # It is called again, and raises where upstream lets it.
+            return None
 
     def route_function(self) -> Any:
         """What returns the route of a request, if the middleware names its spans after it; else None."""
@@ -222,7 +240,7 @@ def _begin(middleware: Any, scope: Any) -> Any:
 
 def _chosen(middleware: Any, scope: Any) -> Any:
     """How to serve a request: a `Request`, the context to serve it in without a span, `_NOTHING` or `_UPSTREAM`."""
-    if type(scope) is not dict:
+    if type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
         return _UPSTREAM
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return _NOTHING

@@ -1,6 +1,7 @@
 # C types for the compiled twin of serving.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.asgi.requests_c cimport Request
 from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Shape
 from otel_fastpath.libraries.http.series_c cimport Series
@@ -29,6 +30,13 @@ cdef int _MOST
 cdef int _LONGEST
 cdef object _NAME
 cdef object _OF_METRICS
+cdef object COLLECTING
+cdef object STOCK
+cdef object _COLLECTING
+cdef object _STOCK
+cdef object UNKNOWN
+cdef Facts _collected
+cdef Facts _facts
 cdef object _UPSTREAM
 cdef object _NOTHING
 cdef tuple _OVERRIDABLE
@@ -47,6 +55,7 @@ cdef class Served:
     cdef bint is_of(self, object middleware, dict attributes) except -1
     @cython.locals(shape=Shape)
     cpdef Shape shape(self, dict scope, dict found, object user_agent)
+    cdef Shape _shape_of_one(self, dict scope, object user_agent)
     cdef route_function(self)
     cdef bint waits(self, Shape shape, object route_function) except -1
     cdef _synthetic_type(self, object user_agent)

@@ -76,6 +76,8 @@ class Shape:
         scope: A request of this kind.
         user_agent: Its user agent.
         outcomes: The outcomes of all kinds of the middleware's requests.
+        is_of_one: Whether it is of this request only: the function that collects attributes is not upstream's own, and
+            may put anything there.
 
     Attributes:
         labels: The attributes of its metrics, and the counter of its requests in progress.
@@ -84,7 +86,10 @@ class Shape:
         is_usable: Whether `attributes` returns what upstream's `collect_request_attributes` does.
     """
 
-    __slots__ = ("_middleware", "_outcomes", "_prefix", "_template", "has_new", "has_old", "is_usable", "labels")
+    __slots__ = (
+        *("_is_of_one", "_middleware", "_outcomes", "_prefix", "_template", "has_new", "has_old", "is_usable"),
+        "labels",
+    )
 
     def __init__(
         self,
@@ -93,6 +98,7 @@ class Shape:
         scope: Mapping[str, Any],
         user_agent: str | None,
         outcomes: dict[Any, Outcome],
+        is_of_one: bool = False,
     ) -> None:
         mode = middleware._sem_conv_opt_in_mode
         self._middleware = middleware
@@ -100,8 +106,12 @@ class Shape:
         self.has_new = _semconv._report_new(mode)
         self._outcomes = outcomes
         self._template: dict[str, Any] = asgi.collect_request_attributes(scope, mode)
-        _, _, self._prefix = asgi.get_host_port_url_tuple({**scope, "path": ""})
         self.labels = series.labels(self._template)
+        self._is_of_one = self.is_usable = is_of_one
+        if is_of_one:
+            self._prefix = ""
+            return
+        _, _, self._prefix = asgi.get_host_port_url_tuple({**scope, "path": ""})
         expected = list(self._template.items())
         filled = self.attributes(scope, user_agent, redacts=False)
         self.is_usable = list(filled.items()) == expected
@@ -117,6 +127,10 @@ class Shape:
             redacts: Whether to redact `url.query`, which upstream does not.
         """
         made = self._template.copy()
+        if self._is_of_one:
+            if type(query_seen := made.get("url.query")) is str:
+                made["url.query"] = redacted_query(query_seen)
+            return made
         path: str = scope.get("path", "")
         raw: bytes = scope.get("query_string", b"")
         query = raw.decode("utf8", "replace") if raw else ""

@@ -31,6 +31,7 @@ cdef class Shape:
     cdef dict _outcomes
     cdef str _prefix
     cdef dict _template
+    cdef bint _is_of_one
     cdef readonly bint has_new
     cdef readonly bint has_old
     cdef readonly bint is_usable

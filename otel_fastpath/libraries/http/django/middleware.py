@@ -11,6 +11,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TA
 from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.http.activations import Activation
 from otel_fastpath.libraries.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
@@ -19,13 +20,18 @@ from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
 from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "the Django middleware"
 upstream: Any = otel_middleware
 _SERVER = SpanKind.SERVER
+_BEGINNING, _ENDING = STOCK["django.process_request"], STOCK["django.process_response"]
+_beginning = Facts(UNKNOWN)
+_ending = Facts(UNKNOWN)
 _Middleware = upstream._DjangoMiddleware
 _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
@@ -116,7 +122,7 @@ class Middleware:
         """
         begun: Any = None
         try:
-            if is_wsgi(request):
+            if is_wsgi(request) and _are_stock():
                 begun = self._begun(middleware, request)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
@@ -147,7 +153,7 @@ class Middleware:
         shapes = _shapes(self)
         if shapes is None or not shapes.series.is_of(active, old, new, mode):
             series = Series(active, old, new, mode)
-            shapes = Shapes(upstream.wsgi_collect_request_attributes, series, mode)
+            shapes = Shapes(upstream, "wsgi_collect_request_attributes", COLLECTING["django"], series, mode)
             _keep_shapes(self, shapes)
         return shapes
 
@@ -235,6 +241,13 @@ class Middleware:
         if begun:
             begun.answer(request, response)
         return response
+
+
+def _are_stock() -> bool:
+    """Whether nobody has replaced a function in whose place the methods stand; one of them needs the others."""
+    return (_beginning.hold() or _BEGINNING.holds_again(_beginning)) and (
+        _ending.hold() or _ENDING.holds_again(_ending)
+    )
 
 
 @critical_section

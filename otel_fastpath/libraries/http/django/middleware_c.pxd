@@ -1,6 +1,7 @@
 # C types for the compiled twin of middleware.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.activations_c cimport Activation
 from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
 from otel_fastpath.libraries.http.responses_c cimport Answer
@@ -17,6 +18,13 @@ cdef object is_refused
 cdef object is_wsgi
 cdef object key_of_url
 cdef object name_of
+cdef object COLLECTING
+cdef object STOCK
+cdef object _BEGINNING
+cdef object _ENDING
+cdef object UNKNOWN
+cdef Facts _beginning
+cdef Facts _ending
 cdef object Exclusions
 cdef object excludes
 cdef object REQUEST_HEADERS
@@ -60,6 +68,7 @@ cdef class Middleware:
     cdef bint _is_active(self, Request begun, object middleware, object request, object attributes, object token) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
+cdef bint _are_stock() except -1
 cdef object _exclusions(Middleware kept)
 
 cdef _keep_exclusions(Middleware kept, object exclusions)

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch, SkipError
 
@@ -76,8 +77,6 @@ _SOURCES: Final = (
     sources(
         *(f"{_MODULE}:_DjangoMiddleware.{name}" for name in _METHODS),
         f"{_MODULE}:_DjangoMiddleware._get_span_name",
-        f"{_WSGI}:collect_request_attributes",
-        f"{_WSGI}:add_response_attributes",
     )
     | imported(_MODULE, "sanitize_method")
     | imported(_WSGI, "redact_url", "sanitize_method")
@@ -92,6 +91,7 @@ def _patch(name: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
         make=make,
         requires=requires("django"),
         sources=_SOURCES,
+        stock=STOCK[f"django.{name}"],
         needs_gil=False,
         budgets=("Django request",),
     )

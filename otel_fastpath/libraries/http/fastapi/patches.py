@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching.patch import Patch
 
@@ -15,6 +16,9 @@ _ASGI: Final = "fastapi.telemetry._asgi"
 _API: Final = "fastapi.telemetry._api"
 _REQUIRES: Final = ("fastapi>=0.142.4",)
 _BUDGETS: Final = ("FastAPI's own telemetry",)
+
+_CALL: Final = f"{_ASGI}:NativeTelemetry.__call__"
+_SOURCES: Final = sources(_CALL, f"{_ASGI}:NativeTelemetry._instruments", f"{_ASGI}:_HeadersGetter.get")
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
@@ -35,18 +39,13 @@ def _make_legacy_otel(original: Any, _settings: Config) -> Any:
 PATCHES: Final = (
     Patch(
         name="fastapi_own.request",
-        target=f"{_ASGI}:NativeTelemetry.__call__",
+        target=_CALL,
         why="Makes closures, three contexts and all attributes for each request, and parses the Host header each time;"
         " here what requests share is made once.",
         make=_make_call,
         requires=_REQUIRES,
-        sources=sources(
-            f"{_ASGI}:NativeTelemetry.__call__",
-            f"{_ASGI}:NativeTelemetry._instruments",
-            f"{_ASGI}:_server_attributes",
-            f"{_ASGI}:_HeadersGetter.get",
-            f"{_API}:_RequestTelemetry",
-        ),
+        sources=_SOURCES | sources(f"{_API}:_RequestTelemetry"),
+        stock=STOCK["fastapi_own.request"],
         budgets=_BUDGETS,
     ),
     Patch(

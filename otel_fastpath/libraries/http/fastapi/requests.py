@@ -17,14 +17,17 @@ from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 from starlette.datastructures import Headers
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST, keep
 from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 
 if TYPE_CHECKING:
@@ -39,6 +42,9 @@ _PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})
 # What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
 _UPSTREAM: Final = object()
 _NOTHING: Final = object()
+# Other code may replace the functions in whose place these stand.
+_STOCK: Final = STOCK["fastapi_own.request"]
+_facts = Facts(UNKNOWN)
 _addresses: dict[Any, dict[str, Any]] = {}
 
 
@@ -361,7 +367,7 @@ def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> 
 def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
     """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_UPSTREAM`."""
     config = own.config
-    if config["exclude"] is not None or type(scope) is not dict:
+    if config["exclude"] is not None or type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
         return _UPSTREAM
     if legacy_otel:
         return _NOTHING

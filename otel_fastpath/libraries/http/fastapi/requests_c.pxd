@@ -1,6 +1,7 @@
 # C types for the compiled twin of requests.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.fastapi.instruments_c cimport Kept
 from otel_fastpath.metrics.bound_c cimport BoundCounter
 
@@ -17,6 +18,10 @@ cdef object Headers
 cdef object LONGEST
 cdef object keep
 cdef object faults
+cdef object STOCK
+cdef object _STOCK
+cdef object UNKNOWN
+cdef Facts _facts
 cdef object api
 cdef object asgi
 cdef object _PLACE

@@ -13,15 +13,18 @@ from opentelemetry.instrumentation import wsgi as otel_wsgi
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.http.activations import Activation
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
 from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,10 @@ _ACTIVATION = upstream._ENVIRON_ACTIVATION_KEY
 _CONTEXT = upstream._ENVIRON_REQCTX_REF_KEY
 _TOKEN = upstream._ENVIRON_TOKEN
 _COMMENTS = "SQLCOMMENTER_ORM_TAGS_AND_VALUES"
+# Other code may replace the functions in whose place these stand.
+_REQUEST, _BEFORE = STOCK["flask.request"], STOCK["flask.before_request"]
+_request = Facts(UNKNOWN)
+_before = Facts(UNKNOWN)
 # What the URL of a request follows from, if no proxy is trusted.
 _OF_URL = ("wsgi.url_scheme", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING")
 
@@ -80,7 +87,9 @@ class App:
         self.series = Series(
             active_requests_counter, duration_histogram_old, duration_histogram_new, sem_conv_opt_in_mode
         )
-        self._shapes = Shapes(otel_wsgi.collect_request_attributes, self.series, sem_conv_opt_in_mode)
+        self._shapes = Shapes(
+            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], self.series, sem_conv_opt_in_mode
+        )
         self.exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self.response_hook = response_hook
 
@@ -88,7 +97,7 @@ class App:
         """Serve a request."""
         request, app = None, self._twin
         try:
-            if type(environ) is dict:
+            if type(environ) is dict and (_request.hold() or _REQUEST.holds_again(_request)):
                 request = Request(self._shapes.has_old, self._shapes.has_new)
                 request.app, request.environ, request.start_response = self, environ, start_response
                 request.labels = self._shapes.labels(environ)
@@ -210,12 +219,14 @@ class Before:
         self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self._comments = enable_commenter
         self._options = commenter_options
-        self._shapes = Shapes(otel_wsgi.collect_request_attributes, None, sem_conv_opt_in_mode)
+        self._shapes = Shapes(otel_wsgi, "collect_request_attributes", COLLECTING["flask"], None, sem_conv_opt_in_mode)
 
     def __call__(self) -> Any:
         """Begin the span, once the route of the request is known."""
         request = begun = None
         try:
+            if not (_before.hold() or _BEFORE.holds_again(_before)):
+                return self._twin()
             request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
             if self._exclusions is not None and _is_excluded(self._exclusions, request):
                 return None

@@ -1,6 +1,7 @@
 # C types for the compiled twin of hooks.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.activations_c cimport Activation
 from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
 from otel_fastpath.libraries.http.responses_c cimport Answer
@@ -14,6 +15,13 @@ cdef object upstream
 cdef object propagators
 cdef object otel_wsgi
 cdef object HTTP_ROUTE
+cdef object COLLECTING
+cdef object STOCK
+cdef object _REQUEST
+cdef object _BEFORE
+cdef object UNKNOWN
+cdef Facts _before
+cdef Facts _request
 cdef object Exclusions
 cdef object excludes
 cdef object REQUEST_HEADERS

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.closures import Closures
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
@@ -16,7 +17,7 @@ _MODULE: Final = "opentelemetry.instrumentation.flask"
 _WSGI: Final = "opentelemetry.instrumentation.wsgi"
 
 
-def _patch(name: str, factory: str, closure: str, kind: str, why: str, *rests_on: str) -> Patch:
+def _patch(name: str, factory: str, closure: str, kind: str, why: str) -> Patch:
     closures = Closures(closure)
 
     def make(original: Any, _settings: Config) -> Any:
@@ -28,16 +29,15 @@ def _patch(name: str, factory: str, closure: str, kind: str, why: str, *rests_on
         why=why,
         make=make,
         requires=requires("flask"),
-        sources=sources(f"{_MODULE}:{factory}", *rests_on)
+        sources=sources(f"{_MODULE}:{factory}")
         | imported(_MODULE, "sanitize_method")
         | imported(_WSGI, "redact_url", "sanitize_method"),
+        stock=STOCK[f"flask.{name}"],
         diversions=closures.diversions,
         needs_gil=False,
         budgets=("Flask request",),
     )
 
-
-_COLLECT: Final = f"{_WSGI}:collect_request_attributes"
 
 PATCHES: Final = (
     _patch(
@@ -46,8 +46,6 @@ PATCHES: Final = (
         "_wrapped_app",
         "App",
         "Makes all attributes of the request for its metrics; here those of equal requests are made once.",
-        _COLLECT,
-        f"{_WSGI}:add_response_attributes",
     ),
     _patch(
         "before_request",
@@ -55,8 +53,6 @@ PATCHES: Final = (
         "_before_request",
         "Before",
         "Makes all attributes of the request again, and sets them twice.",
-        _COLLECT,
-        f"{_MODULE}:get_default_span_name",
     ),
     _patch(
         "teardown_request",

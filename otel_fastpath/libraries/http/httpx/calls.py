@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.propagate import inject
 from opentelemetry.trace import SpanKind
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
 from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes
+    from otel_fastpath.patching.stock import Stock
 
 BEGINNING = "the beginning of a call of httpx"
 _END = "the end of a call of httpx"
@@ -57,11 +60,12 @@ class Calls:
         is_known: Whether the fields of URLs and headers are as they are read here.
         cold: Functions for what is rare: `new_answer(shape, response)`, `request_info(request, url)` or None if there
             are no hooks, `captured_request(headers)` and `captured_response(headers)` or None if none is captured.
+        stock: The functions of upstream's in whose place this stands.
     """
 
     __slots__ = (
-        *("_captured_request", "_captured_response", "_excluded", "_headers_class", "_is_known", "_new_answer"),
-        *("_request_class", "_request_info", "_response_class", "_shapes", "_tracer"),
+        *("_captured_request", "_captured_response", "_excluded", "_facts", "_headers_class", "_is_known"),
+        *("_new_answer", "_request_class", "_request_info", "_response_class", "_shapes", "_stock", "_tracer"),
     )
 
     def __init__(
@@ -72,7 +76,9 @@ class Calls:
         kinds: tuple[Any, Any, Any],
         is_known: bool,
         cold: tuple[Any, Any, Any, Any],
+        stock: Stock,
     ) -> None:
+        self._facts, self._stock = Facts(UNKNOWN), stock
         self._tracer = tracer
         self._shapes = shapes
         self._excluded = excluded
@@ -88,6 +94,8 @@ class Calls:
             `NotImplemented` if upstream's own code has to run the call.
         """
         try:
+            if not (self._facts.hold() or self._stock.holds_again(self._facts)):
+                return NotImplemented
             if is_suppressed():
                 return None
             if len(args) != 1 or kwargs or not isinstance(args[0], self._request_class):

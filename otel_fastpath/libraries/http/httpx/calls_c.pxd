@@ -1,10 +1,12 @@
 # C types for the compiled twin of calls.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
 
 cdef object inject
 cdef object faults
+cdef object UNKNOWN
 cdef object BEGINNING
 cdef object _END
 cdef object _CLIENT
@@ -23,6 +25,8 @@ cdef class Calls:
     cdef object _captured_request
     cdef object _captured_response
     cdef object _excluded
+    cdef Facts _facts
+    cdef object _stock
     cdef object _headers_class
     cdef bint _is_known
     cdef object _new_answer

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
@@ -25,9 +26,6 @@ _async: Final = Diversions()
 def _sources(wrapper: str) -> dict[str, frozenset[str]]:
     own = upstream.sources(
         f"{_MODULE}:HTTPXClientInstrumentor.{wrapper}",
-        *(f"{_MODULE}:_apply_request_client_attributes_to_span", f"{_MODULE}:_inject_propagation_headers"),
-        *(f"{_MODULE}:_apply_response_client_attributes_to_span", f"{_MODULE}:_extract_parameters"),
-        *(f"{_MODULE}:_apply_response_client_attributes_to_metrics", f"{_MODULE}:_extract_response"),
         *upstream.SHARED,
     )
     return own | upstream.imported(_MODULE, "redact_url", "sanitize_method")
@@ -72,6 +70,7 @@ PATCHES: Final = (
         make=_make_sync,
         requires=upstream.requires("httpx"),
         sources=_sources("_handle_request_wrapper"),
+        stock=STOCK["httpx.sync"],
         diversions=_sync,
         budgets=("httpx",),
     ),
@@ -82,6 +81,7 @@ PATCHES: Final = (
         make=_make_async,
         requires=upstream.requires("httpx"),
         sources=_sources("_handle_async_request_wrapper"),
+        stock=STOCK["httpx.sync"],
         diversions=_async,
         budgets=("httpx, async",),
     ),

@@ -18,6 +18,7 @@ from opentelemetry.util.http import (
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.exclusions import search_of
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class SetUp:
             (module.Request, module.Response, module.Headers),
             are_known and getattr(module.Headers({"a": "b"}), "_list", None) == [(b"a", b"a", b"b")],
             cold,
+            STOCK["httpx.sync"],
         )
 
     def failed(self, begun: Any, error: Exception, seconds: float) -> None:

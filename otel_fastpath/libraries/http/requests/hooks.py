@@ -25,6 +25,7 @@ from opentelemetry.util.http import (
 from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
@@ -42,7 +43,9 @@ from otel_fastpath.libraries.http.outgoing import (
     suppress,
 )
 from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
 _BEGINNING = "the beginning of a call of requests"
 _END = "the end of a call of requests"
 _CLIENT = SpanKind.CLIENT
+# Other code may replace the functions in whose place these stand.
+_STOCK = STOCK["requests.send"]
+_facts = Facts(UNKNOWN)
 _HTTP_1_1 = 11
 # A longer header is examined for each call.
 _LONGEST = 512
@@ -152,6 +158,8 @@ class SetUp:
             `NotImplemented` if upstream's own code has to run the call.
         """
         try:
+            if not (_facts.hold() or _STOCK.holds_again(_facts)):
+                return NotImplemented
             if (self._excluded is not None and self._excluded(request.url)) or is_suppressed():
                 return None
             headers = request.headers

@@ -1,6 +1,7 @@
 # C types for the compiled twin of hooks.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
 
 cdef object functools
@@ -24,6 +25,11 @@ cdef object CaseInsensitiveDict
 cdef object kinds
 cdef object search_of
 cdef object faults
+cdef object STOCK
+cdef object _STOCK
+cdef object _BEGINNING
+cdef object UNKNOWN
+cdef Facts _facts
 cdef object _BEGINNING
 cdef object _END
 cdef object _CLIENT

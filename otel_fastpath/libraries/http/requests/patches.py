@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.libraries.http.instrumenting import diverting
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.patch import Patch
 
@@ -42,6 +43,7 @@ PATCHES: Final = (
             *upstream.SOCKETS,
         )
         | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
+        stock=STOCK["requests.send"],
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,
         budgets=("requests",),

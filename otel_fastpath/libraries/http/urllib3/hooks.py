@@ -17,6 +17,7 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS, keep
@@ -32,8 +33,10 @@ from otel_fastpath.libraries.http.outgoing import (
     suppress,
 )
 from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 _BEGINNING = "the beginning of a call of urllib3"
 _END = "the end of a call of urllib3"
 _CLIENT = SpanKind.CLIENT
+# Other code may replace the functions in whose place these stand.
+_STOCK = STOCK["urllib3.urlopen"]
+_facts = Facts(UNKNOWN)
 _HTTP_1_1 = 11
 # The first parameters of `urlopen`, and the place of the headers among them.
 _PARAMETERS = ("method", "url", "body", "headers")
@@ -217,6 +223,8 @@ class SetUp:
             to run the call.
         """
         try:
+            if not (_facts.hold() or _STOCK.holds_again(_facts)):
+                return NotImplemented
             return None if is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
             faults.absorb_any(_BEGINNING, error)

@@ -1,6 +1,7 @@
 # C types for the compiled twin of hooks.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 
 cdef object getclosurevars
@@ -20,6 +21,11 @@ cdef object METHODS
 cdef object search_of
 cdef object bind
 cdef object faults
+cdef object STOCK
+cdef object _STOCK
+cdef object _BEGINNING
+cdef object UNKNOWN
+cdef Facts _facts
 cdef object MOST_ANSWERS
 cdef object _BEGINNING
 cdef object _END

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http import upstream
 from otel_fastpath.libraries.http.instrumenting import diverting
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.patch import Patch
 
@@ -38,13 +39,12 @@ PATCHES: Final = (
         make=_make,
         requires=upstream.requires("urllib3"),
         sources=upstream.sources(
-            *(f"{_MODULE}:{name}" for name in ("_instrument", "_get_url", "_get_body_size", "_should_append_port")),
-            *(f"{_MODULE}:{name}" for name in ("_set_metric_attributes", "_record_metrics")),
-            f"{_MODULE}:_set_status_code_attribute",
+            f"{_MODULE}:_instrument",
             *upstream.SHARED,
             *upstream.SOCKETS,
         )
         | upstream.imported(_MODULE, "sanitize_method"),
+        stock=STOCK["urllib3.urlopen"],
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,
         budgets=("urllib3",),

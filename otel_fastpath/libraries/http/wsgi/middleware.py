@@ -8,7 +8,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.instrumentation import utils
 from opentelemetry.instrumentation import wsgi as upstream
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind
@@ -19,10 +18,11 @@ from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.parents import activated, attached, start, taken_back
 from otel_fastpath.libraries.http.responses import Answer, failed
 from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,20 +32,9 @@ if TYPE_CHECKING:
 _PLACE = "the WSGI middleware"
 _SERVER = SpanKind.SERVER
 _Middleware = upstream.OpenTelemetryMiddleware
-# What is done here in the place of these functions: other code may have replaced them.
-_SKIPPED = (
-    "add_response_attributes",
-    "collect_request_attributes",
-    "get_default_span_name",
-    "_end_span_after_iterating",
-)
-_usual = Facts(
-    [
-        *[(upstream, name, as_defined(upstream, name)) for name in _SKIPPED],
-        (upstream, "_start_internal_or_server_span", as_defined(utils, "_start_internal_or_server_span")),
-        (_Middleware, "_create_start_response", _Middleware._create_start_response),
-    ]
-)
+# Other code may replace the functions in whose place this stands.
+_STOCK = STOCK["wsgi.request"]
+_facts = Facts(UNKNOWN)
 
 
 def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> Any:
@@ -60,7 +49,7 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     request, is_without = None, False
     try:
         # Custom mappings are not valid in WSGI.
-        if type(environ) is dict and _usual.hold():
+        if type(environ) is dict and (_facts.hold() or _STOCK.holds_again(_facts)):
             request = _begun(middleware, environ, start_response)
     except Exception as error:
         faults.absorb_any(_PLACE, error)
@@ -83,7 +72,8 @@ def _shapes_of(middleware: Any) -> Shapes | None:
         return shapes
     if type(middleware)._create_start_response is not _Middleware._create_start_response:
         return None
-    shapes = Shapes(upstream.collect_request_attributes, Series(active, old, new, mode), mode)
+    series = Series(active, old, new, mode)
+    shapes = Shapes(upstream, "collect_request_attributes", COLLECTING["wsgi"], series, mode)
     middleware._otel_fastpath = shapes
     return shapes
 

@@ -8,7 +8,6 @@ from otel_fastpath.libraries.http.series_c cimport Labels, Series
 
 cdef object perf_counter
 cdef object upstream
-cdef object utils
 cdef object ERROR_TYPE
 cdef object Status
 cdef object StatusCode
@@ -16,11 +15,14 @@ cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object VARIABLES
 cdef object faults
-cdef object as_defined
+cdef object COLLECTING
+cdef object STOCK
+cdef object _STOCK
+cdef object UNKNOWN
 cdef object _PLACE
 cdef object _SERVER
 cdef object _Middleware
-cdef Facts _usual
+cdef Facts _facts
 
 @cython.locals(request=Request)
 cpdef serve(object original, object middleware, object environ, object start_response)

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.http.upstream import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.instrumentation.wsgi"
+_TARGET: Final = f"{_MODULE}:OpenTelemetryMiddleware.__call__"
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
@@ -28,21 +30,12 @@ def _make_call(original: Any, _settings: Config) -> Any:
 PATCHES: Final = (
     Patch(
         name="wsgi.request",
-        target=f"{_MODULE}:OpenTelemetryMiddleware.__call__",
+        target=_TARGET,
         why="A request takes 350,000 instructions beside its span; here what requests have in common is made once.",
         make=_make_call,
         requires=requires("wsgi"),
-        sources=sources(
-            f"{_MODULE}:OpenTelemetryMiddleware.__call__",
-            f"{_MODULE}:OpenTelemetryMiddleware.__init__",
-            f"{_MODULE}:OpenTelemetryMiddleware._create_start_response",
-            f"{_MODULE}:_end_span_after_iterating",
-            f"{_MODULE}:add_response_attributes",
-            f"{_MODULE}:collect_request_attributes",
-            f"{_MODULE}:get_default_span_name",
-            f"{_MODULE}:WSGIGetter.get",
-        )
-        | imported(_MODULE, "redact_url", "sanitize_method"),
+        sources=sources(_TARGET) | imported(_MODULE, "redact_url", "sanitize_method"),
+        stock=STOCK["wsgi.request"],
         needs_gil=False,
         budgets=("WSGI request",),
     ),

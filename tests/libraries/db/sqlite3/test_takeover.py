@@ -110,3 +110,26 @@ def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode):
     connect().cursor().execute("SELECT 1")
 
     assert seen.names() == ["SELECT"]
+
+
+@pytest.mark.parametrize("is_own_name", [True, False])
+def test_attributes_that_name_the_user(official, wrap, seen, connect, monkeypatch, is_own_name):
+    """An application's method in the place of stock's is called for each query, also for one that was seen before."""
+    tracer = pytest.importorskip("opentelemetry.instrumentation.dbapi").CursorTracer
+    populate, users = tracer._populate_span, []
+
+    def _populate_span(self, span, cursor, *args):
+        populate(self, span, cursor, *args)
+        span.set_attribute("enduser.id", users[-1])
+
+    if is_own_name:
+        _populate_span.__module__ = populate.__module__
+    monkeypatch.setattr(tracer, "_populate_span", _populate_span)
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider)
+    connection = connect()
+    for user in ("ann", "bob", "eve"):
+        users.append(user)
+        connection.cursor().execute("SELECT 1")
+
+    assert [span.attributes["enduser.id"] for span in seen.spans()] == ["ann", "bob", "eve"]

@@ -10,7 +10,7 @@ import aiohttp
 import httpx
 import requests
 import urllib3
-from hosts import Outcomes, only, run
+from hosts import HOOKS, PROVIDERS, Outcomes, only, run
 from opentelemetry.instrumentation.aiohttp_client import AioHttpClientInstrumentor
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.instrumentation.requests import RequestsInstrumentor
@@ -51,7 +51,7 @@ def serving():
 def _calls(url, calls):
     """Method and URL of each call."""
     if calls:
-        return [(method, target.replace("{url}", url)) for method, target in calls]
+        return ((method, target.replace("{url}", url)) for method, target in calls)
     usual = [("GET", f"{url}/200?a=1"), ("GET", f"{url}/200?a=1"), ("POST", f"{url}/404"), ("GET", f"{url}/500")]
     return [*usual, ("GET", REFUSED), ("GET", f"{url}/200")]
 
@@ -59,7 +59,7 @@ def _calls(url, calls):
 @contextmanager
 def _instrumented(instrumentor, given):
     if given:
-        instrumentor().instrument(**only(given, "tracer_provider", "meter_provider"))
+        instrumentor().instrument(**only(given, *PROVIDERS, *HOOKS))
     try:
         yield
     finally:

@@ -6,6 +6,12 @@ import asyncio
 
 from opentelemetry import context
 
+# What a test may give an instrumentation.
+HOOKS = (
+    *("server_request_hook", "client_request_hook", "client_response_hook", "default_span_details"),
+    *("request_hook", "response_hook", "async_request_hook", "async_response_hook"),
+)
+PROVIDERS = ("tracer_provider", "meter_provider")
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -50,7 +56,7 @@ def _told(error):
 
 
 def only(given, *names):
-    """These of the providers that are given."""
+    """These of the providers and hooks that are given."""
     return {name: given[name] for name in names if name in given}
 
 

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import path
 from fastapi import FastAPI
-from hosts import PARENT, HostError, Outcomes, only, run
+from hosts import HOOKS, PARENT, PROVIDERS, HostError, Outcomes, only, run
 from opentelemetry import metrics
 from opentelemetry.instrumentation import aiohttp_server as official_aiohttp
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware as ASGIMiddleware
@@ -30,7 +30,6 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 PATHS = ("/items/3", "/items/4", "/boom", "/nowhere")
-_PROVIDERS = ("tracer_provider", "meter_provider")
 
 
 def scope(target, *headers, **more):
@@ -119,7 +118,7 @@ def asgi(given, requests=()):
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
-    return _asked(ASGIMiddleware(app, **only(given, *_PROVIDERS)) if given else app, requests)
+    return _asked(ASGIMiddleware(app, **only(given, *PROVIDERS, *HOOKS)) if given else app, requests)
 
 
 def _with_routes(app):
@@ -137,7 +136,7 @@ def starlette(given, requests=()):
     """An application of Starlette."""
     app = _with_routes(Starlette())
     if given:
-        StarletteInstrumentor.instrument_app(app, **only(given, *_PROVIDERS))
+        StarletteInstrumentor.instrument_app(app, **only(given, *PROVIDERS, *HOOKS))
     return _asked(app, requests)
 
 
@@ -145,14 +144,14 @@ def fastapi(given, requests=()):
     """An application of FastAPI."""
     app = _with_routes(FastAPI(openapi_url=None))
     if given:
-        FastAPIInstrumentor.instrument_app(app, **only(given, *_PROVIDERS))
+        FastAPIInstrumentor.instrument_app(app, **only(given, *PROVIDERS, *HOOKS))
     return _asked(app, requests)
 
 
 def fastapis_own(given, requests=()):
     """An application of FastAPI with its own telemetry."""
     nothing = dict.fromkeys(("tracing", "metrics", "logs"), False)
-    app = FastAPI(openapi_url=None, telemetry=only(given, *_PROVIDERS, "logger_provider") if given else nothing)
+    app = FastAPI(openapi_url=None, telemetry=only(given, *PROVIDERS, "logger_provider") if given else nothing)
 
     async def item(number: str):
         return number
@@ -175,7 +174,7 @@ def wsgi(given, requests=()):
         start_response("200 OK", [("Content-Length", "2")])
         return [b"ok"]
 
-    return _called(WSGIMiddleware(app, **only(given, *_PROVIDERS)) if given else app, requests)
+    return _called(WSGIMiddleware(app, **only(given, *PROVIDERS, *HOOKS)) if given else app, requests)
 
 
 def flask_(given, requests=()):
@@ -192,7 +191,7 @@ def flask_(given, requests=()):
         raise HostError
 
     if given:
-        FlaskInstrumentor.instrument_app(app, **only(given, *_PROVIDERS))
+        FlaskInstrumentor.instrument_app(app, **only(given, *PROVIDERS, *HOOKS))
     return _called(app, requests)
 
 
@@ -214,7 +213,7 @@ def django_(given, requests=()):
         django.setup()
     with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]):
         if given:
-            DjangoInstrumentor().instrument(**only(given, *_PROVIDERS))
+            DjangoInstrumentor().instrument(**only(given, *PROVIDERS, *HOOKS))
         try:
             return _called(WSGIHandler(), requests)
         finally:
@@ -222,7 +221,7 @@ def django_(given, requests=()):
                 DjangoInstrumentor().uninstrument()
 
 
-async def _aiohttp_answers():
+async def _aiohttp_answers(requests):
     async def item(request):
         return web.Response(text=request.match_info["number"])
 
@@ -242,16 +241,16 @@ async def _aiohttp_answers():
     app.router.add_get("/unavailable", unavailable)
     outcomes = Outcomes()
     async with TestClient(TestServer(app)) as client:
-        for target in (*PATHS, "/unavailable"):
-            for headers in ({}, {"traceparent": PARENT}):
-                await outcomes.wait(get, client, target, headers)
+        for target, headers in requests:
+            await outcomes.wait(get, client, target, headers)
     return outcomes.found
 
 
-def aiohttp_server(given):
+def aiohttp_server(given, requests=()):
     """An application of aiohttp.web on a loopback port."""
+    usual = [(target, headers) for target in (*PATHS, "/unavailable") for headers in ({}, {"traceparent": PARENT})]
     if not given:
-        return run(_aiohttp_answers)
+        return run(lambda: _aiohttp_answers(requests or usual))
     meters = given.get("meter_provider") or metrics.NoOpMeterProvider()
     with pytest.MonkeyPatch.context() as patched:
         # The instrumentation takes the global provider.
@@ -260,7 +259,7 @@ def aiohttp_server(given):
             patched.setattr(official_aiohttp, name, None)
         official_aiohttp.AioHttpServerInstrumentor().instrument(**only(given, "tracer_provider"))
         try:
-            return run(_aiohttp_answers)
+            return run(lambda: _aiohttp_answers(requests or usual))
         finally:
             official_aiohttp.AioHttpServerInstrumentor().uninstrument()
 

@@ -1,0 +1,183 @@
+"""Whether the functions of stock that a replacement stands for, or whose results it keeps, are still stock's own.
+
+A replacement does not call each function of stock that the code in its place would call. Other code may put a function
+of its own there at any time, and a new release may change one: then stock's code runs, which calls what is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.patching import swap
+from otel_fastpath.patching.guard import ReplacedError, SkipError, check_sources, is_known, owner_of
+from otel_fastpath.patching.origin import origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from otel_fastpath.patching.known import Known
+
+    _Item = tuple[Any, str, Any]
+
+# The modules of the decorators that stock uses.
+_DECORATORS: Final = frozenset({"contextlib", "opentelemetry.util._decorator"})
+# Facts that do not hold, until somebody has looked: `Stock.holds_again`.
+UNKNOWN: Final = ((sys.modules[__name__], "_DECORATORS", None),)
+
+
+class Stock:
+    """What one function of stock calls, directly or not: it is read from the code.
+
+    Args:
+        place: The function, as "module:qualified.name"; None: there are only `sources`.
+        known: The fingerprints of every function that is to be looked at.
+        sources: Further ones, such as methods, which cannot be read from the code; with their fingerprints.
+        apart: Functions that are called whenever they are not as they were, with what they call.
+    """
+
+    def __init__(
+        self,
+        place: str | None,
+        known: Known,
+        sources: Mapping[str, frozenset[str]] | None = None,
+        apart: Sequence[Stock] = (),
+    ) -> None:
+        self._place = place
+        self._known = known
+        self._sources = {each: of for each, of in (sources or {}).items() if each != place}
+        self.apart = apart
+        self._left_out = frozenset(each.partition(":")[2] for one in apart for each in one._sources)
+        self._target: Any = None
+        self._refused: Facts | None = None
+
+    def check(self) -> None:
+        """Look at the functions before the first of them is replaced.
+
+        Raises:
+            SkipError: One of them is not stock's own, or not known.
+        """
+        if self._place is not None:
+            # Later, other code may have wrapped it.
+            self._target = swap.seen_through(inspect.getattr_static(*_owner_of(self._place)))
+        _, error = self.look()
+        if error is not None:
+            raise error
+
+    def why_not(self) -> str:
+        """Which function is not stock's own any more, and what follows; empty: all are."""
+        _, error = self.look()
+        if error is not None:
+            return f"{error}: OpenTelemetry's own code runs"
+        errors = [each.look()[1] for each in self.apart]
+        return next((f"{error}: it is called for each request" for error in errors if error), "")
+
+    def holds_again(self, facts: Any) -> bool:
+        """Whether the functions are stock's own, after `facts` did not hold; they are renewed then.
+
+        The functions may have been replaced or given back by this package.
+        """
+        refused = self._refused
+        if refused is not None and refused.hold():
+            return False
+        found, error = self.look()
+        self._refused = None if error is None else Facts(found)
+        if error is None:
+            facts.renew(found)
+        return error is None
+
+    def look(self) -> tuple[list[_Item], SkipError | None]:
+        """Every function as it is now, and why they may not be replaced."""
+        found: dict[tuple[int, str], _Item] = {}
+        try:
+            check_sources(self._sources, _DECORATORS)
+            error = None
+        except SkipError as skip:
+            error = skip
+        for place in self._sources:
+            owner, name = _owner_of(place)
+            found[id(owner), name] = (owner, name, getattr(owner, name))
+        # What is only called by a set-up need not be looked at for each call.
+        waiting = [self._target, *[value for _, name, value in found.values() if name != "__init__"]]
+        while waiting:
+            function = _plain(waiting.pop())
+            for owner, name in _named(function, self._known.names()):
+                if (id(owner), name) in found or name in self._left_out:
+                    continue
+                value = getattr(owner, name)
+                found[id(owner), name] = (owner, name, value)
+                try:
+                    self._check(f"{owner.__name__}:{name}", _plain(value))
+                    waiting.append(value)
+                except SkipError as skip:
+                    error = error or skip
+        return list(found.values()), error
+
+    def _check(self, place: str, function: Any) -> None:
+        """Raise an error if the function is not stock's own, or not known."""
+        is_plain = isinstance(function, type)
+        own = function.__module__ if is_plain else origin(function)
+        if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
+            is_plain = True
+        ((_, expected),) = self._known.sources(f"{own}:{getattr(function, '__qualname__', '')}").items()
+        try:
+            if is_plain and is_known(function, expected):
+                return
+        except (OSError, TypeError):
+            pass
+        if is_plain and str(own).startswith(("opentelemetry.", "fastapi.")):
+            raise SkipError(f"the source of {place} is not one this patch was written for")
+        raise ReplacedError(f"{place} is replaced already, by {own}")
+
+
+def is_own(function: Any) -> bool:
+    """Whether a function is defined by OpenTelemetry's code and is no wrapper."""
+    return (
+        type(function) is FunctionType
+        and str(function.__globals__.get("__name__")).startswith("opentelemetry.")
+        and not hasattr(function, "__wrapped__")
+    )
+
+
+def _owner_of(place: str) -> tuple[Any, str]:
+    return owner_of(importlib.import_module(place.partition(":")[0]), place)
+
+
+def _plain(value: Any) -> Any:
+    """The function of stock in this place: below this package's replacement, and below stock's own decorator."""
+    function = swap.seen_through(value)
+    function = swap.seen_through(getattr(function, "__func__", function))
+    if type(function) is FunctionType and function.__globals__.get("__name__") in _DECORATORS:
+        function = getattr(function, "__wrapped__", function)
+    return function
+
+
+def _named(function: Any, names: frozenset[str]) -> Iterator[tuple[ModuleType, str]]:
+    """The functions with one of these names that a function's code calls, with the modules in which it finds them."""
+    if type(function) is not FunctionType:
+        return
+    own = sys.modules.get(function.__globals__.get("__name__", ""))
+    if own is None:
+        return
+    variables = vars(own)
+    for used in _names(swap.own_code(function)):
+        # It may be imported with the name of its module in front, such as `wsgi_collect_request_attributes`.
+        if used in variables and (used in names or used.partition("_")[2] in names):
+            yield own, used
+        if used not in names:
+            continue
+        for module in map(variables.get, _names(swap.own_code(function))):
+            if type(module) is ModuleType and module is not own and used in vars(module):
+                yield module, used
+
+
+@functools.lru_cache(maxsize=512)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The names of globals and attributes in a function's code, and in that of the functions inside of it."""
+    inner = [_names(each) for each in code.co_consts if type(each) is CodeType]
+    return tuple(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
