@@ -46,6 +46,8 @@ _attributes_globals = vars(_attributes_api)
 PLAN = "_otel_fastpath_plan"
 # Types of attribute values that are stored unchanged, besides strings that are not too long.
 _ATOMS = frozenset({int, bool, float, bytes, type(None)})
+# Methods of a logger that are not called here.
+_METHODS = ("emit", "_is_enabled")
 # How many records are left to upstream before it is looked again whether the short way is open.
 _PATIENCE = 100
 # How many attributes describe an exception.
@@ -72,8 +74,9 @@ class ShortWay:
 class LogPlan(ShortWay):
     """What emitting a record needs to know of its logger, worked out once by `planner`.
 
-    It is valid while `facts` hold; the configuration and the resource are read for each record. Without a processor,
-    `batch` is None. Limits that are not set are `maxsize`.
+    It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
+    method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
+    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`.
     """
 
     __slots__ = (
@@ -87,6 +90,7 @@ class LogPlan(ShortWay):
         "most",
         "record_class",
         "scope",
+        "size",
     )
     batch: Batch | None
     facts: Facts
@@ -98,6 +102,7 @@ class LogPlan(ShortWay):
     most: int
     record_class: type
     scope: InstrumentationScope
+    size: int
 
 
 _make_plan: Callable[[object], LogPlan] | None = None
@@ -127,7 +132,7 @@ def is_open(plan: LogPlan) -> bool:
         if plan.closed <= 0:
             plan.fields.pop(PLAN, None)
         return False
-    if not plan.facts.hold():
+    if not plan.facts.hold() or (len(plan.fields) != plan.size and _is_replaced(plan)):
         plan.close()
         return False
     if not plan.fields["_logger_config"].is_enabled:
@@ -135,6 +140,15 @@ def is_open(plan: LogPlan) -> bool:
     batch = plan.batch
     # For all that is unusual, upstream logs a warning.
     return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
+
+
+def _is_replaced(plan: LogPlan) -> bool:
+    """Whether a method was set on the logger."""
+    for name in _METHODS:
+        if name in plan.fields:
+            return True
+    plan.size = len(plan.fields)
+    return False
 
 
 def span_context_in(context: Context | None) -> SpanContext | None:

@@ -31,6 +31,8 @@ from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.metrics.recorders import RECORDER
+from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.sights import Sights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,9 +98,13 @@ _LARGEST: Final = 4096
 def _is_upstream(value: Any, *kinds: type) -> bool:
     """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
     kind = type(value)
-    return kind in kinds and all(
-        getattr(kind, name) is function and name not in vars(value) for name, function in _AS_IMPORTED[kind].items()
-    )
+    if kind not in kinds:
+        return False
+    own = vars(value)
+    for name, function in _AS_IMPORTED[kind].items():  # a generator takes longer
+        if name in own or getattr(kind, name) is not function:
+            return False
+    return True
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
@@ -157,7 +163,7 @@ class Planner:
             # Creates the instance's dict; the attributes are then read from it.
             vars(config._config)
         recorder.is_signed = _SIGNED[type(instrument)]
-        recorder.series = {}
+        recorder.series, recorder.sights = {}, Sights()
         recorder.homes, recorder.bytes = [], 0
         recorder.filters = ()
         recorder.samples = 0
@@ -188,7 +194,9 @@ class Planner:
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
-        if recorder is None or recorder.is_refused or not _is_plain({} if attributes is None else attributes):
+        if recorder is None or recorder.is_refused:
+            return None
+        if attributes is not None and (type(attributes) is not dict or not self._hot.is_plain(attributes)):
             return None
         series = self._hot.BoundSeries()
         series.recorder, series.attributes, series.cells = recorder, attributes, None
@@ -215,11 +223,10 @@ class Planner:
         recorder.learn = functools.partial(self._learn, tuple(matches))
         recorder.is_refused = False
 
-    def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
-        """Remember where upstream records these attributes. Called after upstream has recorded them."""
-        kept = {} if attributes is None else attributes.copy()
-        if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
-            return
+    def _learn(self, matches: tuple[Any, ...], recorder: Any, key: Any, kept: Any) -> Any:
+        """Remember, and return, the cells in which upstream has recorded these plain attributes; None if it has not."""
+        if (size := _size(kept)) > _LARGEST:
+            return None
         found = [match._attributes_aggregation for match in matches]
         homes = recorder.homes
         if not _are(homes, found):
@@ -234,19 +241,22 @@ class Planner:
             aggregation = (home[0] or {}).get(self._stored_under(stored))
             if aggregation is None:
                 # For example, because of a cardinality limit.
-                return
+                return None
             if type(aggregation) is _aggregations._DropAggregation:
                 continue
             if not _is_upstream(aggregation, *_KINDS):
                 recorder.is_refused = True
-                return
+                return None
             cells.append(self._cell(match, home, aggregation))
         most = _LEAST + _EACH * max(map(len, found), default=0)
-        if len(recorder.series) >= most or recorder.bytes + size > most * _USUAL:
-            recorder.series.clear()
-            recorder.bytes = 0
-        recorder.bytes += size
-        self._hot.remember(recorder, kept, tuple(cells))
+        known = len(recorder.series)
+        if recorder.bytes + size > most * _USUAL:
+            most = known
+        made = tuple(cells)
+        keep(recorder.series, key, made, most)
+        # Of the average size, if the oldest made room.
+        recorder.bytes = recorder.bytes * (len(recorder.series) - 1) // max(known, 1) + size
+        return made
 
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
@@ -282,15 +292,6 @@ def _has(storage: Any, instrument: Any) -> bool:
 def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
     """The view matches of the instrument in all readers' storages."""
     return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
-
-
-def _is_plain(attributes: Any) -> bool:
-    """Whether upstream keeps these attributes as they are, without changes or warnings."""
-    return (
-        type(attributes) is dict
-        and all(type(key) is str and key for key in attributes)
-        and all(type(value) in {str, int, float, bool} for value in attributes.values())
-    )
 
 
 def _are(homes: list[Any], found: list[Any]) -> bool:

@@ -21,8 +21,9 @@ from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.util.http import _parse_url_query, redact_query_parameters, redact_url
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
+from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.util.http import ExcludeList
 
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
+from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,10 +24,11 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace.span import TraceFlags
 
-from otel_fastpath.compiled.facts import is_true
+from otel_fastpath.compiled.facts import ABSENT, are_true, is_true
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.trace.planning import sampling
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
+from otel_fastpath.trace.planning.plan import Plan
 from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.span_classes import unlimited
 
@@ -41,12 +42,22 @@ _logger = logging.getLogger(__name__)
 _PLAIN: Final = frozenset({str, int, float, bool})
 
 PLAN: Final = "_otel_fastpath_plan"
+# Where a processor keeps the plan that those of other tracers are copied from.
+_MODEL: Final = "_otel_fastpath_model"
+# How many tracers keep their plans. A span of another gets a copy of its provider's.
+_MOST: Final = 1024
+_FIELDS: Final = Plan.__slots__
 _RULES: Final[dict[Decision, int]] = {
     Decision.DROP: sampling.DROP,
     Decision.RECORD_ONLY: sampling.RECORD_ONLY,
     Decision.RECORD_AND_SAMPLE: sampling.SAMPLE,
 }
 _SHOULD_SAMPLE: Final = ("should_sample",)
+# What the plan reads of samplers.
+_OF_SAMPLERS: Final = (
+    *("_bound", "_decision", "_root", "_remote_parent_sampled", "_remote_parent_not_sampled"),
+    *("_local_parent_sampled", "_local_parent_not_sampled"),
+)
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 _IS_ENABLED = Tracer._is_enabled
 # Since 1.44 a tracer stores its configuration; earlier versions ask the provider each time.
@@ -85,6 +96,33 @@ def _delegated(plan: Any, sampler: Any) -> int:
         return rule
     plan.delegates += (sampler,)
     return -len(plan.delegates)
+
+
+def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
+    """What a copy of the plan rests on, besides its route and the parts that `Planner._holds` compares.
+
+    Raises:
+        TypeError: A sampler or generator has no `__dict__`.
+    """
+    facts: list[tuple[object, str, object]] = []
+    for part, names in ((plan.sampler, _SHOULD_SAMPLE), (plan.generator, _GENERATES)):
+        parts = [
+            part,
+            *(each for name, each in vars(part).items() if name in _OF_SAMPLERS and hasattr(each, "__dict__")),
+        ]
+        for each in parts:
+            known = [name for name in names if hasattr(type(each), name)]
+            facts += [(type(each), name, getattr(type(each), name)) for name in known]
+            facts += [(each, name, ABSENT) for name in known]
+            facts += [(each, name, value) for name, value in vars(each).items() if name in _OF_SAMPLERS]
+    return facts
+
+
+def _copy(plan: Any) -> Any:
+    copy = type(plan)()
+    for name in _FIELDS:
+        setattr(copy, name, getattr(plan, name))
+    return copy
 
 
 def _take(plan: Any, route: Route) -> None:
@@ -132,6 +170,10 @@ class Planner:
             return None
         if is_delegating:
             return plan
+        if len(self._planned) >= _MOST:
+            with suppress(KeyError):
+                # Any of them; a tracer that is still in use gets another.
+                vars(self._planned.pop()).pop(PLAN, None)
         self._planned.add(tracer)
         vars(tracer)[PLAN] = plan
         if not self._holds(plan, tracer):
@@ -157,7 +199,9 @@ class Planner:
         """Remove the plans from all tracers."""
         for tracer in tuple(self._planned):
             plan = vars(tracer).pop(PLAN, None)
-            self._router.forget(getattr(plan, "processor", None))
+            processor = getattr(plan, "processor", None)
+            self._router.forget(processor)
+            getattr(processor, "__dict__", {}).pop(_MODEL, None)
         self._planned.clear()
         self._delegating.forget()
         self._refused.clear()
@@ -165,7 +209,31 @@ class Planner:
     def _make(self, tracer: Any) -> Any:
         if self.why_refused(tracer):
             return None
-        return self._plan(tracer)
+        kept: Any = getattr(tracer.span_processor, "__dict__", {})
+        core, model, facts = kept.get(_MODEL, (None, None, ()))
+        if core is not self._core or not self._is_model(model, facts, tracer):
+            model = self._plan(tracer)
+            with suppress(TypeError):
+                kept[_MODEL] = (self._core, model, _facts_of(model))
+        plan = _copy(model)
+        self._make_own(plan, tracer)
+        if model.served is not None:
+            plan.served = _copy(model.served)
+            self._make_own(plan.served, tracer)
+        return plan
+
+    def _is_model(self, model: Any, facts: Any, tracer: Any) -> bool:
+        """Whether the tracer's plan is like this one, but for what `_make_own` sets."""
+        return (
+            type(tracer) is model.tracer_class
+            and model.sampler is tracer.sampler
+            and model.generator is tracer.id_generator
+            and model.limits is tracer._span_limits
+            and model.resource is tracer.resource
+            and is_true(model.starting)
+            and is_true(model.ending)
+            and are_true(facts)
+        )
 
     def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
@@ -184,24 +252,29 @@ class Planner:
         plan.event_class = self._core.event_class
         plan.dropped_class = self._core.dropped_class
         plan.tracer_class = type(tracer)
-        has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
-        plan.config = tracer._tracer_config if has_config else None
-        # Read at each start of a span: the instance's dict, which has the field.
-        plan.switch = None if plan.config is None else vars(plan.config)
         plan.resource = tracer.resource
-        plan.scope = tracer._instrumentation_scope
-        plan.info = tracer.instrumentation_info
         plan.clean = _CLEAN
-        plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
         plan.generator = tracer.id_generator
         plan.random_ids = is_upstream(plan.generator, RandomIdGenerator, _GENERATES)
         plan.random_flag = _RANDOM_FLAG
-        plan.asks = not plan.random_ids or plan.metrics is not None
+        self._make_own(plan, tracer)
         self._plan_sampling(plan, tracer.sampler)
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = tracer.span_processor
         plan.served = None
         return plan
+
+    @staticmethod
+    def _make_own(plan: Any, tracer: Any) -> None:
+        """Set what is the tracer's own, and not its provider's."""
+        has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
+        plan.config = tracer._tracer_config if has_config else None
+        # Read at each start of a span: the instance's dict, which has the field.
+        plan.switch = None if plan.config is None else vars(plan.config)
+        plan.scope = tracer._instrumentation_scope
+        plan.info = tracer.instrumentation_info
+        plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
+        plan.asks = not plan.random_ids or plan.metrics is not None
 
     def _still_holds(self, plan: Any, tracer: Any) -> bool:
         return self._holds(plan, tracer) and is_true(plan.starting)

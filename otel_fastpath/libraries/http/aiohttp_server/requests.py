@@ -18,7 +18,7 @@ from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
@@ -26,6 +26,7 @@ from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode

@@ -22,12 +22,12 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
 from otel_fastpath.libraries.http.asgi.shapes import Description, Outcome, Shape
-from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 

@@ -19,7 +19,7 @@ from opentelemetry.util.http import (
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
-from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS, keep
+from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS
 from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.libraries.http.outgoing import (
@@ -34,6 +34,7 @@ from otel_fastpath.libraries.http.outgoing import (
 from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
