@@ -45,12 +45,7 @@ class Facts:
 
 def is_true(facts: Facts) -> bool:
     """What `Facts.hold` returns, for code that is not hot: the compiled form of that cannot be called from Python."""
-    return are_true(facts.items)
-
-
-def are_true(items: Iterable[tuple[object, str, object]]) -> bool:
-    """Whether every attribute has its value."""
-    for owner, name, value in items:
+    for owner, name, value in facts.items:
         if (name in vars(owner)) if value is ABSENT else (getattr(owner, name, ABSENT) is not value):
             return False
     return True

@@ -21,6 +21,7 @@ from otel_fastpath.compiled.helpers import get_item, is_clean, item, new_instanc
 from otel_fastpath.logs.bodies import copied
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.ending import batch_of
@@ -48,6 +49,8 @@ PLAN = "_otel_fastpath_plan"
 _ATOMS = frozenset({int, bool, float, bytes, type(None)})
 # Methods of a logger that are not called here.
 _METHODS = ("emit", "_is_enabled")
+# The loggers of which a record was seen.
+_sights = Sights()
 # How many records are left to upstream before it is looked again whether the short way is open.
 _PATIENCE = 100
 # How many attributes describe an exception.
@@ -117,11 +120,13 @@ def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> Non
 
 
 def plan_of(logger: Any) -> LogPlan:
-    """The plan of a logger."""
+    """The plan of a logger, which keeps it from its second record on: many have no more than one."""
     fields = logger.__dict__
     plan = get_item(fields, PLAN)
     if not isinstance(plan, LogPlan):
-        plan = fields[PLAN] = _make_plan(logger)  # type: ignore[misc]  # set before this is called
+        plan = _make_plan(logger)  # type: ignore[misc]  # set before this is called
+        if _sights.note(id(logger)):
+            fields[PLAN] = plan
     return plan
 
 

@@ -15,6 +15,7 @@ cdef object NonRecordingSpan
 cdef object Span
 cdef object SpanContext
 cdef object faults
+cdef object Sights
 cdef object refuse
 cdef object is_standard
 cdef object snapshot
@@ -23,6 +24,7 @@ cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
 cdef tuple _METHODS
+cdef object _sights
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS

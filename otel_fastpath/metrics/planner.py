@@ -52,6 +52,7 @@ _KINDS: Final[dict[type, str]] = {
     _aggregations._ExplicitBucketHistogramAggregation: "histogram",
     _aggregations._ExponentialBucketHistogramAggregation: "other",
 }
+_CONSUMING: Final = (SynchronousMeasurementConsumer, MetricReaderStorage)
 _RESERVOIRS: Final[dict[type, str]] = {
     SimpleFixedSizeExemplarReservoir: "simple",
     AlignedHistogramBucketExemplarReservoir: "aligned",
@@ -147,34 +148,45 @@ class Planner:
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
-        if type(instrument) not in _SIGNED or not _is_upstream(consumer, SynchronousMeasurementConsumer):
+        if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
             return None
-        storages = consumer._reader_storages
-        if not all(_is_upstream(each, MetricReaderStorage) and _has(each, instrument) for each in storages.values()):
-            # Upstream finds an instrument's views, and warns about conflicts, at the first measurement.
+        recorder = self._basic(instrument, consumer)
+        for each in recorder.storages.values():
+            if type(each) is not MetricReaderStorage:
+                return None
+            if instrument not in each._instrument_view_instrument_matches:
+                # Upstream finds an instrument's views, and warns about conflicts, at the first measurement. That one is
+                # given to its consumer, and nothing is learnt.
+                return recorder
+        if not all(_is_upstream(each, *_CONSUMING) for each in (consumer, *recorder.storages.values())):
             return None
-        recorder = self._kinds.Recorder()
-        config = getattr(instrument, "_meter_config", None)
-        recorder.kind = type(instrument)
-        recorder.consumer = vars(consumer)
-        recorder.storages = storages
-        recorder.config = None if config is None else vars(config)
-        if config is not None:
-            # Creates the instance's dict; the attributes are then read from it.
-            vars(config._config)
-        recorder.is_signed = _SIGNED[type(instrument)]
-        recorder.series, recorder.sights = {}, Sights()
-        recorder.homes, recorder.bytes = [], 0
-        recorder.filters = ()
-        recorder.samples = 0
-        recorder.learn = None
-        recorder.is_refused = True
+        recorder.sights, recorder.is_refused = Sights(), True
         try:
             self._plan(recorder, instrument)
         except Exception:
             _logger.exception("The fast path cannot read %r; upstream records for it.", instrument)
         self._planned.add(instrument)
         vars(instrument)[RECORDER] = recorder
+        return recorder
+
+    def _basic(self, instrument: Any, consumer: Any) -> Any:
+        """A recorder that knows no view."""
+        recorder = self._kinds.Recorder()
+        config = getattr(instrument, "_meter_config", None)
+        recorder.kind = type(instrument)
+        recorder.consumer = vars(consumer)
+        recorder.storages = consumer._reader_storages
+        recorder.config = None if config is None else vars(config)
+        if config is not None:
+            # Creates the instance's dict; the attributes are then read from it.
+            vars(config._config)
+        recorder.is_signed = _SIGNED[type(instrument)]
+        recorder.series, recorder.sights = {}, None
+        recorder.homes, recorder.bytes = [], 0
+        recorder.filters = ()
+        recorder.samples = 0
+        recorder.learn = None
+        recorder.is_refused = False
         return recorder
 
     def forget(self) -> None:
@@ -194,7 +206,7 @@ class Planner:
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
-        if recorder is None or recorder.is_refused:
+        if recorder is None or recorder.is_refused or recorder.sights is None:
             return None
         if attributes is not None and (type(attributes) is not dict or not self._hot.is_plain(attributes)):
             return None
@@ -283,10 +295,6 @@ class Planner:
             cell.buckets = [None] * reservoir._size
             cell.reservoir_lock = self._guarded(reservoir._lock)
         return cell
-
-
-def _has(storage: Any, instrument: Any) -> bool:
-    return instrument in storage._instrument_view_instrument_matches
 
 
 def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:

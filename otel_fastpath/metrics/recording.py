@@ -88,12 +88,13 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
 
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made again if the readers have changed; None if there is none."""
-    try:
-        recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # put there by `planner`
-    except AttributeError:
-        return _make_recorder[0](instrument)
+    recorder = getattr(instrument, "_otel_fastpath_recorder", None)
     # An object that delegates to an instrument finds that instrument's recorder.
-    if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
+    if (
+        recorder is not None
+        and type(instrument) is recorder.kind
+        and recorder.consumer["_reader_storages"] is recorder.storages
+    ):
         return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
     return _make_recorder[0](instrument)
 
@@ -174,7 +175,7 @@ def _record_new(
     if not is_plain(kept):
         return False
     key = attribute_key(kept)
-    if recorder.sights.note(key):
+    if recorder.sights is not None and recorder.sights.note(key):
         cells = recorder.learn(recorder, key, kept)
         if cells is not None:
             _record_to(recorder, cells, amount, attributes, context or None)

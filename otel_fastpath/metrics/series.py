@@ -95,7 +95,7 @@ class Recorder:
         series: The cells of each known attribute set, by its `attribute_key`.
         bytes: The approximate size of the attribute sets in `series`.
         learn: Makes the cells for attributes that stock has recorded before.
-        sights: Which attribute sets were seen once.
+        sights: Which attribute sets were seen once; None for an instrument whose views upstream has not found yet.
         is_refused: Whether upstream must record everything.
     """
 
@@ -125,7 +125,7 @@ class Recorder:
     learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[Cell, ...] | None]
     samples: int
     series: dict[tuple[object, ...], tuple[Cell, ...]]
-    sights: Sights
+    sights: Sights | None
     storages: object
 
     @critical_section

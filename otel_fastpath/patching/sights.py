@@ -13,7 +13,7 @@ _MOST: Final = 4096
 class Sights:
     """Remembers which values were seen lately, in 8 bytes for each: those of a stranger cost no more memory.
 
-    A value is remembered by its hash, in a place that newer values may take. Two values with one hash are taken for
+    A value is remembered by its hash, in a place that others take at times. Two values with one hash are taken for
     one: then something is learnt at the first sight, which is right, too. No lock is needed: threads that write at the
     same time lose a value.
     """
@@ -28,11 +28,13 @@ class Sights:
         """Note a value, which must be hashable; return whether it was noted before."""
         mark = hash(value) or 1
         marks = self._marks
-        place = mark & (len(marks) - 1)
+        place = (mark ^ mark >> 4) & (len(marks) - 1)  # an address has no lower bits
         if marks[place] == mark:
             return True
-        marks[place] = mark
         self._noted += 1
+        # Of two values that come in turn and have one place, one would else never be found.
+        if not marks[place] or self._noted & 1:
+            marks[place] = mark
         if self._noted > len(marks) < _MOST:
             self._grow(marks)
         return False
@@ -40,5 +42,5 @@ class Sights:
     def _grow(self, marks: array[int]) -> None:
         twice = array("q", bytes(16 * len(marks)))
         for mark in marks:
-            twice[mark & (len(twice) - 1)] = mark
+            twice[(mark ^ mark >> 4) & (len(twice) - 1)] = mark
         self._marks, self._noted = twice, 0

@@ -24,11 +24,11 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace.span import TraceFlags
 
-from otel_fastpath.compiled.facts import ABSENT, are_true, is_true
+from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.origin import origin
+from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.planning import sampling
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
-from otel_fastpath.trace.planning.plan import Plan
 from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.span_classes import unlimited
 
@@ -44,9 +44,9 @@ _PLAIN: Final = frozenset({str, int, float, bool})
 PLAN: Final = "_otel_fastpath_plan"
 # Where a processor keeps the plan that those of other tracers are copied from.
 _MODEL: Final = "_otel_fastpath_model"
+_NO_MODEL: Final = (None, None, None)
 # How many tracers keep their plans. A span of another gets a copy of its provider's.
 _MOST: Final = 1024
-_FIELDS: Final = Plan.__slots__
 _RULES: Final[dict[Decision, int]] = {
     Decision.DROP: sampling.DROP,
     Decision.RECORD_ONLY: sampling.RECORD_ONLY,
@@ -104,7 +104,7 @@ def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
     Raises:
         TypeError: A sampler or generator has no `__dict__`.
     """
-    facts: list[tuple[object, str, object]] = []
+    facts: list[tuple[object, str, object]] = [(plan.tracer_class, "__setattr__", plan.tracer_class.__setattr__)]
     for part, names in ((plan.sampler, _SHOULD_SAMPLE), (plan.generator, _GENERATES)):
         parts = [
             part,
@@ -116,13 +116,6 @@ def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
             facts += [(each, name, ABSENT) for name in known]
             facts += [(each, name, value) for name, value in vars(each).items() if name in _OF_SAMPLERS]
     return facts
-
-
-def _copy(plan: Any) -> Any:
-    copy = type(plan)()
-    for name in _FIELDS:
-        setattr(copy, name, getattr(plan, name))
-    return copy
 
 
 def _take(plan: Any, route: Route) -> None:
@@ -147,6 +140,7 @@ class Planner:
         self._core = core
         self._is_watched = is_watched
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
+        self._sights = Sights()
         self._router = Router(core)
         self._delegating = DelegatingPlans(self._plan, self._still_holds)
         # By id: a proxy that delegates to a tracer compares equal to it.
@@ -154,6 +148,9 @@ class Planner:
 
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if upstream must start its spans."""
+        plan = self._like_others(tracer)
+        if plan is not None:
+            return self._keep(plan, tracer)
         # Other code may replace these for a while only.
         if not is_true(self._router.starting) or self._refused.get(id(tracer)) is tracer:
             return None
@@ -168,12 +165,20 @@ class Planner:
                 # Some objects cannot have weak references.
                 self._refused[id(tracer)] = tracer
             return None
-        if is_delegating:
-            return plan
+        return plan if is_delegating else self._keep(plan, tracer)
+
+    def _keep(self, plan: Any, tracer: Any) -> Any:
+        """Store the plan on its tracer, and return it; None if it does not fit any more."""
         if len(self._planned) >= _MOST:
+            if not self._sights.note(id(tracer)):
+                # It serves one span.
+                return plan
             with suppress(KeyError):
                 # Any of them; a tracer that is still in use gets another.
                 vars(self._planned.pop()).pop(PLAN, None)
+        if plan.config is not None:
+            # Read at each start of a span: the instance's dict, which has the field.
+            plan.switch = vars(plan.config)
         self._planned.add(tracer)
         vars(tracer)[PLAN] = plan
         if not self._holds(plan, tracer):
@@ -209,31 +214,28 @@ class Planner:
     def _make(self, tracer: Any) -> Any:
         if self.why_refused(tracer):
             return None
-        kept: Any = getattr(tracer.span_processor, "__dict__", {})
-        core, model, facts = kept.get(_MODEL, (None, None, ()))
-        if core is not self._core or not self._is_model(model, facts, tracer):
-            model = self._plan(tracer)
-            with suppress(TypeError):
-                kept[_MODEL] = (self._core, model, _facts_of(model))
-        plan = _copy(model)
-        self._make_own(plan, tracer)
-        if model.served is not None:
-            plan.served = _copy(model.served)
-            self._make_own(plan.served, tracer)
+        plan = self._plan(tracer)
+        with suppress(TypeError):
+            facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
+            vars(tracer.span_processor)[_MODEL] = (self._core, plan, facts)
         return plan
 
-    def _is_model(self, model: Any, facts: Any, tracer: Any) -> bool:
-        """Whether the tracer's plan is like this one, but for what `_make_own` sets."""
-        return (
-            type(tracer) is model.tracer_class
-            and model.sampler is tracer.sampler
-            and model.generator is tracer.id_generator
-            and model.limits is tracer._span_limits
-            and model.resource is tracer.resource
-            and is_true(model.starting)
-            and is_true(model.ending)
-            and are_true(facts)
-        )
+    def _like_others(self, tracer: Any) -> Any:
+        """A plan like that of another tracer of the same provider, or None."""
+        # Not in its `__dict__`, which CPython would have to make.
+        kind: Any = type(tracer)
+        start, processor = getattr(tracer, "start_span", None), getattr(tracer, "span_processor", None)
+        core, model, facts = getattr(processor, "__dict__", {}).get(_MODEL, _NO_MODEL)
+        if core is not self._core or getattr(start, "__self__", None) is not tracer:
+            return None
+        if getattr(start, "__func__", None) is not kind.start_span:
+            return None
+        plan = self._core.copy_for(model, facts, tracer)
+        if plan is not None:
+            self._make_own(plan, tracer)
+            if plan.served is not None:
+                self._make_own(plan.served, tracer)
+        return plan
 
     def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
@@ -269,8 +271,7 @@ class Planner:
         """Set what is the tracer's own, and not its provider's."""
         has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
         plan.config = tracer._tracer_config if has_config else None
-        # Read at each start of a span: the instance's dict, which has the field.
-        plan.switch = None if plan.config is None else vars(plan.config)
+        plan.switch = None
         plan.scope = tracer._instrumentation_scope
         plan.info = tracer.instrumentation_info
         plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
