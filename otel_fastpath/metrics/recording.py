@@ -27,7 +27,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.reentry import record as record_upstream
-from otel_fastpath.metrics.series import Series
+from otel_fastpath.metrics.series import Recorder, Series
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -62,6 +62,9 @@ _PLAIN = frozenset({str, int, float, bool})
 _MOST = 1 << 63
 _LEAST = -_MOST
 
+# That of an instrument without one; its `kind` is that of no instrument.
+_NO_RECORDER = Recorder()
+_NO_RECORDER.kind = type(None)
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
@@ -88,14 +91,10 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
 
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made again if the readers have changed; None if there is none."""
-    recorder = getattr(instrument, "_otel_fastpath_recorder", None)
+    recorder = getattr(instrument, "_otel_fastpath_recorder", _NO_RECORDER)
     # An object that delegates to an instrument finds that instrument's recorder.
-    if (
-        recorder is not None
-        and type(instrument) is recorder.kind
-        and recorder.consumer["_reader_storages"] is recorder.storages
-    ):
-        return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
+    if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
+        return recorder
     return _make_recorder[0](instrument)
 
 

@@ -14,6 +14,7 @@ cdef object record_upstream
 cdef frozenset _PLAIN
 cdef object _MOST
 cdef object _LEAST
+cdef Recorder _NO_RECORDER
 cdef list _make_recorder
 
 cdef int _SUM
