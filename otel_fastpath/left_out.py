@@ -6,6 +6,7 @@ import logging
 from typing import Final
 
 from otel_fastpath.locks import Tally
+from otel_fastpath.patching import faults
 
 _logger = logging.getLogger(__name__)
 _counts: Final = Tally()
@@ -21,8 +22,8 @@ def add(kind: str, why: str) -> None:
     try:
         if _counts.add(kind):
             _logger.warning("Left out: %s. %s Further ones are only counted.", kind, why)
-    except Exception:  # noqa: S110  # raised by a log handler: the host must not see it here
-        pass
+    except Exception as error:  # raised by a log handler: the host must not see it here
+        faults.raise_interruption(error)
 
 
 def counts() -> dict[str, int]:

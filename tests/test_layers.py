@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "settings": {"wrong_settings"},
     # Counts and states that any thread may change.
     "lazy": {"locks", "patching"},
-    "left_out": {"locks"},
+    "left_out": {"locks", "patching"},
     "own_metrics": {"locks"},
     "patching": {"compiled", "locks"},
     "trace": BOTTOM,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from otel_fastpath.budget import calibration, environment, limits, measuring
 from otel_fastpath.budget.blocks import Plan
 from otel_fastpath.budget.declare import is_chosen
-from otel_fastpath.budget.judging import Judge
+from otel_fastpath.budget.judging import Judge, stock_of
 from otel_fastpath.budget.processes import Job
 from otel_fastpath.budget.processes import run as run_job
 from otel_fastpath.budget.results import Report
@@ -193,9 +193,15 @@ class _Run:
                 known.update(self._count(above, folders, CONFIRMING_SEEDS))
 
     def _count(self, wanted: Wanted, base: tuple[str, ...] | None, seeds: Sequence[int] = (0,)) -> Counted:
+        metrics: dict[str, set[str]] = {}
+        for name, (_scenario, declared) in wanted.items():
+            for limit in declared:
+                metrics.setdefault(name, set()).add(limit.metric)
+                if limit.unit == limits.STOCK:
+                    metrics.setdefault(stock_of(name), set()).add(limit.metric)
         asked = [
-            (scenario, [metric for metric in limits.COUNTS if any(limit.metric == metric for limit in declared)])
-            for scenario, declared in wanted.values()
+            (self._declaration.scenarios[name], [metric for metric in limits.COUNTS if metric in found])
+            for name, found in metrics.items()
         ]
         return measuring.count(
             self._declaration,

@@ -263,8 +263,12 @@ class _Reader:
             if not isinstance(value, str) or not PLACE.fullmatch(value):
                 raise self._error(f"{key}.{place}", value, '"module:function"')
         found = [limit for metric in limits.DECLARED for limit in self._limits(key, metric, table, variant)]
-        if not found:
+        if not found and variant != limits.STOCK:
             raise self._error(key, NOT_SET, "at least one limit: " + ", ".join(limits.DECLARED))
+        if any(limit.unit == limits.STOCK for limit in found) and limits.STOCK not in table.get("variants", {}):
+            raise self._error(
+                f"{key}.variants", table.get("variants", NOT_SET), "a variant stock, for a share of its count"
+            )
         return Scenario(name, table["bare"], table["instrumented"], setup, tuple(found), self._prefix + key)
 
     def _limits(self, key: str, metric: str, table: dict[str, Any], variant: str | None) -> Iterator[Limit]:

@@ -65,7 +65,11 @@ class Judge:
     def of_count(self, scenario: str, limit: Limit, head: Counted, base: Counted | None) -> Result:
         """The result for an exact count."""
         value = head.value(scenario, limit.metric)
-        if base is None or not limit.relative:
+        if limit.unit == limits.STOCK:
+            stock = stock_of(scenario)
+            calibrated, reason = head.value(stock, limit.metric), f"{stock}: {head.reason(stock, limit.metric)}"
+            most = None if calibrated is None else calibrated * limit.value
+        elif base is None or not limit.relative:
             most, calibrated, reason = self.most(scenario, limit)
         else:
             reason = base.reason(scenario, limit.metric)
@@ -85,7 +89,11 @@ class Judge:
                 if limit.relative and not base and self.calibrated:
                     result.reason = result.reason or self.calibrated.doubt(self.here)
                 result.verdict = Verdict.INCONCLUSIVE if result.reason else Verdict.FAIL
-            if calibrated and value < calibrated - abs(calibrated) * max(limit.value, _WORTH_TELLING):
+            if (
+                calibrated
+                and limit.relative
+                and value < calibrated - abs(calibrated) * max(limit.value, _WORTH_TELLING)
+            ):
                 of = "base" if base else f"the calibrated value: to hold it, {self.calibrate}"
                 result.reason = f"{1 - value / calibrated:.0%} below {of}"
         return result
@@ -138,6 +146,11 @@ class Judge:
 def _more(calibrated: float, limit: Limit) -> float:
     """The most that a relative limit allows, also if the instrumented call is cheaper than the bare one."""
     return calibrated + abs(calibrated) * limit.value
+
+
+def stock_of(scenario: str) -> str:
+    """The name of the variant that a limit of a share of stock's count refers to."""
+    return f"{scenario.rpartition('[')[0]}[{limits.STOCK}]"
 
 
 def slack(limit: Limit, most: float) -> float:

@@ -9,6 +9,8 @@ from typing import Final
 REGRESSION: Final = "regression"
 OVERHEAD: Final = "overhead"
 INSTRUCTIONS: Final = "instructions"
+# The variant of a scenario that a count can be limited by.
+STOCK: Final = "stock"
 COUNTS: Final = ("bytecodes", "calls", "allocations", INSTRUCTIONS)
 METRICS: Final = (REGRESSION, OVERHEAD, *COUNTS)
 # Another way to declare a limit of the overhead: the share of the CPU of the instrumented call, as for the guard.
@@ -23,6 +25,7 @@ _NUMBER = r"(\d+(?:[._]\d+)*)"
 _PERCENT = re.compile(rf"\s*{_NUMBER}\s*%\s*")
 _ADDED_PERCENT = re.compile(rf"\s*\+\s*{_NUMBER}\s*%\s*")
 _AT_MOST = re.compile(rf"\s*<=\s*{_NUMBER}\s*")
+_OF_STOCK = re.compile(rf"\s*<=\s*{_NUMBER}\s*%\s*of\s+{STOCK}\s*")
 _REFERENCES = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*ref\s*")
 _OF_BARE = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*%\s*of\s+bare\s*")
 _MICROSECONDS = re.compile(rf"\s*(?:<=\s*)?{_NUMBER}\s*us\s*")
@@ -31,7 +34,7 @@ _EXPECTED: Final = {
     REGRESSION: f'"<number>%", at least {LEAST_REGRESSION:.0%}',
     OVERHEAD: f'"<number> ref", "<number>% of bare", "<number> us" or "+<number>%", at least +{LEAST_HEADROOM:.0%}',
     MAX_CPU: '"<number>%", below 100%',
-    **dict.fromkeys(COUNTS, '"+<number>%" (of the calibrated count) or "<= <number>"'),
+    **dict.fromkeys(COUNTS, '"+<number>%" (of the calibrated count), "<= <number>" or "<= <number>% of stock"'),
 }
 
 
@@ -43,7 +46,8 @@ class Limit:
         metric: One of METRICS.
         text: The text of the declaration.
         value: The limit; if it is relative, the share that may be added (0.02 for "+2%").
-        unit: "base", "ref", "bare", "us" or "" (a count per call).
+        unit: "base", "ref", "bare", "us", "stock" (a share of the count of the variant of this name) or "" (a count
+            per call).
         relative: Whether it is relative to the calibrated value, or, for a regression, to the base.
         gates: False for microseconds, which are for information only because they depend on the machine.
     """
@@ -75,7 +79,7 @@ def patterns(metric: str) -> tuple[str, ...]:
     """The regular expressions of which a limit of this metric matches one; some that match are too low all the same."""
     of_overhead = (_ADDED_PERCENT, _OF_BARE, _REFERENCES, _MICROSECONDS)
     found = {REGRESSION: (_PERCENT,), MAX_CPU: (_PERCENT,), OVERHEAD: of_overhead}.get(
-        metric, (_ADDED_PERCENT, _AT_MOST)
+        metric, (_ADDED_PERCENT, _AT_MOST, _OF_STOCK)
     )
     return tuple(pattern.pattern for pattern in found)
 
@@ -91,9 +95,16 @@ def parse(metric: str, text: object) -> Limit | None:
         return _overhead(text)
     if metric == MAX_CPU:
         return _max_cpu(text)
+    return _count(metric, text)
+
+
+def _count(metric: str, text: str) -> Limit | None:
     added = _percent(_ADDED_PERCENT, text)
     if added is not None:
         return Limit(metric, text, added, relative=True)
+    share = _percent(_OF_STOCK, text)
+    if share is not None:
+        return Limit(metric, text, share, unit=STOCK)
     most = _number(_AT_MOST, text)
     return None if most is None else Limit(metric, text, most)
 

@@ -45,7 +45,7 @@ class Facts:
 
 def is_true(facts: Facts) -> bool:
     """What `Facts.hold` returns, for code that is not hot: the compiled form of that cannot be called from Python."""
-    return all(
-        (name not in vars(owner)) if value is ABSENT else (getattr(owner, name, ABSENT) is value)
-        for owner, name, value in facts.items
-    )
+    for owner, name, value in facts.items:
+        if (name in vars(owner)) if value is ABSENT else (getattr(owner, name, ABSENT) is not value):
+            return False
+    return True

@@ -21,6 +21,7 @@ from otel_fastpath.compiled.helpers import get_item, is_clean, item, new_instanc
 from otel_fastpath.logs.bodies import copied
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.ending import batch_of
@@ -46,6 +47,10 @@ _attributes_globals = vars(_attributes_api)
 PLAN = "_otel_fastpath_plan"
 # Types of attribute values that are stored unchanged, besides strings that are not too long.
 _ATOMS = frozenset({int, bool, float, bytes, type(None)})
+# Methods of a logger that are not called here.
+_METHODS = ("emit", "_is_enabled")
+# The loggers of which a record was seen.
+_sights = Sights()
 # How many records are left to upstream before it is looked again whether the short way is open.
 _PATIENCE = 100
 # How many attributes describe an exception.
@@ -72,8 +77,9 @@ class ShortWay:
 class LogPlan(ShortWay):
     """What emitting a record needs to know of its logger, worked out once by `planner`.
 
-    It is valid while `facts` hold; the configuration and the resource are read for each record. Without a processor,
-    `batch` is None. Limits that are not set are `maxsize`.
+    It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
+    method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
+    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`.
     """
 
     __slots__ = (
@@ -87,6 +93,7 @@ class LogPlan(ShortWay):
         "most",
         "record_class",
         "scope",
+        "size",
     )
     batch: Batch | None
     facts: Facts
@@ -98,6 +105,7 @@ class LogPlan(ShortWay):
     most: int
     record_class: type
     scope: InstrumentationScope
+    size: int
 
 
 _make_plan: Callable[[object], LogPlan] | None = None
@@ -112,11 +120,13 @@ def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> Non
 
 
 def plan_of(logger: Any) -> LogPlan:
-    """The plan of a logger."""
+    """The plan of a logger, which keeps it from its second record on: many have no more than one."""
     fields = logger.__dict__
     plan = get_item(fields, PLAN)
     if not isinstance(plan, LogPlan):
-        plan = fields[PLAN] = _make_plan(logger)  # type: ignore[misc]  # set before this is called
+        plan = _make_plan(logger)  # type: ignore[misc]  # set before this is called
+        if _sights.note(id(logger)):
+            fields[PLAN] = plan
     return plan
 
 
@@ -127,7 +137,7 @@ def is_open(plan: LogPlan) -> bool:
         if plan.closed <= 0:
             plan.fields.pop(PLAN, None)
         return False
-    if not plan.facts.hold():
+    if not plan.facts.hold() or (len(plan.fields) != plan.size and _is_replaced(plan)):
         plan.close()
         return False
     if not plan.fields["_logger_config"].is_enabled:
@@ -135,6 +145,15 @@ def is_open(plan: LogPlan) -> bool:
     batch = plan.batch
     # For all that is unusual, upstream logs a warning.
     return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
+
+
+def _is_replaced(plan: LogPlan) -> bool:
+    """Whether a method was set on the logger."""
+    for name in _METHODS:
+        if name in plan.fields:
+            return True
+    plan.size = len(plan.fields)
+    return False
 
 
 def span_context_in(context: Context | None) -> SpanContext | None:

@@ -2,6 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.compiled.sharing_c cimport shared_size
 from otel_fastpath.logs.record_c cimport RecordState
 from otel_fastpath.trace.planning.plan_c cimport Batch
 
@@ -14,6 +15,7 @@ cdef object NonRecordingSpan
 cdef object Span
 cdef object SpanContext
 cdef object faults
+cdef object Sights
 cdef object refuse
 cdef object is_standard
 cdef object snapshot
@@ -21,6 +23,8 @@ cdef dict _api_globals
 cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
+cdef tuple _METHODS
+cdef object _sights
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
@@ -42,12 +46,15 @@ cdef class LogPlan(ShortWay):
     cdef public Py_ssize_t most
     cdef public object record_class
     cdef public object scope
+    cdef public shared_size size
 
 @cython.locals(fields=dict)
 cdef LogPlan plan_of(object logger)
 
 @cython.locals(batch=Batch)
 cdef bint is_open(LogPlan plan) except -1
+
+cdef bint _is_replaced(LogPlan plan) except -1
 
 cdef span_context_in(object context)
 

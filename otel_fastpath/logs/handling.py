@@ -22,6 +22,7 @@ from otel_fastpath.compiled.helpers import (
 )
 from otel_fastpath.logs.emitting import LogPlan, ShortWay, cleaned, is_open, plan_of, send, span_context_in
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from otel_fastpath.compiled.facts import Facts
+    from otel_fastpath.patching.sights import Sights
 
 
 _LogRecord = logging.LogRecord
@@ -86,8 +88,8 @@ class HandlerPlan(ShortWay):
     """What handling a record needs to know of its handler, worked out once by `planner`.
 
     It is valid while `facts` hold, and for `handle` while `handling` does. `guard` says whether the handler is at work
-    already; the SDK's has none. `plans` has the plans of the SDK's loggers by name, and `get_logger` returns such a
-    logger.
+    already; the SDK's has none. `plans` has the plans of the SDK's loggers by name, but those of which `sights` saw
+    no more than one record. `get_logger` returns such a logger.
     """
 
     __slots__ = (
@@ -103,6 +105,7 @@ class HandlerPlan(ShortWay):
         "provider",
         "severities",
         "severity",
+        "sights",
     )
     facts: Facts
     get_logger: Callable[[str], object]
@@ -116,6 +119,7 @@ class HandlerPlan(ShortWay):
     provider: object
     severities: dict[int, object]
     severity: Callable[[int], object]
+    sights: Sights
 
 
 _make_plan: Callable[[object], HandlerPlan] | None = None
@@ -213,9 +217,8 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
 
 def _log_plan(plan: HandlerPlan, name: str) -> LogPlan:
     found = plan_of(plan.get_logger(name))
-    if len(plan.plans) >= _MOST_LOGGERS:
-        plan.plans.clear()
-    plan.plans[name] = found
+    if plan.sights.note(name):
+        keep(plan.plans, name, found, _MOST_LOGGERS)
     return found
 
 

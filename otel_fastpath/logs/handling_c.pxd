@@ -7,6 +7,7 @@ from otel_fastpath.logs.emitting_c cimport LogPlan, ShortWay
 cdef Py_ssize_t maxsize
 cdef object logging
 cdef object faults
+cdef object keep
 cdef object is_standard
 cdef object snapshot
 cdef object _LogRecord
@@ -37,6 +38,7 @@ cdef class HandlerPlan(ShortWay):
     cdef public object provider
     cdef public dict severities
     cdef public object severity
+    cdef public object sights
 
 @cython.locals(fields=dict, values=dict, plan=HandlerPlan, log_plan=LogPlan, sent=int)
 cdef bint _is_emitted(object handler, object record, bint in_handle) except -1

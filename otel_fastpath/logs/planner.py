@@ -25,7 +25,8 @@ from opentelemetry.sdk._logs._internal._logger_metrics import NoOpLoggerMetrics
 from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
-from otel_fastpath.compiled.facts import ABSENT
+from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     # An item of `Facts`.
     _Fact = tuple[object, str, object]
 
+# Where the processor of a provider keeps what the plans of its loggers share.
+_SHARED: Final = "_otel_fastpath_shared"
 _LEVELS: Final = range(61)
 
 
@@ -132,19 +135,36 @@ class Planner:
         processors: Any = getattr(root, "_log_record_processors", ())
         if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) > 1:
             raise _NotOurs
-        plan.batch = None
+        core, facts, batch = vars(root).get(_SHARED, (None, None, None))
+        if core is not self._core or not is_true(facts):
+            facts, batch = self._of_provider(root, processors)
+            vars(root)[_SHARED] = (self._core, facts, batch)
+        plan.facts, plan.batch = facts, batch
+        plan.size = -1
+        limits = logger._log_record_limits
+        plan.has_stacks = True
+        plan.limits = limits
+        plan.longest = _or_most(limits.max_log_record_attribute_length)
+        plan.most = _or_most(limits.max_log_record_attributes)
+        metrics = logger._logger_metrics
+        plan.metrics = None if type(metrics) is NoOpLoggerMetrics else metrics
+        plan.record_class = self._core.record_class
+        plan.scope = logger._instrumentation_scope
+
+    def _of_provider(self, root: Any, processors: Any) -> tuple[Any, Any]:
+        """What the plans of all loggers of one provider rest on, and its batch processor's `Batch`, or None."""
+        batch = None
         of_processor = []
         for processor in processors:
-            plan.batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
-            if plan.batch is None:
+            batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
+            if batch is None:
                 raise _NotOurs
             of_processor = [
                 *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
                 *_absent(processor, "on_emit"),
-                *_absent(plan.batch.processor, "emit"),
+                *_absent(batch.processor, "emit"),
             ]
-        limits = logger._log_record_limits
-        plan.facts = self._core.facts(
+        facts = self._core.facts(
             [
                 _own(sdk.Logger, "emit"),
                 _own(sdk.Logger, "_is_enabled"),
@@ -156,21 +176,13 @@ class Planner:
                 _own(attributes_api.BoundedAttributes, "_set_items"),
                 _own(attributes_api, "_clean_attribute_value"),
                 (api_internal, "get_current", vars(api_internal)["get_current"]),
-                *_absent(logger, "emit", "_is_enabled"),
                 (root, "_log_record_processors", processors),
                 *_absent(root, "on_emit"),
                 *of_processor,
                 *_stacks(_exceptions),
             ]
         )
-        plan.has_stacks = True
-        plan.limits = limits
-        plan.longest = _or_most(limits.max_log_record_attribute_length)
-        plan.most = _or_most(limits.max_log_record_attributes)
-        metrics = logger._logger_metrics
-        plan.metrics = None if type(metrics) is NoOpLoggerMetrics else metrics
-        plan.record_class = self._core.record_class
-        plan.scope = logger._instrumentation_scope
+        return facts, batch
 
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
@@ -217,7 +229,7 @@ class Planner:
         plan.has_code = bool(getattr(handler, "_log_code_attributes", guard is None))
         plan.has_event_names = guard is not None
         plan.has_stacks = True
-        plan.plans = {}
+        plan.plans, plan.sights = {}, Sights()
         plan.names = names
         plan.provider = provider
         plan.severity = names["std_to_otel"]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
-from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.upstream import SDK, sources
 
@@ -40,17 +39,10 @@ def _forget_recorders() -> None:
     forget_recorders()
 
 
-def _learn(recorder: Any, attributes: Any) -> None:
-    try:
-        recorder.learn(recorder, attributes)
-    except Exception as error:
-        faults.absorb_any("metrics", error)
-
-
 def _make(original: Any, settings: Config) -> Any:
     ready = set_up(settings)
     compiled.hot("metrics.bound").use(ready.planner.series_of)
-    return ready.recording.bind_record(original, _learn)
+    return ready.recording.bind_record(original)
 
 
 def _patch(kind: str, verb: str, budget: str, why: str) -> Patch:

@@ -32,6 +32,8 @@ from opentelemetry.sdk.metrics._internal.view import View
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.metrics.recorders import RECORDER
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.sights import Sights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +53,7 @@ _KINDS: Final[dict[type, str]] = {
     _aggregations._ExplicitBucketHistogramAggregation: "histogram",
     _aggregations._ExponentialBucketHistogramAggregation: "other",
 }
+_CONSUMING: Final = (SynchronousMeasurementConsumer, MetricReaderStorage)
 _RESERVOIRS: Final[dict[type, str]] = {
     SimpleFixedSizeExemplarReservoir: "simple",
     AlignedHistogramBucketExemplarReservoir: "aligned",
@@ -97,9 +100,13 @@ _LARGEST: Final = 4096
 def _is_upstream(value: Any, *kinds: type) -> bool:
     """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
     kind = type(value)
-    return kind in kinds and all(
-        getattr(kind, name) is function and name not in vars(value) for name, function in _AS_IMPORTED[kind].items()
-    )
+    if kind not in kinds:
+        return False
+    own = vars(value)
+    for name, function in _AS_IMPORTED[kind].items():  # a generator takes longer
+        if name in own or getattr(kind, name) is not function:
+            return False
+    return True
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
@@ -142,28 +149,19 @@ class Planner:
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
-        if type(instrument) not in _SIGNED or not _is_upstream(consumer, SynchronousMeasurementConsumer):
+        if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
             return None
-        storages = consumer._reader_storages
-        if not all(_is_upstream(each, MetricReaderStorage) and _has(each, instrument) for each in storages.values()):
-            # Upstream finds an instrument's views, and warns about conflicts, at the first measurement.
+        recorder = self._basic(instrument, consumer)
+        for each in recorder.storages.values():
+            if type(each) is not MetricReaderStorage:
+                return None
+            if instrument not in each._instrument_view_instrument_matches:
+                # Upstream finds an instrument's views, and warns about conflicts, at the first measurement. That one is
+                # given to its consumer, and nothing is learnt.
+                return recorder
+        if not all(_is_upstream(each, *_CONSUMING) for each in (consumer, *recorder.storages.values())):
             return None
-        recorder = self._kinds.Recorder()
-        config = getattr(instrument, "_meter_config", None)
-        recorder.kind = type(instrument)
-        recorder.consumer = vars(consumer)
-        recorder.storages = storages
-        recorder.config = None if config is None else vars(config)
-        if config is not None:
-            # Creates the instance's dict; the attributes are then read from it.
-            vars(config._config)
-        recorder.is_signed = _SIGNED[type(instrument)]
-        recorder.series = {}
-        recorder.homes, recorder.bytes = [], 0
-        recorder.filters = ()
-        recorder.samples = 0
-        recorder.learn = None
-        recorder.is_refused = True
+        recorder.sights, recorder.is_refused = Sights(), True
         try:
             self._plan(recorder, instrument)
         except Exception as error:
@@ -171,6 +169,26 @@ class Planner:
             _logger.exception("The fast path cannot read %r; upstream records for it.", instrument)
         self._planned.add(instrument)
         vars(instrument)[RECORDER] = recorder
+        return recorder
+
+    def _basic(self, instrument: Any, consumer: Any) -> Any:
+        """A recorder that knows no view."""
+        recorder = self._kinds.Recorder()
+        config = getattr(instrument, "_meter_config", None)
+        recorder.kind = type(instrument)
+        recorder.consumer = vars(consumer)
+        recorder.storages = consumer._reader_storages
+        recorder.config = None if config is None else vars(config)
+        if config is not None:
+            # Creates the instance's dict; the attributes are then read from it.
+            vars(config._config)
+        recorder.is_signed = _SIGNED[type(instrument)]
+        recorder.series, recorder.sights = {}, None
+        recorder.homes, recorder.bytes = [], 0
+        recorder.filters = ()
+        recorder.samples = 0
+        recorder.learn = None
+        recorder.is_refused = False
         return recorder
 
     def forget(self) -> None:
@@ -190,7 +208,9 @@ class Planner:
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
         recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
-        if recorder is None or recorder.is_refused or not _is_plain({} if attributes is None else attributes):
+        if recorder is None or recorder.is_refused or recorder.sights is None:
+            return None
+        if attributes is not None and (type(attributes) is not dict or not self._hot.is_plain(attributes)):
             return None
         series = self._hot.BoundSeries()
         series.recorder, series.attributes, series.cells = recorder, attributes, None
@@ -217,11 +237,10 @@ class Planner:
         recorder.learn = functools.partial(self._learn, tuple(matches))
         recorder.is_refused = False
 
-    def _learn(self, matches: tuple[Any, ...], recorder: Any, attributes: Any) -> None:
-        """Remember where upstream records these attributes. Called after upstream has recorded them."""
-        kept = {} if attributes is None else attributes.copy()
-        if not _is_plain(kept) or (size := _size(kept)) > _LARGEST:
-            return
+    def _learn(self, matches: tuple[Any, ...], recorder: Any, key: Any, kept: Any) -> Any:
+        """Remember, and return, the cells in which upstream has recorded these plain attributes; None if it has not."""
+        if (size := _size(kept)) > _LARGEST:
+            return None
         found = [match._attributes_aggregation for match in matches]
         homes = recorder.homes
         if not _are(homes, found):
@@ -236,19 +255,22 @@ class Planner:
             aggregation = (home[0] or {}).get(self._stored_under(stored))
             if aggregation is None:
                 # For example, because of a cardinality limit.
-                return
+                return None
             if type(aggregation) is _aggregations._DropAggregation:
                 continue
             if not _is_upstream(aggregation, *_KINDS):
                 recorder.is_refused = True
-                return
+                return None
             cells.append(self._cell(match, home, aggregation))
         most = _LEAST + _EACH * max(map(len, found), default=0)
-        if len(recorder.series) >= most or recorder.bytes + size > most * _USUAL:
-            recorder.series.clear()
-            recorder.bytes = 0
-        recorder.bytes += size
-        self._hot.remember(recorder, kept, tuple(cells))
+        known = len(recorder.series)
+        if recorder.bytes + size > most * _USUAL:
+            most = known
+        made = tuple(cells)
+        keep(recorder.series, key, made, most)
+        # Of the average size, if the oldest made room.
+        recorder.bytes = recorder.bytes * (len(recorder.series) - 1) // max(known, 1) + size
+        return made
 
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.Cell()
@@ -277,22 +299,9 @@ class Planner:
         return cell
 
 
-def _has(storage: Any, instrument: Any) -> bool:
-    return instrument in storage._instrument_view_instrument_matches
-
-
 def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:
     """The view matches of the instrument in all readers' storages."""
     return [match for each in storages.values() for match in each._instrument_view_instrument_matches[instrument]]
-
-
-def _is_plain(attributes: Any) -> bool:
-    """Whether upstream keeps these attributes as they are, without changes or warnings."""
-    return (
-        type(attributes) is dict
-        and all(type(key) is str and key for key in attributes)
-        and all(type(value) in {str, int, float, bool} for value in attributes.values())
-    )
 
 
 def _are(homes: list[Any], found: list[Any]) -> bool:

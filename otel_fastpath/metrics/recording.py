@@ -1,8 +1,9 @@
 """Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
 
 A known attribute set is found by its keys, values and value types, and the amount is added directly to the aggregations
-that upstream made for it, under their own locks. New attribute sets and uncommon cases (values that are not primitives,
-numbers that upstream warns about) are left to upstream; `planner` learns the new sets from it.
+that upstream made for it, under their own locks. A set that is seen for the first time is given to upstream's
+measurement consumer, without the cleaning that it does not need; `planner` learns it at its second sight. Uncommon
+cases (values that are not primitives, numbers that upstream warns about) are left to upstream.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from otel_fastpath.compiled.helpers import (
     add_to_sum,
     attribute_key,
     bisect_left,
+    copied,
     get_item,
     item,
     new_instance,
@@ -25,7 +27,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.reentry import record as record_upstream
-from otel_fastpath.metrics.series import Series
+from otel_fastpath.metrics.series import Recorder, Series
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -54,10 +56,15 @@ _TRACED = 1
 _ALL = 2
 SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 
+# The types of attribute values that upstream keeps as they are.
+_PLAIN = frozenset({str, int, float, bool})
 # Amounts from here on are left to upstream, which may warn about them.
 _MOST = 1 << 63
 _LEAST = -_MOST
 
+# That of an instrument without one; its `kind` is that of no instrument.
+_NO_RECORDER = Recorder()
+_NO_RECORDER.kind = type(None)
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
@@ -83,20 +90,12 @@ def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[ki
         return False
 
 
-def remember(recorder: kinds.Recorder, attributes: types.Attributes, cells: tuple[kinds.Cell, ...]) -> None:
-    """Store the cells for amounts with these attributes, which must be plain."""
-    recorder.series[attribute_key(attributes)] = cells  # type: ignore[arg-type]  # a dict
-
-
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made again if the readers have changed; None if there is none."""
-    try:
-        recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # put there by `planner`
-    except AttributeError:
-        return _make_recorder[0](instrument)
+    recorder = getattr(instrument, "_otel_fastpath_recorder", _NO_RECORDER)
     # An object that delegates to an instrument finds that instrument's recorder.
     if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
-        return recorder  # type: ignore[no-any-return]  # what `configure` was given makes
+        return recorder
     return _make_recorder[0](instrument)
 
 
@@ -123,55 +122,77 @@ def _is_as_planned(filters: tuple[tuple[object, object], ...]) -> bool:
     return True
 
 
-def bind_record(
-    original: Callable[..., object], learn: Callable[[kinds.Recorder, types.Attributes], object]
-) -> Callable[..., object]:
-    """Make the replacement for an instrument's `add`, `record` or `set`.
-
-    Args:
-        original: Upstream's method.
-        learn: Called with the recorder and the attributes after upstream recorded a new attribute set.
-    """
+def bind_record(original: Callable[..., object]) -> Callable[..., object]:
+    """Make the replacement for an instrument's `add`, `record` or `set`."""
     switch = Switch()
 
     def record(
         self: _Instrument, amount: float, attributes: types.Attributes = None, context: Context | None = None
     ) -> None:
-        unknown = None
+        new = None
         try:
             if not is_inert(switch):
-                unknown = _record(self, amount, attributes, context)
-                if unknown is None:
+                new = _record(self, amount, attributes, context)
+                if new is None:
                     return
         except Exception as error:
             faults.absorb("metrics", error)
-        record_upstream(original, self, amount, attributes, context)
-        if unknown:
-            try:
-                learn(unknown, attributes)
-            except Exception as error:
-                # Upstream has recorded it.
-                faults.absorb_any("metrics", error)
+        if new:
+            hold_locks(self._measurement_consumer.consume_measurement, new)  # type: ignore[attr-defined]  # a synchronous one
+        else:
+            record_upstream(original, self, amount, attributes, context)
 
     return patching(original, record, switch)
 
 
 def _record(
     instrument: _Instrument, amount: float, attributes: types.Attributes, context: Context | None
-) -> kinds.Recorder | Literal[False] | None:
-    """Record the amount and return None; if upstream must do it, return the recorder that learns from it, or False."""
+) -> Measurement | Literal[False] | None:
+    """Record the amount and return None, or what upstream's consumer must record, or False for upstream's method."""
     if inside and is_inside():
         return False
     recorder = recorder_of(instrument)
     if recorder is None or not _is_open(recorder, amount):
         return False
     cells = cells_of(recorder, attributes)
-    if cells is None:
-        return recorder
     if cells is False:
         return False
+    if cells is None:
+        return _record_new(recorder, instrument, amount, attributes, context)
     _record_to(recorder, cells, amount, attributes, context or None)
     return None
+
+
+def _record_new(
+    recorder: kinds.Recorder,
+    instrument: _Instrument,
+    amount: float,
+    attributes: types.Attributes,
+    context: Context | None,
+) -> Measurement | Literal[False] | None:
+    """The same for attributes that are not known: they are learnt if this is not their first sight."""
+    kept: dict[str, object] = copied(attributes) if attributes else {}  # type: ignore[arg-type]  # a dict
+    if not is_plain(kept):
+        return False
+    key = attribute_key(kept)
+    if recorder.sights is not None and recorder.sights.note(key):
+        cells = recorder.learn(recorder, key, kept)
+        if cells is not None:
+            _record_to(recorder, cells, amount, attributes, context or None)
+            return None
+    return _measurement(instrument, amount, None if attributes is None else kept, context)  # type: ignore[arg-type]  # plain
+
+
+def is_plain(attributes: dict[str, object]) -> bool:
+    """Whether upstream keeps these attributes as they are, without changes or warnings."""
+    # Not generator expressions: in compiled code, each one that runs leaks a reference to its type.
+    for key in attributes:
+        if type(key) is not str or not key:
+            return False
+    for value in attributes.values():  # noqa: SIM110  # see above
+        if type(value) not in _PLAIN:
+            return False
+    return True
 
 
 class BoundSeries(Series):

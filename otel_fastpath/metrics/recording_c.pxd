@@ -11,8 +11,10 @@ cdef object hold_locks
 cdef dict inside
 cdef object is_inside
 cdef object record_upstream
+cdef frozenset _PLAIN
 cdef object _MOST
 cdef object _LEAST
+cdef Recorder _NO_RECORDER
 cdef list _make_recorder
 
 cdef int _SUM
@@ -29,8 +31,6 @@ cdef class BoundSeries(Series):
 
 cpdef cells_of(Recorder recorder, object attributes)
 
-cpdef remember(Recorder recorder, object attributes, tuple cells)
-
 @cython.locals(recorder=Recorder)
 cpdef recorder_of(object instrument)
 
@@ -40,6 +40,11 @@ cdef bint _is_as_planned(tuple filters) except -1
 
 @cython.locals(recorder=Recorder)
 cdef _record(object instrument, object amount, object attributes, object context)
+
+@cython.locals(kept=dict, key=tuple, cells=tuple)
+cdef _record_new(Recorder recorder, object instrument, object amount, object attributes, object context)
+
+cpdef bint is_plain(dict attributes) except -1
 
 cdef tuple _cells(Series series)
 

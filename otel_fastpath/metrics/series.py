@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.metrics._internal.exemplar import ExemplarReservoir
     from opentelemetry.util import types
 
+    from otel_fastpath.patching.sights import Sights
+
 
 class Cell:
     """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.
@@ -92,7 +94,8 @@ class Recorder:
             keeps alive what upstream has released.
         series: The cells of each known attribute set, by its `attribute_key`.
         bytes: The approximate size of the attribute sets in `series`.
-        learn: Makes the cells for attributes that upstream recorded.
+        learn: Makes the cells for attributes that stock has recorded before.
+        sights: Which attribute sets were seen once; None for an instrument whose views upstream has not found yet.
         is_refused: Whether upstream must record everything.
     """
 
@@ -108,6 +111,7 @@ class Recorder:
         "learn",
         "samples",
         "series",
+        "sights",
         "storages",
     )
     bytes: int
@@ -118,9 +122,10 @@ class Recorder:
     is_refused: bool
     is_signed: bool
     kind: type
-    learn: Callable[[types.Attributes], object]
+    learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[Cell, ...] | None]
     samples: int
     series: dict[tuple[object, ...], tuple[Cell, ...]]
+    sights: Sights | None
     storages: object
 
     @critical_section

@@ -32,6 +32,7 @@ cdef class Recorder:
     cdef public object learn
     cdef public int samples
     cdef public dict series
+    cdef public object sights
     cdef public object storages
 
 cdef class Series:

@@ -1,10 +1,13 @@
-"""Caches bounded by the memory of their entries, of one dict or of several, and one bounded by their number."""
+"""Caches bounded by the memory of their entries, of one dict or of several, and two bounded by their number.
+
+All forget their oldest entries.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.sharing import critical_section
 
@@ -15,6 +18,21 @@ if TYPE_CHECKING:
     _R = TypeVar("_R")
 
 
+# How many entries a dict has, if nothing else is said.
+MOST: Final = 512
+# Of a full dict, this share is forgotten at once: to find the oldest entry takes a look at all.
+_SHARE: Final = 16
+
+
+def keep(known: dict[Any, Any], key: Any, value: Any, most: int = MOST) -> None:
+    """Keep a value under a key; the oldest entries of a dict that has this many make room. No lock is needed."""
+    if len(known) >= most:
+        # A copy: another thread may change the dict meanwhile.
+        for oldest in list(known)[: most // _SHARE + 1]:
+            known.pop(oldest, None)
+    known[key] = value
+
+
 def remembering(most: int) -> Callable[[Callable[..., _R]], Callable[..., _R]]:
     """Decorate a function that is called once for each of its arguments, which must be hashable.
 
@@ -22,7 +40,7 @@ def remembering(most: int) -> Callable[[Callable[..., _R]], Callable[..., _R]]:
     forks meanwhile leaves its child with a lock that nobody releases.
 
     Args:
-        most: How many results are kept. With one more, all are forgotten.
+        most: How many results are kept.
     """
 
     def decorate(function: Callable[..., _R]) -> Callable[..., _R]:
@@ -34,9 +52,7 @@ def remembering(most: int) -> Callable[[Callable[..., _R]], Callable[..., _R]]:
                 return known[arguments]
             except KeyError:
                 made = function(*arguments)
-            if len(known) >= most:
-                known.clear()
-            known[arguments] = made
+            keep(known, arguments, made, most)
             return made
 
         return remembered
@@ -45,7 +61,7 @@ def remembering(most: int) -> Callable[[Callable[..., _R]], Callable[..., _R]]:
 
 
 class Cache:
-    """Keeps results by key, up to a total size in bytes. A full cache is emptied.
+    """Keeps results by key, up to a total size in bytes: the oldest make room for a new one.
 
     Reading is a dict look-up: `cache.items.get(key)`. No lock is needed.
 
@@ -57,13 +73,15 @@ class Cache:
         items: The entries. Always the same dict object, so that hot code can keep a reference to it.
     """
 
-    __slots__ = ("_bytes", "_largest", "_most", "items")
+    __slots__ = ("_bytes", "_largest", "_most", "_order", "items")
 
     def __init__(self, most: int, largest: int | None = None) -> None:
         self.items: dict[Any, Any] = {}
         self._most = most
         self._largest = most // 64 if largest is None else largest
         self._bytes = 0
+        # The key and the size of each entry, the oldest first.
+        self._order: deque[tuple[Any, int]] = deque()
 
     @critical_section
     def keep(self, key: Any, value: Any, size: int) -> None:
@@ -76,9 +94,12 @@ class Cache:
         """
         if size > self._largest:
             return
-        if self._bytes + size > self._most:
-            self.clear()
         self._bytes += size
+        while self._bytes > self._most and self._order:
+            oldest, freed = self._order.popleft()
+            self._bytes -= freed
+            self.items.pop(oldest, None)
+        self._order.append((key, size))
         self.items[key] = value
 
     @critical_section
@@ -86,6 +107,7 @@ class Cache:
         """Remove all entries."""
         # First the count: what another thread adds in between is then counted without being kept, and not the reverse.
         self._bytes = 0
+        self._order.clear()
         self.items.clear()
 
 

@@ -71,6 +71,7 @@ def _ready(core: str) -> Ready:
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
     parts = routes.Core(
         plan=plans.Plan,
+        copy_for=plans.copy_for,
         facts=compiled.hot("compiled.facts", core).Facts,
         batch=plans.Batch,
         batch_of=compiled.hot("trace.ending", core).batch_of,

@@ -49,6 +49,18 @@ def test_a_declaration_says_what_to_measure(project):
     ]
 
 
+def test_a_share_of_stock_needs_a_variant_stock(project):
+    """That variant may have no limit of its own."""
+    limited = GOOD + 'bytecodes = { c = "<= 100% of stock" }\nvariants = { c = "hooks:work", VARIANT = "hooks:work" }\n'
+
+    found = declare.read(project.write("good.toml", limited.replace("VARIANT", "stock").replace('calls = "<= 3"', "")))
+    with pytest.raises(DeclarationError, match="expected a variant stock, for a share of its count"):
+        declare.read(project.write("bad.toml", limited.replace("VARIANT", "other")))
+
+    assert [limit.text for limit in found.scenarios["hook[c]"].limits] == ["<= 100% of stock"]
+    assert found.scenarios["hook[stock]"].limits == ()
+
+
 def test_variants_are_scenarios_with_a_set_up_each(project):
     """A limit holds for all variants, or for the one that it names."""
     file = project.write(
@@ -119,7 +131,10 @@ def test_a_pyproject_is_found_from_below(project):
         ),
         (
             GOOD + "bytecodes = 420",
-            ('scenarios.hook.bytecodes = 420: expected "+<number>%" (of the calibrated count) or "<= <number>"'),
+            (
+                'scenarios.hook.bytecodes = 420: expected "+<number>%" (of the calibrated count), '
+                '"<= <number>" or "<= <number>% of stock"'
+            ),
         ),
         (GOOD + "regression = '1%'", 'scenarios.hook.regression = "1%": expected "<number>%", at least 2%'),
         (

@@ -22,6 +22,7 @@ from otel_fastpath.budget.limits import METRICS, Limit, expected, parse
         ("calls", "<= 40", 40.0, "", False, True),
         ("allocations", "<=1.5", 1.5, "", False, True),
         ("instructions", "<= 13_000", 13000.0, "", False, True),
+        ("instructions", "<= 120 % of stock", 1.2, "stock", False, True),
     ],
 )
 def test_a_limit_means_what_it_says(metric, text, value, unit, relative, gates):
@@ -53,6 +54,8 @@ def test_a_share_of_the_cpu_is_an_overhead():
         ("overhead", "12%"),
         ("overhead", "6 ms"),
         ("bytecodes", "2%"),
+        ("bytecodes", "120% of stock"),
+        ("overhead", "<= 120% of stock"),
         ("bytecodes", "420"),
         ("calls", "<= forty"),
         ("calls", "<= 1.2.3"),

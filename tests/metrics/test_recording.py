@@ -224,3 +224,52 @@ def test_an_error_of_a_reservoir_is_logged_once(provided, monkeypatch, no_faults
     assert no_faults.counts() == {}
     (line,) = logged()
     assert line.startswith("Code that otel-fastpath called in metrics raised an exception.")
+
+
+def test_what_is_seen_once_is_not_learnt(provided):
+    """It is recorded all the same, as what is seen again."""
+    meter, reader = provided()
+    counter = meter.create_counter("counter")
+
+    for number in range(1_000):
+        counter.add(1, {"request": number})
+    assert len(counter._otel_fastpath_recorder.series) < 50
+    for number in range(1_000):
+        counter.add(1, {"request": number})
+
+    found = {point.attributes["request"]: point.value for point in points(reader)["counter"]}
+    assert found == dict.fromkeys(range(1_000), 2)
+
+
+def test_measurements_of_the_first_sight_are_stocks(instrumentor, core):
+    """Amounts, attributes of every kind and exemplars, with and without a view that drops some."""
+
+    def run():
+        reader = InMemoryMetricReader()
+        views = [View(instrument_name="viewed", attribute_keys={"route"})]
+        meter = MeterProvider(
+            [reader], shutdown_on_exit=False, views=views, exemplar_filter=AlwaysOnExemplarFilter()
+        ).get_meter("sights")
+        for name in ("plain", "viewed"):
+            histogram = meter.create_histogram(name)
+            for number in range(30):
+                for given in (None, {}, {"route": number % 3, "user": number}, {"user": [number]}, {1: number}):
+                    histogram.record(number % 7, given)
+        return {
+            name: [
+                (
+                    dict(point.attributes),
+                    point.count,
+                    point.sum,
+                    point.bucket_counts,
+                    [(each.value, each.filtered_attributes) for each in point.exemplars],
+                )
+                for point in found
+            ]
+            for name, found in points(reader).items()
+        }
+
+    stock = run()
+    instrumentor.instrument(core=core)
+
+    assert run() == stock

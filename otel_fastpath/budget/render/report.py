@@ -75,8 +75,11 @@ def table(results: Sequence[Result]) -> Table:
 
 def _limit(result: Result) -> str:
     """The limit and, if it is relative to a measured value, that value."""
-    is_relative = result.limit.startswith("+") and result.calibrated is not None
-    return f"{result.limit} of {figure(result.calibrated or 0.0)}" if is_relative else result.limit
+    if result.calibrated is None:
+        return result.limit
+    if result.limit.endswith("of stock"):
+        return f"{result.limit}'s {figure(result.calibrated)}"
+    return f"{result.limit} of {figure(result.calibrated)}" if result.limit.startswith("+") else result.limit
 
 
 def _activity(is_fast: dict[str, bool]) -> tuple[str, ...]:

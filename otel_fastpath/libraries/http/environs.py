@@ -22,8 +22,9 @@ from opentelemetry.util.http import _parse_url_query, redact_query_parameters, r
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.util.http import ExcludeList
 
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.guard import SkipError
 
 if TYPE_CHECKING:

@@ -19,10 +19,11 @@ from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
 from otel_fastpath.compiled.helpers import get_item, with_value
-from otel_fastpath.libraries.http.bounded import MOST_ANSWERS, keep
+from otel_fastpath.libraries.http.bounded import MOST_ANSWERS
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.propagators import w3c_writer
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
 from otel_fastpath.trace.context.propagation import traceparent

@@ -21,9 +21,10 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 
 _OLD = _server_duration_attrs_old
 _NEW = _server_duration_attrs_new

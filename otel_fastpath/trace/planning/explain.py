@@ -120,7 +120,7 @@ def _start(plan: Any, tracer: Any) -> Iterator[str]:
         yield f"{generator} is called for each id{whose}."
     if plan.metrics is not None:
         yield "The SDK's own metrics are recorded for every span."
-    if plan.switch is None and "_tracer_config" in vars(tracer):
+    if plan.config is None and "_tracer_config" in vars(tracer):
         yield f"Tracer._is_enabled is called for every span{_which(tracer, '_is_enabled')}."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_fastpath.compiled.helpers import process_id
+from otel_fastpath.compiled.helpers import new_instance, process_id
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -123,6 +123,46 @@ class Plan:
     starting: Facts
     switch: dict[str, bool] | None
     tracer_class: type
+
+
+def copy_for(plan: Plan, facts: Facts, tracer: Tracer) -> Plan | None:
+    """A copy of the plan but for what is a tracer's own; None if the facts do not hold or it has other parts."""
+    if not (
+        plan.tracer_class is type(tracer)
+        and plan.sampler is tracer.sampler
+        and plan.generator is tracer.id_generator
+        and plan.limits is tracer._span_limits
+        and plan.resource is tracer.resource
+        and facts.hold()
+    ):
+        return None
+    return _copy(plan)
+
+
+def _copy(plan: Plan) -> Plan:
+    made: Plan = new_instance(type(plan))
+    made.as_is, made.bounds, made.clean = plan.as_is, plan.bounds, plan.clean
+    made.delegates, made.dropped_class, made.ending = plan.delegates, plan.dropped_class, plan.ending
+    made.event_class, made.generator, made.held_ending = plan.event_class, plan.generator, plan.held_ending
+    made.is_stale, made.limits, made.local_not_sampled = plan.is_stale, plan.limits, plan.local_not_sampled
+    made.local_sampled, made.max_attributes, made.max_event_attributes = (
+        plan.local_sampled,
+        plan.max_attributes,
+        plan.max_event_attributes,
+    )
+    made.max_event_value, made.max_events, made.max_value = plan.max_event_value, plan.max_events, plan.max_value
+    made.on_end, made.on_ending, made.on_start = plan.on_end, plan.on_ending, plan.on_start
+    made.only_batches, made.processor, made.random_flag = plan.only_batches, plan.processor, plan.random_flag
+    made.random_ids, made.read_only_class, made.remote_not_sampled = (
+        plan.random_ids,
+        plan.read_only_class,
+        plan.remote_not_sampled,
+    )
+    made.remote_sampled, made.resource, made.root = plan.remote_sampled, plan.resource, plan.root
+    made.sampler, made.span_class, made.starting = plan.sampler, plan.span_class, plan.starting
+    made.tracer_class = plan.tracer_class
+    made.served = None if plan.served is None else _copy(plan.served)
+    return made
 
 
 class Late:

@@ -50,6 +50,11 @@ cdef class Plan:
     cdef public dict switch
     cdef public object tracer_class
 
+cpdef Plan copy_for(Plan plan, Facts facts, object tracer)
+
+@cython.locals(made=Plan)
+cdef Plan _copy(Plan plan)
+
 cdef class Late:
     cdef public dict attributes
     cdef public object name

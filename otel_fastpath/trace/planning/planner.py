@@ -24,9 +24,10 @@ from opentelemetry.sdk.trace.sampling import (
 )
 from opentelemetry.trace.span import TraceFlags
 
-from otel_fastpath.compiled.facts import is_true
+from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.origin import origin
+from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.planning import sampling
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
 from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
@@ -42,12 +43,22 @@ _logger = logging.getLogger(__name__)
 _PLAIN: Final = frozenset({str, int, float, bool})
 
 PLAN: Final = "_otel_fastpath_plan"
+# Where a processor keeps the plan that those of other tracers are copied from.
+_MODEL: Final = "_otel_fastpath_model"
+_NO_MODEL: Final = (None, None, None)
+# How many tracers keep their plans. A span of another gets a copy of its provider's.
+_MOST: Final = 1024
 _RULES: Final[dict[Decision, int]] = {
     Decision.DROP: sampling.DROP,
     Decision.RECORD_ONLY: sampling.RECORD_ONLY,
     Decision.RECORD_AND_SAMPLE: sampling.SAMPLE,
 }
 _SHOULD_SAMPLE: Final = ("should_sample",)
+# What the plan reads of samplers.
+_OF_SAMPLERS: Final = (
+    *("_bound", "_decision", "_root", "_remote_parent_sampled", "_remote_parent_not_sampled"),
+    *("_local_parent_sampled", "_local_parent_not_sampled"),
+)
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 _IS_ENABLED = Tracer._is_enabled
 # Since 1.44 a tracer stores its configuration; earlier versions ask the provider each time.
@@ -88,6 +99,26 @@ def _delegated(plan: Any, sampler: Any) -> int:
     return -len(plan.delegates)
 
 
+def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
+    """What a copy of the plan rests on, besides its route and the parts that `Planner._holds` compares.
+
+    Raises:
+        TypeError: A sampler or generator has no `__dict__`.
+    """
+    facts: list[tuple[object, str, object]] = [(plan.tracer_class, "__setattr__", plan.tracer_class.__setattr__)]
+    for part, names in ((plan.sampler, _SHOULD_SAMPLE), (plan.generator, _GENERATES)):
+        parts = [
+            part,
+            *(each for name, each in vars(part).items() if name in _OF_SAMPLERS and hasattr(each, "__dict__")),
+        ]
+        for each in parts:
+            known = [name for name in names if hasattr(type(each), name)]
+            facts += [(type(each), name, getattr(type(each), name)) for name in known]
+            facts += [(each, name, ABSENT) for name in known]
+            facts += [(each, name, value) for name, value in vars(each).items() if name in _OF_SAMPLERS]
+    return facts
+
+
 def _take(plan: Any, route: Route) -> None:
     for name, value in route._asdict().items():
         setattr(plan, name, value)
@@ -110,6 +141,7 @@ class Planner:
         self._core = core
         self._is_watched = is_watched
         self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
+        self._sights = Sights()
         self._router = Router(core)
         self._delegating = DelegatingPlans(self._plan, self._still_holds)
         # By id: a proxy that delegates to a tracer compares equal to it.
@@ -117,6 +149,9 @@ class Planner:
 
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if upstream must start its spans."""
+        plan = self._like_others(tracer)
+        if plan is not None:
+            return self._keep(plan, tracer)
         # Other code may replace these for a while only.
         if not is_true(self._router.starting) or self._refused.get(id(tracer)) is tracer:
             return None
@@ -132,8 +167,20 @@ class Planner:
                 # Some objects cannot have weak references.
                 self._refused[id(tracer)] = tracer
             return None
-        if is_delegating:
-            return plan
+        return plan if is_delegating else self._keep(plan, tracer)
+
+    def _keep(self, plan: Any, tracer: Any) -> Any:
+        """Store the plan on its tracer, and return it; None if it does not fit any more."""
+        if len(self._planned) >= _MOST:
+            if not self._sights.note(id(tracer)):
+                # It serves one span.
+                return plan
+            with suppress(KeyError):
+                # Any of them; a tracer that is still in use gets another.
+                vars(self._planned.pop()).pop(PLAN, None)
+        if plan.config is not None:
+            # Read at each start of a span: the instance's dict, which has the field.
+            plan.switch = vars(plan.config)
         self._planned.add(tracer)
         vars(tracer)[PLAN] = plan
         if not self._holds(plan, tracer):
@@ -159,7 +206,9 @@ class Planner:
         """Remove the plans from all tracers."""
         for tracer in tuple(self._planned):
             plan = vars(tracer).pop(PLAN, None)
-            self._router.forget(getattr(plan, "processor", None))
+            processor = getattr(plan, "processor", None)
+            self._router.forget(processor)
+            getattr(processor, "__dict__", {}).pop(_MODEL, None)
         self._planned.clear()
         self._delegating.forget()
         self._refused.clear()
@@ -167,7 +216,28 @@ class Planner:
     def _make(self, tracer: Any) -> Any:
         if self.why_refused(tracer):
             return None
-        return self._plan(tracer)
+        plan = self._plan(tracer)
+        with suppress(TypeError):
+            facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
+            vars(tracer.span_processor)[_MODEL] = (self._core, plan, facts)
+        return plan
+
+    def _like_others(self, tracer: Any) -> Any:
+        """A plan like that of another tracer of the same provider, or None."""
+        # Not in its `__dict__`, which CPython would have to make.
+        kind: Any = type(tracer)
+        start, processor = getattr(tracer, "start_span", None), getattr(tracer, "span_processor", None)
+        core, model, facts = getattr(processor, "__dict__", {}).get(_MODEL, _NO_MODEL)
+        if core is not self._core or getattr(start, "__self__", None) is not tracer:
+            return None
+        if getattr(start, "__func__", None) is not kind.start_span:
+            return None
+        plan = self._core.copy_for(model, facts, tracer)
+        if plan is not None:
+            self._make_own(plan, tracer)
+            if plan.served is not None:
+                self._make_own(plan.served, tracer)
+        return plan
 
     def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
@@ -186,24 +256,28 @@ class Planner:
         plan.event_class = self._core.event_class
         plan.dropped_class = self._core.dropped_class
         plan.tracer_class = type(tracer)
-        has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
-        plan.config = tracer._tracer_config if has_config else None
-        # Read at each start of a span: the instance's dict, which has the field.
-        plan.switch = None if plan.config is None else vars(plan.config)
         plan.resource = tracer.resource
-        plan.scope = tracer._instrumentation_scope
-        plan.info = tracer.instrumentation_info
         plan.clean = _CLEAN
-        plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
         plan.generator = tracer.id_generator
         plan.random_ids = is_upstream(plan.generator, RandomIdGenerator, _GENERATES)
         plan.random_flag = _RANDOM_FLAG
-        plan.asks = not plan.random_ids or plan.metrics is not None
+        self._make_own(plan, tracer)
         self._plan_sampling(plan, tracer.sampler)
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = tracer.span_processor
         plan.served = None
         return plan
+
+    @staticmethod
+    def _make_own(plan: Any, tracer: Any) -> None:
+        """Set what is the tracer's own, and not its provider's."""
+        has_config = _HAS_CONFIG and getattr(type(tracer), "_is_enabled", None) is _IS_ENABLED
+        plan.config = tracer._tracer_config if has_config else None
+        plan.switch = None
+        plan.scope = tracer._instrumentation_scope
+        plan.info = tracer.instrumentation_info
+        plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
+        plan.asks = not plan.random_ids or plan.metrics is not None
 
     def _still_holds(self, plan: Any, tracer: Any) -> bool:
         return self._holds(plan, tracer) and is_true(plan.starting)

@@ -108,6 +108,7 @@ class Core(NamedTuple):
 
     Attributes:
         plan: The class of plans.
+        copy_for: The function `plan.copy_for`.
         facts: The class `facts.Facts`.
         batch: The class `plan.Batch`.
         batch_of: The function `ending.batch_of`.
@@ -118,6 +119,7 @@ class Core(NamedTuple):
     """
 
     plan: Any
+    copy_for: Any
     facts: Any
     batch: type
     batch_of: Any

@@ -19,7 +19,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.propagators import w3c_reader
@@ -29,6 +29,7 @@ from otel_fastpath.libraries.http.stock import COLLECTING
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:

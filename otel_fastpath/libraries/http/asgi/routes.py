@@ -1,8 +1,8 @@
 """The route of a request in FastAPI and Starlette, found without asking each route of the application.
 
 Upstream's instrumentations ask one route after the other, which the framework then does again. Here the routes are kept
-by the first segment of their paths, if that has no parameter; the table is made again when the routes change.
-Compiled as `routes_c`.
+by the first segment of their paths, if that has no parameter; the table is made again when the routes change. It is
+looked at for changes only as far as upstream goes: to the route that matches. Compiled as `routes_c`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    # The route; whether it is plain, see `_is_plain`.
-    _Entry = tuple[Any, bool]
+    # The route; whether it is plain, see `_is_plain`; its place among all.
+    _Entry = tuple[Any, bool, int]
 
 _PLACE: Final = "the route of a request"
 _UNICODE: Final = int(re.UNICODE)
@@ -71,13 +71,17 @@ class Table:
 
     __slots__ = (
         *("_all", "_anywhere", "_by_segment", "_elsewhere", "_framework", "_included", "_matches", "_places"),
-        "_routes",
+        *("_rests_on", "_routes"),
     )
 
     def __init__(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> None:
         self._framework, self._routes, self._matches = framework, routes, matches
         # Before they are read, so that a change meanwhile is noticed.
-        self._included = [(router, router.effective_candidates()) for router in _included(routes)]
+        self._included: list[tuple[Any, Any]] = []
+        # For each place, how many of the application's routes and of the included routers upstream looks at before it.
+        self._rests_on: list[tuple[int, int]] = []
+        for number, route in enumerate(routes, 1):
+            self._include(route, number)
         self._all: list[_Entry] = []
         # The places, among all, of the routes of one first segment, and of those of any.
         self._places: dict[str, list[int]] = {}
@@ -88,49 +92,71 @@ class Table:
             # What a `RouteContext` of FastAPI stands for.
             route = getattr(flattened, "_effective_route", flattened)
             is_plain = _is_plain(route, plain)
-            entry = (route if is_plain else flattened, is_plain)
+            entry = (route if is_plain else flattened, is_plain, len(self._all))
             segment = _static_segment(route.path, route.path_regex) if is_plain else None
             places = self._anywhere if segment is None else self._places.setdefault(segment, [])
             places.append(len(self._all))
             self._all.append(entry)
+        if len(self._rests_on) != len(self._all):
+            # Other code flattens them in its own way.
+            self._rests_on = [(-1, 0)] * len(self._all)
         self._elsewhere = [self._all[place] for place in self._anywhere]
 
-    def is_current(self, framework: Framework, routes: list[Any], matches: tuple[Any, ...]) -> bool:
-        """Whether it is the table of these routes."""
+    def _include(self, route: Any, number: int) -> None:
+        """Note the routers that FastAPI has included, with those inside of them, and what each route rests on."""
+        if not hasattr(route, "effective_candidates"):
+            self._rests_on.append((number, len(self._included)))
+            return
+        candidates = route.effective_candidates()
+        self._included.append((route, candidates))
+        for candidate in candidates:
+            self._include(candidate, number)
+
+    def is_of(self, framework: Framework, matches: tuple[Any, ...]) -> bool:
+        """Whether it is a table of this framework, and of these methods `matches`."""
+        return self._framework is framework and self._matches == matches
+
+    def is_current(self, routes: list[Any], place: int) -> bool:
+        """Whether the routes are still those of the table: as far as this place, or all for -1."""
         known = self._routes
-        if self._framework is not framework or self._matches != matches or len(known) != len(routes):
+        number, included = (-1, 0) if place < 0 else self._rests_on[place]
+        if number < 0:
+            number, included = len(known), len(self._included)
+            if number != len(routes):
+                return False
+        if number > len(routes):
             return False
         # Routes that are equal can match differently.
-        for index in range(len(known)):
+        for index in range(number):
             if known[index] is not routes[index]:
                 return False
-        for router, candidates in self._included:  # noqa: SIM110  # a generator takes longer
+        for index in range(included):
+            router, candidates = self._included[index]
             if router.effective_candidates() is not candidates:
                 return False
         return True
 
-    def route(self, scope: Any) -> str | None:
-        """The path of the first route that matches, or else of the last one that matches but for the method."""
+    def find(self, scope: Any) -> tuple[str | None, int]:
+        """The path of the first route that matches, and its place; else that of the last but for the method, and -1."""
         framework = self._framework
         found: str | None = None
         is_http = scope["type"] == "http"
         path = framework.request_path(scope)
-        for route, is_plain in self._candidates(path):
+        for route, is_plain, place in self._candidates(path):
             if is_plain:
                 if not is_http or not route.path_regex.match(path):
                     continue
                 found = route.path
                 if not (methods := route.methods) or scope["method"] in methods:
-                    break
+                    return found, place
             else:
                 match, _ = framework.ask(route, scope)
                 if match == framework.full:
                     # Routes of `Host` have no path.
-                    found = getattr(route, "path", scope.get("path"))
-                    break
+                    return getattr(route, "path", scope.get("path")), place
                 if match == framework.partial:
                     found = route.path
-        return found
+        return found, -1
 
     def _candidates(self, path: Any) -> list[_Entry]:
         """The routes that may match a path, in their order."""
@@ -153,14 +179,6 @@ class Table:
         found = [self._all[place] for place in sorted([*places, *self._anywhere])]
         keep(self._by_segment, segment, found)
         return found
-
-
-def _included(routes: Iterable[Any]) -> Iterable[Any]:
-    """The routers that FastAPI has included, with those inside of them."""
-    for route in routes:
-        if hasattr(route, "effective_candidates"):
-            yield route
-            yield from _included(route.effective_candidates())
 
 
 def _is_plain(route: Any, plain: tuple[Any, ...]) -> bool:
@@ -209,10 +227,12 @@ def route_of(scope: Any, original: Callable[[Any], str | None], framework: Frame
             found = get_item(kept, framework.key)
             # The other core's table is of another type.
             table = found if type(found) is Table else None
-            if table is None or not table.is_current(framework, routes, matches):
-                table = kept[framework.key] = Table(framework, routes, matches)
-            route: str | None = table.route(scope)
-            return route
+            if table is not None and table.is_of(framework, matches):
+                route, place = table.find(scope)
+                if table.is_current(routes, place):
+                    return route
+            table = kept[framework.key] = Table(framework, routes, matches)
+            return table.find(scope)[0]
     except Exception as error:
         faults.absorb(_PLACE, error)
     return original(scope)

@@ -27,11 +27,14 @@ cdef class Table:
     cdef list _included
     cdef tuple _matches
     cdef dict _places
+    cdef list _rests_on
     cdef list _routes
-    @cython.locals(known=list, index=Py_ssize_t)
-    cdef bint is_current(self, Framework framework, list routes, tuple matches) except -1
+    cdef _include(self, object route, object number)
+    cdef bint is_of(self, Framework framework, tuple matches) except -1
+    @cython.locals(known=list, index=Py_ssize_t, number=Py_ssize_t, included=Py_ssize_t)
+    cdef bint is_current(self, list routes, Py_ssize_t place) except -1
     @cython.locals(framework=Framework, is_http=bint, is_plain=bint)
-    cdef route(self, object scope)
+    cdef tuple find(self, object scope)
     @cython.locals(text=str, end=Py_ssize_t)
     cdef list _candidates(self, object path)
     cdef list _of(self, str segment)
@@ -39,5 +42,5 @@ cdef class Table:
 cdef bint _is_plain(object route, tuple plain) except -1
 cdef _static_segment(object path, object regex)
 
-@cython.locals(routes=list, matches=tuple, table=Table)
+@cython.locals(routes=list, matches=tuple, table=Table, place=Py_ssize_t)
 cpdef route_of(object scope, object original, Framework framework)

@@ -23,13 +23,13 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
 from otel_fastpath.libraries.http.asgi.shapes import Description, Outcome, Shape
-from otel_fastpath.libraries.http.bounded import keep
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.parents import taken_back
 from otel_fastpath.libraries.http.series import Series
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.upstream import sources
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
@@ -137,7 +137,8 @@ class Served:
         """The kind of this request only; None if the function that collects the attributes raises an exception."""
         try:
             return Shape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
-        except Exception:
+        except Exception as error:
+        faults.raise_interruption(error)
             # It is called again, and raises where upstream lets it.
             return None
 

@@ -14,10 +14,11 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.planning.plan import Late
 
 if TYPE_CHECKING:

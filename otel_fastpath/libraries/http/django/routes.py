@@ -14,7 +14,8 @@ from django.urls import Resolver404, converters, get_resolver, get_urlconf, reso
 from django.urls.resolvers import LocalePrefixPattern, RegexPattern, RoutePattern, URLPattern, URLResolver
 from django.utils import translation
 
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
+from otel_fastpath.patching.cache import keep
 
 # Converters of the application may look into a database; where they are not known, nothing is kept.
 _custom_converters: Final[Any] = getattr(converters, "REGISTERED_CONVERTERS", True)

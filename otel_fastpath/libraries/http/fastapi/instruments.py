@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching.cache import keep
 
 _NAME: Final = "_otel_fastpath"
 

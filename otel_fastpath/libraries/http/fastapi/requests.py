@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST, keep
+from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
@@ -27,6 +27,7 @@ from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 

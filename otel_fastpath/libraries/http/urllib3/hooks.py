@@ -20,7 +20,7 @@ from opentelemetry.util.http import (
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
-from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS, keep
+from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS
 from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.libraries.http.outgoing import (
@@ -36,6 +36,7 @@ from otel_fastpath.libraries.http.scopes import closed, opened
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:

@@ -74,6 +74,40 @@ def test_a_router_that_changes_after_it_was_included(both_ways):
     assert ours == stock
 
 
+@pytest.mark.skipif(older("fastapi", "0.137"), reason="before that, routes are copied when a router is included")
+def test_routers_inside_of_routers_that_change(both_ways):
+    """Whatever changes, before or behind the route of a request, in whichever router: what upstream finds, we find."""
+
+    def run():
+        details = fastapi_instrumentation._get_route_details
+        app, outer, inner, last = FastAPI(), APIRouter(), APIRouter(prefix="/inner"), APIRouter(prefix="/last")
+        inner.add_api_route("/{name}", answer)
+        outer.include_router(inner)
+        outer.include_router(last)
+        app.include_router(outer, prefix="/v1")
+        app.include_router(last)
+
+        def every_path():
+            paths = ("/v1/inner/a", "/v1/inner/a/b", "/v1/last/a", "/last/a", "/v1/a", "/none")
+            return [details({**asked(path), "app": app}) for path in paths]
+
+        seen = [every_path(), every_path()]
+        for router, path in ((last, "/{other}"), (inner, "/a/{more}"), (outer, "/{early}")):
+            router.add_api_route(path, answer)
+            seen += [every_path(), every_path()]
+        inner.routes.reverse()
+        app.router.routes.reverse()
+        seen.append(every_path())
+        del app.router.routes[0]
+        seen.append(every_path())
+        app.router.routes.insert(0, Route("/v1/{rest:path}", endpoint, methods=["GET"]))
+        return [*seen, every_path()]
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_patterns_of_the_application(both_ways, kind):
     """An application may replace the regular expression of a route, and what it may match."""

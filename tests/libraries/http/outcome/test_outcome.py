@@ -193,7 +193,7 @@ OWN = (
     "asgi.serving.Served.shape",
     "asgi.shapes.details",
     "asgi.requests.Request._before_sending",
-    "asgi.routes.Table.route",
+    "asgi.routes.Table.find",
     "fastapi.requests.tracing_provider",
     "fastapi.requests.Request._describe",
     "fastapi.requests.Request._put_outcome",
