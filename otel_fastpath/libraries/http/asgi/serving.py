@@ -138,7 +138,7 @@ class Served:
         try:
             return Shape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
         except Exception as error:
-        faults.raise_interruption(error)
+            faults.raise_interruption(error)
             # It is called again, and raises where upstream lets it.
             return None
 
