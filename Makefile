@@ -79,6 +79,12 @@ http-soak: setup ## Run 200 clients against real servers (ten minutes)
 faults: setup ## Raise an exception at each line with a call (15 minutes)
 	$(PY) tests/faults/run.py $(ARGS)
 
+# Interrupt a host at each line of this package and at each return of a C function that it calls, or by a signal at random
+# instants: make interruptions ARGS="--signals 5000 --workload sqlite3 --core stock c py"
+.PHONY: interruptions
+interruptions: setup ## Raise time limits inside this package (hours)
+	$(PY) tests/faults/interrupt.py $(ARGS)
+
 # Run the hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg), count leaked
 # references instead. make memcheck ARGS="--only span"; make memcheck DEBUG_PYTHON=python3.14d
 .PHONY: memcheck

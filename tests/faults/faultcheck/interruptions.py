@@ -28,9 +28,11 @@ from faultcheck.lines import relative
 from faultcheck.process import Checked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from faultcheck.job import Job
+
+    Check = Callable[[Job, str], Iterator[dict[str, Any]]]
 
 _TOOL_ID = 3
 # A line: its number; the return of a C call: the first line of the function and the offset of the call.
@@ -124,10 +126,9 @@ class Interrupted(Checked):
 
     def run_once(self, place: Place | None) -> dict[str, Any]:
         """What a run does in which the exception arrives at this place; after one without, where plans are made."""
-        if os.environ.get("WARM"):
-            self.workload.run(Host())
-            gc.collect()
-            self.open.spans.clear()
+        self.workload.run(Host())
+        gc.collect()
+        self.open.spans.clear()
         self.interrupter.arm(place)
         host = Host()
         stopped = ""
@@ -193,7 +194,7 @@ def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
         yield {"place": "{}:{}".format(*place), **checked.verdict(place, without)}
 
 
-def main(job: Job) -> int:
+def main(job: Job, check: Check = check) -> int:
     """Check each workload in a process of its own; gives how many could not be checked."""
     warnings.simplefilter("ignore")
     for name in ("faultcheck.workloads", "otel_fastpath.instrumentor"):
@@ -204,12 +205,12 @@ def main(job: Job) -> int:
             failed += os.wait()[1] != 0
             running -= 1
         if os.fork() == 0:
-            _write(job, workload)
+            _write(job, workload, check)
         running += 1
     return failed + sum(os.wait()[1] != 0 for _ in range(running))
 
 
-def _write(job: Job, workload: str) -> None:
+def _write(job: Job, workload: str, check: Check) -> None:
     status = 1
     try:
         began, rows, bad = time.monotonic(), 0, 0
