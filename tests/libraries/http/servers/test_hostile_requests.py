@@ -245,3 +245,14 @@ def test_no_raw_request_of_aiohttp_is_a_fault(with_aiohttp, telemetry, no_faults
                         assert no_faults.counts() == {}, head
 
     with_aiohttp(telemetry, run())
+
+
+def test_a_list_of_excluded_urls_is_no_fault(instrumentor, core, telemetry, no_faults):
+    """Stock takes a text or a list of its own class, and raises an error for another one: so it does here."""
+    providers = {"tracer_provider": telemetry.tracer_provider, "meter_provider": telemetry.meter_provider}
+    request = ("GET", b"x", b"", [])
+    expected = _ask_asgi(Asgi(_asgi_app, excluded_urls=["health"], **providers), request)
+    instrumentor.instrument(core=core, disabled="exceptions")
+
+    assert _ask_asgi(Asgi(_asgi_app, excluded_urls=["health"], **providers), request) == expected == ["AttributeError"]
+    assert no_faults.counts() == {}
