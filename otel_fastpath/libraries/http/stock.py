@@ -51,6 +51,8 @@ _SERVERS: Final = {
         *(f"{_ASGI}:OpenTelemetryMiddleware.{name}" for name in ("__init__", "_get_otel_receive", "_get_otel_send")),
         *(f"{_ASGI}:OpenTelemetryMiddleware.{name}" for name in ("_set_send_span", "_set_server_span")),
         f"{_ASGI}:ASGIGetter.get",
+        # The set-up names it.
+        f"{_ASGI}:get_default_span_details",
     ),
     "wsgi.request": (
         f"{_WSGI}:OpenTelemetryMiddleware.__call__",
