@@ -147,10 +147,11 @@ def end_span(span: Any, place: str) -> None:
     except BaseException as error:
         try:
             faults.absorb_any(place, error)
-        finally:
-            # An exception may have arrived before the span had ended.
+        except BaseException:
+            # It may have arrived before the span had ended.
             if span.is_recording():
                 span.end()
+            raise
 
 
 def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:

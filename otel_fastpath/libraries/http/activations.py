@@ -39,8 +39,8 @@ class Activation:
     def __init__(self, span: Any, below: Any, key: str | None = None, value: Any = None) -> None:
         self.span = span
         self._below = below
-        self._is_left = False
         self._token: Any = None
+        self._is_left = False
         try:
             if key is None:
                 self._token = activated(span)
@@ -59,7 +59,11 @@ class Activation:
 
     def __del__(self) -> None:
         """Leave it, unless that was done; an interrupt can come before there is anything to leave."""
-        if hasattr(self, "_token"):
+        try:
+            is_left = self._is_left
+        except AttributeError:
+            return
+        if not is_left:
             self.leave(None)
 
     def leave(self, error: BaseException | None) -> None:

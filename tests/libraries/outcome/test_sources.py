@@ -14,7 +14,8 @@ ROOT = Path(libraries.__file__).parent
 # content that cannot be formatted, which the export thread logs.
 ALLOWED = {
     ("db/asyncpg/plans.py", "_reset_query"),
-    ("db/parameters.py", "text_of"),
+    *(("db/conventions.py", name) for name in ("parameters", "shortened")),
+    *(("db/parameters.py", name) for name in ("has_any", "text_of")),
     ("genai/openai/content.py", "_has_any"),
     ("genai/openai/parts.py", "_decoded"),
 }

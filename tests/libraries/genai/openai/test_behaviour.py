@@ -219,7 +219,7 @@ def test_an_async_stream_is_followed(told, run_async):
 
 def test_a_fault_of_ours_is_not_the_hosts(told, client, monkeypatch, no_fault):  # noqa: ARG001  # it is undone below
     """The call is made, once, and the fault is counted."""
-    monkeypatch.setattr(faults, "report", lambda place, _error: places.append(place))
+    monkeypatch.setattr(faults, "report_any", lambda place, _error: places.append(place))
     places = []
     monkeypatch.setattr(Telemetry, "target", lambda *_: 1 / 0)
 
