@@ -147,7 +147,8 @@ def _status(options: argparse.Namespace) -> int:
     from otel_fastpath.trial.program import ProgramError  # noqa: PLC0415  # likewise
 
     try:
-        if options.here:
+        # A process without `site` has its own packages, which another one would not have.
+        if options.here or sys.flags.no_site:
             return _status_here(options, application)
         asked = [name for name in ("json", "all", "as_is") if getattr(options, name)]
         arguments = ["status", "--here", *(f"--{name.replace('_', '-')}" for name in asked), "--", *options.modules]

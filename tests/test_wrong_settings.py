@@ -193,7 +193,7 @@ def test_the_command_repeats_it(service):
     (line,) = document["wrong_settings"]
     assert line.startswith("OTEL_FASTPATH_CORE: 'rust' is not valid; expected c (compiled) or py (pure Python).")
     assert f"Wrong setting: {line}" in table.splitlines()
-    assert lines_of(err) == [line]
+    assert lines_of(err) == [f"otel-fastpath: {line}"]
 
 
 def test_what_was_corrected_is_not_repeated(instrumentor, environ):

@@ -124,12 +124,8 @@ class Plan:
     __slots__ = ("attributes", "is_quiet", "name", "rows", "series", "summary")
 
     def __init__(self, name: Any, attributes: Any, series: Any, rows: Any, is_quiet: Any, summary: Any = "") -> None:
-        self.name = name
-        self.attributes = attributes
-        self.series = series
-        self.rows = rows
-        self.is_quiet = is_quiet
-        self.summary = summary
+        self.name, self.attributes, self.series, self.rows = name, attributes, series, rows
+        self.is_quiet, self.summary = is_quiet, summary
 
 
 class Link:
@@ -153,18 +149,12 @@ class Link:
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
-        self.active = active
-        self.telemetry = active.telemetry
-        self.tracer = active.telemetry.tracer
-        self.has_meter = active.telemetry.has_meter
-        self.plans = plans
-        self.queries = queries
-        self.queries_with_arguments = queries_with_arguments
-        self.call = None
-        self.prepared = None
-        self.slow = active.slow
-        self.count = active.count
-        self.is_driver = active.is_driver
+        telemetry = active.telemetry
+        self.active, self.telemetry = active, telemetry
+        self.tracer, self.has_meter = telemetry.tracer, telemetry.has_meter
+        self.plans, self.queries, self.queries_with_arguments = plans, queries, queries_with_arguments
+        self.call = self.prepared = None
+        self.slow, self.count, self.is_driver = active.slow, active.count, active.is_driver
 
 
 class Query(Call):
@@ -183,9 +173,7 @@ class Query(Call):
 
     def leave(self) -> None:
         """Restore the context; the query goes on."""
-        if self._token is not None:
-            restore(self._token)
-            self._token = None
+        Call.leave(self)
         if self._mark is not None:
             self._unmark()
 

@@ -246,8 +246,7 @@ def _sent(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded:
     """
     created = values.get("created")
     level = values.get("levelno")
-    text = values.get("msg")
-    arguments = values.get("args")
+    text, arguments = values.get("msg"), values.get("args")
     exc_info = values.get("exc_info")
     is_text = type(text) is str
     if type(created) is not float or type(level) is not int or not (is_text or plan.guard is not None):

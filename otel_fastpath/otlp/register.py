@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.otlp.altering import counts
 from otel_fastpath.patching.parts import Part
 from otel_fastpath.patching.room import Room
 from otel_fastpath.settings import FULL
@@ -21,9 +20,13 @@ _HTTP: Final = "opentelemetry.exporter.otlp.proto.http"
 class _Otlp(Room):
     def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:  # noqa: ARG002  # the count is off by `telemetry` only
         if settings.telemetry == FULL and not settings.stock:
+            from otel_fastpath.otlp.altering import counts  # noqa: PLC0415  # many processes export nothing
+
             counts.report(providers.get("meter_provider"))
 
     def stop(self) -> None:
+        from otel_fastpath.otlp.altering import counts  # noqa: PLC0415  # likewise
+
         counts.stop()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.locks import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 _OWN: Final = "otel_fastpath"
@@ -125,14 +126,14 @@ def _top(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def text_of(value: object) -> str:
-    """`str(value)`, for a value of others: what this raises is their error.
+def text_of(value: object, make: Callable[[object], str] = str) -> str:
+    """The text that `str` or `format` makes of a value of others: what this raises is their error.
 
     Raises:
         Exception: The exception of the value's own method, or of `str` at what that method returned.
     """
     try:
-        return str(value)
+        return make(value)
     except Exception as error:
         setattr(error, _OF_OTHERS, True)
         raise

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
+    # The index of the compiled module that was running, or -1; then for each frame, the innermost one first, the `id`
+    # of its code object and the offset of its instruction.
+    from otel_fastpath.profile.threads import Key
+
 # Samples in a second of CPU time. The kernel's tick is often 4 ms; a round number could keep step with the work.
 RATE: Final = 97.0
 _SECOND: Final = 1.0
@@ -37,10 +41,6 @@ _MOST_STACKS: Final = 40_000
 # How long a signal of the timer may be on its way, in seconds.
 _UNDER_WAY: Final = 0.01
 THREAD: Final = "otel-fastpath-profile"
-
-# The index of the compiled module that was running, or -1; then for each frame, the innermost one first, the `id` of
-# its code object and the offset of its instruction.
-Key = tuple[int, ...]
 
 
 class ProfileError(Exception):

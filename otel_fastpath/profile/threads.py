@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-    from otel_fastpath.profile.sampler import Key
-
+    # What identifies a stack; see `sampler`.
+    Key = tuple[int, ...]
     _Find = Callable[[list[threading.Thread], float], tuple[set[int | None], dict[int, FrameType]]]
 
 # The switch interval of a look, and how long it waits at most before it looks, in seconds.

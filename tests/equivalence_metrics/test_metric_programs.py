@@ -99,11 +99,12 @@ def test_any_program_leaves_the_same_metrics(fast, setup, program):
 @examples(0.5)
 @given(setup=setups, program=programs)
 def test_any_collection_is_encoded_alike(fast, setup, program):
-    """The request's message, or what is raised and said, is stock's."""
+    """The request's message is stock's; what stock cannot encode is not lost (`tests/otlp/test_bad_items.py`)."""
     del fast
     _, collected = run(setup, program)
     for data in collected:
         with stock():
             expected = encoded(data)
 
-        assert encoded(data) == expected
+        made = encoded(data)
+        assert made == expected or (isinstance(expected, tuple) and not isinstance(made, tuple))

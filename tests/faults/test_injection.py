@@ -41,6 +41,7 @@ SOURCE = """
         return method
 """
 GUARDS = """
+    from otel_fastpath.patching import faults
     from otel_fastpath.patching.outcome import guarded, never_raises
 
     @never_raises("a place")
@@ -58,6 +59,23 @@ GUARDS = """
             prepare()
         except Exception:
             raise
+
+    def sorts_out(found):
+        try:
+            prepare()
+        except BaseException as error:
+            try:
+                faults.absorb_any("a place", error)
+            except BaseException:
+                found.stop()
+                raise
+
+    def cleans_up_first(found):
+        try:
+            prepare()
+        except BaseException as error:
+            found.stop()
+            faults.absorb_any("a place", error)
 
     def hands_on(original, args):
         try:
@@ -115,17 +133,19 @@ def test_lines_with_calls_are_found(file):
 
 def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     """A `try` for any exception, a decorator, calls of such functions; not what raises, and not what holds no call."""
-    outcome = tmp_path / "otel_fastpath" / "patching" / "outcome.py"
-    outcome.parent.mkdir(parents=True)
-    outcome.write_text(
-        Path(compiled.__file__).parents[1].joinpath("patching", "outcome.py").read_text(encoding="utf-8"),
-        encoding="utf-8",
-    )
-    file = outcome.with_name("sample.py")
+    folder = tmp_path / "otel_fastpath" / "patching"
+    folder.mkdir(parents=True)
+    for name in ("faults.py", "outcome.py"):
+        source = Path(compiled.__file__).parents[1].joinpath("patching", name).read_text(encoding="utf-8")
+        folder.joinpath(name).write_text(source, encoding="utf-8")
+    file = folder / "sample.py"
     file.write_text(textwrap.dedent(GUARDS), encoding="utf-8")
 
     found = guards.of(file, tmp_path).names
-    assert found - {"guarded", "never_raises"} == {"decorated", "tried", "hands_on", "Base.end", "Derived.fail"}
+    assert found - {"guarded", "never_raises"} == {
+        *("decorated", "tried", "sorts_out", "hands_on"),
+        *("Base.end", "Derived.fail"),
+    }
     lines = file.read_text(encoding="utf-8").splitlines()
     assert [lines[number - 1].strip() for number in sorted(with_calls(file))].count("tried()") == 0
 
@@ -135,19 +155,29 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     [
         (
             "libraries/call_span.py",
-            {"begin", "Call.end", "Call.fail", "Call.leave", "Query.done", "Query.failed"},
+            {
+                "new_call",
+                "begin_call",
+                "new_query",
+                "Call.end",
+                "Call.fail",
+                "Call.leave",
+                "Query.done",
+                "Query.failed",
+            },
         ),
         (
             "libraries/genai/openai/calls.py",
             {"begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
-        ("patching/faults.py", {"report"}),
+        ("libraries/starting.py", {"end_span"}),
+        ("patching/faults.py", {"report", "report_any", "absorb_any"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("libraries/db/calls.py", {"begin", "look", "watch"}),
+        ("libraries/db/calls.py", {"new", "begin", "enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),
         ("libraries/db/sqlalchemy/checkouts.py", {"begin", "acquired", "released"}),

@@ -47,3 +47,17 @@ def prepared(monkeypatch):
     original = requests.models.parse_url
     monkeypatch.setattr(requests.models, "parse_url", lambda url: calls.append(url) or original(url))
     return calls
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """A report without halves of surrogate pairs, which these tests log, and xdist cannot send."""
+    report = yield
+    report.sections = [(name, _sendable(text)) for name, text in report.sections]
+    if report.longrepr is not None and not isinstance(report.longrepr, tuple):
+        report.longrepr = _sendable(str(report.longrepr))
+    return report
+
+
+def _sendable(text):
+    return text.encode(errors="backslashreplace").decode()

@@ -12,11 +12,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from baditems import BAD, GOOD, LONE, Sent, batch, event, exemplar, log, metric, point, span
+from baditems import BAD, Sent
 from google.protobuf.message import DecodeError
 from httpreceiver import Receiver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from makeitems import GOOD, LONE, batch, event, exemplar, log, metric, point, span
 from opentelemetry.exporter.otlp.proto.common import _internal as common
 from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics

@@ -182,7 +182,7 @@ def test_any_depth(core, wrap):
 def test_a_fault_of_ours_is_counted_and_upstream_encodes(core, monkeypatch):
     """A batch that our own code fails on goes the stock way."""
     made = {"__name__": "otel_fastpath.test"}
-    exec("def fail(*_): raise ZeroDivisionError", made)  # noqa: S102  # a function of a module of ours that is not there
+    exec("def fail(*_): raise ZeroDivisionError(0)", made)  # noqa: S102  # a function of a module of ours that is not there
     encoder = trace_requests.Encoder(patches_spans.compiled.hot("otlp.encoder", core), patches_spans._upstream())
     monkeypatch.setattr(patches_spans, "_encoder", lambda _: encoder)
     encode_spans = patches_spans._make_http(STOCK, Config())

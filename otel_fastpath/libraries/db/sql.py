@@ -69,22 +69,15 @@ def scan(text: str, most: int = LONGEST) -> Scan:
 
 
 def without_quoted(text: str, names: str) -> str:
-    """A text that was read, with `?` for what is in double quotes.
-
-    Args:
-        text: The text.
-        names: What is in double quotes here, too, is a name.
-    """
+    """A text that was read, with `?` for what is in double quotes and is not among the names."""
     pieces: list[str] = []
-    copied, length = 0, len(text)
-    at = text.find('"')
+    copied, length, at = 0, len(text), text.find('"')
     while at >= 0:
         end = quoted_end(text, at + 1, length)
         if end == UNFINISHED:
             break
         if text[at:end] not in names:
-            pieces.append(text[copied:at])
-            pieces.append("?")
+            pieces += (text[copied:at], "?")
             copied = end
         at = text.find('"', end)
     pieces.append(text[copied:])
@@ -102,18 +95,14 @@ class Scanner:
     def __init__(self, text: str, is_cut: bool) -> None:
         self.text = text
         self.length = self.stop = len(text)
-        self.is_cut = is_cut
         # Whether every token has an end; `stop` is the end of the last one that has, and the tail replaces the rest.
-        self.is_whole = not is_cut
-        self.tail = ""
+        self.is_cut, self.is_whole, self.tail = is_cut, not is_cut, ""
         # The position of the first semicolon.
         self.semicolon = self.length
-        # The result, and the position in the text up to which it is complete.
+        # The result, and the position in the text up to which it is complete; the index of the first piece of a list
+        # after IN that so far has only literals; and the number of literals.
         self.pieces: list[str] = []
-        self.copied = 0
-        # The index of the first piece of a list after IN that so far has only literals; and the number of literals.
-        self.list_start = -1
-        self.list_size = 0
+        self.copied, self.list_start, self.list_size = 0, -1, 0
         self.summary = Summary()
 
     def read(self) -> None:

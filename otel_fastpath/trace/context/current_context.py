@@ -118,12 +118,25 @@ def detach(token: _Token) -> None:
     try:
         reset_value(_variable, token)  # type: ignore[arg-type]  # likewise
     except BaseException as error:
-        try:
-            _runtime.detach(token)
-        except Exception:
-            if not faults.is_interruption(error):
-                _context_api.logger.exception("Failed to detach context")
-        faults.raise_interruption(error)
+        failure = error
+    else:
+        return
+    try:
+        # Not within the `except`: stock's log record has no other exception as its context.
+        _detach_as_stock(token, failure)
+        faults.raise_interruption(failure)
+    finally:
+        # The exception and its frame would refer to each other.
+        del failure
+
+
+def _detach_as_stock(token: _Token, failure: BaseException) -> None:
+    try:
+        _runtime.detach(token)
+    except Exception:
+        # If it was interrupted, the context may have been restored.
+        if not faults.is_interruption(failure):
+            _context_api.logger.exception("Failed to detach context")
 
 
 def restore(token: _Token) -> None:
@@ -148,4 +161,6 @@ def restore(token: _Token) -> None:
             # Restored already: an exception arrived afterwards.
             faults.raise_interruption(error)
             return
+        except Exception as further:
+            faults.raise_interruption(further)
         faults.absorb_any(_RESTORING, error)

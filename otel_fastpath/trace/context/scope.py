@@ -204,7 +204,9 @@ class Scope:
                 if records is None or not records(span, error, self._manner.frames):
                     record_under(span.record_exception, error, self._manner.frames, error)
             if self._start[-1]:
-                span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {faults.text_of(error)}"))
+                # Not formatted once more: the text may be of a subclass of `str`.
+                text = "".join((type(error).__name__, ": ", faults.text_of(error, format)))
+                span.set_status(Status(StatusCode.ERROR, text))
 
     def __del__(self) -> None:
         # The scope was entered but never left. Upstream's generators then restore the context and end the span when

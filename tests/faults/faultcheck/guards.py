@@ -34,8 +34,22 @@ _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_ti
 # The guards themselves: two of them raise again what asks the host to stop, which is no fault.
 _TRUSTED = {
     "patching/outcome.py": {"guarded", "guarded_during", "absorbed"},
-    # One raises again what is not ours, the other only reads a traceback.
-    "patching/faults.py": {"absorb", "ours"},
+    # They raise again what is not ours, or only read a traceback.
+    "patching/faults.py": {
+        "absorb",
+        "absorb_any",
+        "is_interruption",
+        "ours",
+        "raise_interruption",
+        "raise_others",
+        "report",
+        "report_any",
+    },
+    # They only make an object and set its fields.
+    "libraries/call_span.py": {"new_call", "new_query"},
+    "libraries/db/calls.py": {"new"},
+    # It tries again with the runtime context's own method. What that raises, too, is not looked at.
+    "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
     "trace/context/scope.py": {"_is_left", "is_inert"},
     "metrics/exemplars.py": {"_taken"},
@@ -206,7 +220,7 @@ class Module:
     def _cannot_raise(self, node: ast.AST, owner: str) -> bool:
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             return not node.decorator_list
-        if isinstance(node, ast.Lambda):
+        if isinstance(node, ast.Lambda) or _is_sorting_out(node):
             return True
         if isinstance(node, (ast.Raise, ast.Assert)):
             # Alone it is in an `except`: what it raises again has come of a `try` that is looked at as well.
@@ -230,7 +244,7 @@ class Module:
         """
         function = node.func
         if isinstance(function, ast.Name):
-            return function.id in self.names or function.id in _CANNOT_FAIL | _GIVEN
+            return function.id in self.names or function.id in _CANNOT_FAIL | _GIVEN or _is_bool_of_call(node)
         if not isinstance(function, ast.Attribute) or _name(function.value) == "_logger":
             # Handlers of logging keep their errors to themselves.
             return isinstance(function, ast.Attribute)
@@ -299,8 +313,38 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
+def _is_bool_of_call(node: ast.Call) -> bool:
+    """Whether it is `bool` of what a function of ours returns, which is looked at by itself."""
+    return _name(node.func) == "bool" and any(isinstance(each, ast.Call) for each in ast.walk(node.args[0]))
+
+
+def _is_sorting_out(node: ast.AST) -> bool:
+    """Whether it is `try: faults.absorb_any(...)`, and its handlers raise again what that raised: it is not ours.
+
+    They clean up at an interruption. A fault in the midst of that is not looked at.
+    """
+    if not isinstance(node, ast.Try) or len(node.body) > 1 or node.orelse or node.finalbody:
+        return False
+    call = node.body[0].value if isinstance(node.body[0], ast.Expr) else None
+    last = [each.body[-1] for each in node.handlers]
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and _name(call.func.value) == "faults"
+        and call.func.attr in _TRUSTED["patching/faults.py"]
+        and all(isinstance(each, ast.Raise) and each.exc is None for each in last)
+    )
+
+
+def _raises(node: ast.AST) -> bool:
+    """Whether something in it is raised that may be a fault of ours."""
+    if _is_sorting_out(node):
+        return False
+    return isinstance(node, ast.Raise) or any(_raises(each) for each in ast.iter_child_nodes(node))
+
+
 def _is_wide(handler: ast.ExceptHandler) -> bool:
-    if any(isinstance(each, ast.Raise) for each in ast.walk(handler)):
+    if _raises(handler):
         return False
     return handler.type is None or _name(handler.type) in _WIDE
 

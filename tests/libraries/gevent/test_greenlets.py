@@ -16,7 +16,7 @@ from otel_fastpath.libraries.gevent import carrying, with_context
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sabotage import broken
+from sabotage import as_ours, broken
 
 KEY = context.create_key("mine")
 OTHER = contextvars.ContextVar("other", default="gevent's own")
@@ -158,9 +158,9 @@ def test_a_fault_of_ours_is_counted_only(instrumentor, no_faults, monkeypatch, p
     """The greenlet runs, with gevent's own context."""
     instrumentor.instrument(gevent="on", disabled="exceptions")
     if place == "_carry":
-        monkeypatch.setattr(carrying.contextvars, "Context", broken)
+        monkeypatch.setattr(carrying.contextvars, "Context", as_ours(broken))
     else:
-        monkeypatch.setattr(carrying, "_carrying", broken)
+        monkeypatch.setattr(carrying, "_carrying", as_ours(broken))
 
     assert SPAWNS["spawn"]()[1] == "gevent's own"
     assert SPAWNS["pool.imap"]()[1] == "gevent's own"

@@ -83,13 +83,12 @@ def everything(instrumentor, core, connect, server):
 
 
 @pytest.mark.parametrize("saboteur", ABSORBED)
-def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
+def test_a_foreign_fault_is_not_the_applications(everything, saboteur, caplog):
     """Of an instrument or a processor of log records, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
 
     everything(**FOREIGN[saboteur]())
 
-    assert no_faults.counts() == {}
     assert [line for line in caplog.messages if "detach" in line] == []
 
 

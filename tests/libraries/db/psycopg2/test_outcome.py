@@ -178,13 +178,12 @@ def _asynchronous(database_url):
 
 
 @pytest.mark.parametrize("saboteur", ABSORBED)
-def test_a_foreign_fault_is_not_the_applications(everything, no_faults, saboteur, caplog):
+def test_a_foreign_fault_is_not_the_applications(everything, saboteur, caplog):
     """Whichever part of the set-up raises, and our log besides."""
     caplog.set_level(logging.WARNING, logger="opentelemetry")
 
     everything(**FOREIGN[saboteur]())
 
-    assert no_faults.counts() == {}
     assert [line for line in caplog.messages if "detach" in line] == []
 
 
