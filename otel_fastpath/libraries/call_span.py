@@ -173,7 +173,9 @@ class Query(Call):
 
     def leave(self) -> None:
         """Restore the context; the query goes on."""
-        Call.leave(self)
+        if self._token is not None:
+            restore(self._token)
+            self._token = None
         if self._mark is not None:
             self._unmark()
 
@@ -277,9 +279,7 @@ def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: An
 
 def _metered(has_meter: Any, series: Any) -> Any:
     """The series, if there is a meter provider that records it."""
-    if series is None or (not has_meter and _metrics_globals["_METER_PROVIDER"] is None):
-        return None
-    return series
+    return None if not has_meter and _metrics_globals["_METER_PROVIDER"] is None else series
 
 
 def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:

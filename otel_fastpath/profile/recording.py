@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import CodeType
 
-    from otel_fastpath.profile.sampler import Key, Sampler
+    from otel_fastpath.profile.sampler import Sampler
+    from otel_fastpath.profile.threads import Key
 
 SUFFIX: Final = ".recording"
 _OWN: Final = "otel_fastpath.profile"
