@@ -99,8 +99,9 @@ class Cache:
             oldest, freed = self._order.popleft()
             self._bytes -= freed
             self.items.pop(oldest, None)
-        self._order.append((key, size))
+        # First the entry: another thread that makes room would else take the key before there is something to remove.
         self.items[key] = value
+        self._order.append((key, size))
 
     @critical_section
     def clear(self) -> None:
@@ -146,8 +147,9 @@ class SharedCache:
             oldest, name, freed = self._order.popleft()
             self._bytes -= freed
             oldest.pop(name, None)
-        self._order.append((items, key, size))
+        # As in `Cache.keep`.
         items[key] = value
+        self._order.append((items, key, size))
 
     @critical_section
     def clear(self) -> None:

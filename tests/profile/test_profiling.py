@@ -97,6 +97,7 @@ def test_threads_of_telemetry_are_counted_by_their_clock(tmp_path):
     assert profile.report.share.direct == pytest.approx(0.5, abs=0.25)
 
 
+@pytest.mark.slow  # on an idle machine: beside other work, threads are looked at too seldom
 @pytest.mark.skipif(sys.platform != "linux", reason="the clocks of other threads can be read on Linux only")
 def test_threads_are_sampled_where_they_work(tmp_path):
     """In threads that wait between short pieces of work, and do that in telemetry's code as well as in their own."""
