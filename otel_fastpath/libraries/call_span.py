@@ -182,10 +182,10 @@ class Query(Call):
     def _unmark(self) -> None:
         try:
             reset_value(_spanless, self._mark)
-        except (ValueError, RuntimeError):
+        except (ValueError, RuntimeError) as fault:
             # An abandoned coroutine is closed in another context, where there is nothing to undo; an exception may have
             # arrived after this was done.
-            pass
+            faults.raise_interruption(fault)
         except Exception as fault:
             faults.absorb_any(_END, fault)
         self._mark = None
