@@ -8,15 +8,17 @@ and is never absorbed.
 from __future__ import annotations
 
 import logging
+import opcode
 import signal
 import sys
+from importlib.machinery import ExtensionFileLoader
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.locks import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 _OWN: Final = "otel_fastpath"
 _STOCK: Final = "opentelemetry"
@@ -24,17 +26,15 @@ _STOCK: Final = "opentelemetry"
 _SIGNALS: Final = ("trace", "logs")
 # What a greenlet waits in when another one throws an exception into it.
 _GREENLETS: Final = {"gevent", "greenlet", "eventlet"}
-# Errors that code raises without arguments.
+# Errors that functions of C raise without arguments.
 _BARE: Final = (
-    AssertionError,
     EOFError,
-    LookupError,
     MemoryError,
-    NotImplementedError,
     StopAsyncIteration,
     StopIteration,
 )
 _VARARGS: Final = 0x04
+_RAISE: Final = opcode.opmap["RAISE_VARARGS"]
 _logger = logging.getLogger(__name__)
 _FAULT: Final = "otel-fastpath failed in %s and went on without it. Further such failures are only counted."
 _ERROR_OF_OTHERS: Final = "Code that otel-fastpath called in %s raised an exception. Further such ones are not logged."
@@ -69,15 +69,24 @@ def ours(error: BaseException) -> bool:
 def is_interruption(error: BaseException) -> bool:
     """Whether the exception arrived between two instructions, instead of being raised by a call that the code made."""
     last = ""
+    is_by_statement = False
     step = error.__traceback__
     while step is not None:
         last = _top(step.tb_frame)
         if last in _GREENLETS or _is_called_by_interpreter(step.tb_frame):
             return True
+        is_by_statement = _is_raised_by_statement(step)
         step = step.tb_next
     # `PyThreadState_SetAsyncExc` raises a class, in the midst of a function.
     is_inside = last in {_OWN, _STOCK} or last in sys.stdlib_module_names
-    return is_inside and not error.args and not isinstance(error, _BARE)
+    return is_inside and not is_by_statement and not error.args and not isinstance(error, _BARE)
+
+
+def _is_raised_by_statement(step: TracebackType) -> bool:
+    """Whether the frame raised it itself; so it is in compiled code, where nothing arrives."""
+    if isinstance(step.tb_frame.f_globals.get("__loader__"), ExtensionFileLoader):
+        return True
+    return step.tb_frame.f_code.co_code[step.tb_lasti] == _RAISE
 
 
 def _is_called_by_interpreter(frame: FrameType) -> bool:

@@ -171,10 +171,21 @@ def run(switch):
     assert no_faults.counts() == {}
 
 
-@pytest.mark.parametrize("error", ["ValueError('x')", "KeyError()", "int('x')", "[][1]", "assert False"])
-def test_a_fault_of_ours_is_none(no_faults, error):
-    """It is counted and goes no further."""
-    statement = error if error.startswith("assert") else f"raise {error}" if error[0].isupper() else error
+FAULTS = (
+    "raise ValueError('x')",
+    "raise KeyError",
+    "raise TimeoutError",
+    "int('x')",
+    "[][1]",
+    "next(iter(()))",
+    "assert False",
+    "import queue; queue.Queue().get_nowait()",
+)
+
+
+@pytest.mark.parametrize("statement", FAULTS)
+def test_a_fault_of_ours_is_none(no_faults, statement):
+    """It is counted and goes no further, with arguments and without."""
     text = f"def run():\n try:\n  {statement}\n except Exception as error:\n  faults.absorb_any('test', error)\n"
     ours(text)()
     assert no_faults.counts() == {"test": 1}
