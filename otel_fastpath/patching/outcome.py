@@ -98,7 +98,7 @@ def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
     """
     try:
         variable.reset(token)
-    except ValueError:
-        pass
+    except ValueError as error:
+        faults.raise_interruption(error)
     except Exception as error:
         faults.absorb_any("a context variable", error)

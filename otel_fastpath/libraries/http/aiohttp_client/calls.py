@@ -190,6 +190,6 @@ class SetUp:
                 semconv._set_http_peer_port_client(metric, parsed.port, mode)
                 if is_new:
                     semconv._set_http_peer_port_client(attributes, parsed.port, mode)
-        except ValueError:
-            pass
+        except ValueError as error:
+            faults.raise_interruption(error)
         return Shape(method, attributes, len(attributes), metric)

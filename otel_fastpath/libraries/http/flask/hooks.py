@@ -49,7 +49,8 @@ def _current_request() -> Any:
     """The current request; None outside of one."""
     try:
         return flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
-    except RuntimeError:
+    except RuntimeError as error:
+        faults.raise_interruption(error)
         return None
 
 

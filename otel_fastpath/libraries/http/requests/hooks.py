@@ -256,8 +256,8 @@ class SetUp:
                 if self._is_new:
                     semconv._set_http_peer_port_client(attributes, parsed.port, mode)
                     attributes[NETWORK_PEER_PORT] = parsed.port
-        except ValueError:
-            pass
+        except ValueError as error:
+            faults.raise_interruption(error)
         return Shape(method, attributes, before, metric)
 
     def _new_answer(self, shape: Shape, response: Any) -> Answer:
