@@ -40,6 +40,9 @@ cdef class Scope:
     cdef _leave_upstreams_way(self)
     cdef _tell(self, object error)
 
+cdef class OpenScope(Scope):
+    pass
+
 cdef bint _is_left(Scope scope, int state) except -1
 
 cdef Scope filled(Scope scope, Manner manner, tuple start, object end_on_exit)

@@ -63,7 +63,7 @@ def swallowed_by(where: str) -> str:
     """The kind of result of an exception that nobody got, by the function that caught it last."""
     if where.startswith("opentelemetry/"):
         return "swallowed by stock"
-    # Of the standard library or another package: its loops and threads go on. Compiled code does not say that it caught it.
+    # The loops and threads of a library go on. Compiled code does not say that it caught it.
     return "swallowed" if not where or relative(where) is not None else "swallowed by a library"
 
 
@@ -224,7 +224,9 @@ class Interrupted(Checked):
             verdict[kind] = f"{found['said'] - without['said']} reported, in {found['handled']}"
         raised = sum("Limit" in got for got in differing.values())
         if reached and not raised and "Limit" not in found["stopped"]:
-            verdict["strange"] = differing
+            # A server of a library answers with an error of its own.
+            kind = swallowed_by(found["handled"])
+            verdict["strange" if kind == "swallowed" else kind] = differing
         if raised > 1:
             verdict["more"] = differing
         if moved := [step for step in found["moved"] if step not in without["moved"]]:
