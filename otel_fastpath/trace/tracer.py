@@ -70,6 +70,7 @@ class TracerManner(Manner):
     ) -> None:
         self.instead = instead
         self.frames = frames
+        self.scope_class = TracerScope
         self.below_proxy = None
         self.tracer_class = tracer_class
         self.starting = Facts([(tracer_class, "start_span", ours)])

@@ -140,6 +140,8 @@ class ProxyScope:
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
+        if self._inner is None and self._token is None:
+            drop_finalizer(self, ProxyScope)
         return decorate(self, func)
 
     def __enter__(self) -> Span:

@@ -85,11 +85,12 @@ class Manner:
         frames: The frames of upstream's generators that a recorded stack trace would show.
     """
 
-    __slots__ = ("below_proxy", "frames", "instead")
+    __slots__ = ("below_proxy", "frames", "instead", "scope_class")
 
     def __init__(self, instead: Callable[..., Span] | None, frames: tuple[Frame, ...]) -> None:
         self.instead = instead
         self.frames = frames
+        self.scope_class: type[Scope] = OpenScope
         # The same with the frame of a proxy's generator; see `current_span`.
         self.below_proxy: Manner | None = None
 
@@ -116,12 +117,13 @@ class Scope:
     def _recreate_cm(self) -> Scope:
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
+        kind = self._manner.scope_class
         try:
-            return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
+            return filled(kind.__new__(kind), self._manner, self._start, self._end_on_exit)
         except Exception as error:
             # Upstream has nothing to fall back on here, so the fields are set directly.
             faults.absorb_any("a decorated function's span", error)
-            scope = type(self).__new__(type(self))
+            scope = kind.__new__(kind)
             scope._manner, scope._start = self._manner, self._start
             scope._end_on_exit, scope._state = self._end_on_exit, 0
             scope._span = scope._token = None  # type: ignore[assignment]  # not entered yet
@@ -129,6 +131,8 @@ class Scope:
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
+        if not self._state:
+            drop_finalizer(self, Scope)
         return decorate(self, func)
 
     def _started(self) -> Span:

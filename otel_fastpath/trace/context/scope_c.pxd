@@ -24,6 +24,7 @@ cdef class Manner:
     cdef Manner below_proxy
     cdef object instead
     cdef tuple frames
+    cdef public object scope_class
     cpdef with_frames(self, tuple frames)
 
 cdef class Scope:
