@@ -14,6 +14,7 @@ cdef extern from *:
     #endif
     /* With the interpreter lock, a borrowed reference cannot be dropped before there is one of our own. Without it, a
        dict that threads share is read with a strong reference, and walked through in a critical section. */
+    #define otel_fastpath_drop_finalizer(instance, plain) 0
     #ifdef Py_GIL_DISABLED
     #define OTEL_FASTPATH_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object);
     #define OTEL_FASTPATH_END Py_END_CRITICAL_SECTION();
@@ -324,6 +325,7 @@ cdef extern from *:
     bint add_to_sum "otel_fastpath_add_to_sum"(object is_locked, dict state, object amount) except -1
     bint add_to_histogram "otel_fastpath_add_to_histogram"(
         object is_locked, dict state, object amount, Py_ssize_t index, bint keeps_extremes) except -1
+    int drop_finalizer "otel_fastpath_drop_finalizer"(object instance, object plain) except -1
     object new_instance "otel_fastpath_new_instance"(object kind)
     object current_value "otel_fastpath_current_value"(object variable, object key)
     object with_value "otel_fastpath_with_value"(object kind, object mapping, object key, object value)

@@ -6,9 +6,11 @@ import functools
 from types import FunctionType, MethodType
 from typing import Any
 
+from otel_fastpath.patching import faults
+
 
 def origin(value: Any) -> str:
-    """The module of a function or other callable; that of the wrapper if it is one. Never raises.
+    """The module of a function or other callable; that of the wrapper if it is one.
 
     A wrapper shows `__module__` and other attributes of the function that it wraps, so they are not read from it.
     """
@@ -21,7 +23,8 @@ def origin(value: Any) -> str:
         # Compiled functions have this, too.
         named = value.__globals__.get("__name__") if _has_globals(value) else None
         return str(named or type(value).__module__)
-    except Exception:  # an object may raise anything when it is looked at
+    except Exception as error:  # an object may raise anything when it is looked at
+        faults.raise_interruption(error)
         return "an unknown module"
 
 

@@ -9,7 +9,7 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_span import is_known_use_span
-from otel_fastpath.trace.context.scope import Manner, Scope, Switch, filled, is_inert, patching
+from otel_fastpath.trace.context.scope import Manner, OpenScope, Switch, filled, is_inert, patching
 from otel_fastpath.trace.start import start_span
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _INTERNAL = SpanKind.INTERNAL
 
 
-class TracerScope(Scope):
+class TracerScope(OpenScope):
     """What `Tracer.start_as_current_span` returns: starts its span without calling the tracer's methods."""
 
     __slots__ = ()
@@ -70,6 +70,7 @@ class TracerManner(Manner):
     ) -> None:
         self.instead = instead
         self.frames = frames
+        self.scope_class = TracerScope
         self.below_proxy = None
         self.tracer_class = tracer_class
         self.starting = Facts([(tracer_class, "start_span", ours)])

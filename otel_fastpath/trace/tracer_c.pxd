@@ -2,12 +2,12 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.context.scope_c cimport Manner, Scope
+from otel_fastpath.trace.context.scope_c cimport Manner, OpenScope
 
 cdef object faults
 cdef object _INTERNAL
 
-cdef class TracerScope(Scope):
+cdef class TracerScope(OpenScope):
     @cython.locals(start=tuple, manner=TracerManner)
     cdef _started(self)
     @cython.locals(manner=TracerManner)

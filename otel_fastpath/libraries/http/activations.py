@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.context.context import Context
 
-from otel_fastpath.compiled.helpers import with_value
-from otel_fastpath.libraries.http.parents import activated, attached, taken_back
+from otel_fastpath.compiled.helpers import drop_finalizer, with_value
+from otel_fastpath.libraries.http.parents import activated, attached, start, taken_back
 from otel_fastpath.libraries.http.responses import failed
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
@@ -23,39 +23,90 @@ _PLACE = "the span of a request"
 
 
 class Activation:
-    """What `use_span(span, end_on_exit=True)` returns, entered, and the context of the remote parent below it.
+    """What `use_span(span, end_on_exit=True)` returns, and the context of the remote parent below it.
 
-    If nobody leaves it, as after an exception in other code, it is left when it is collected, as upstream's generator.
+    It is made as an `OpenActivation`: if nobody leaves it, as after an exception in other code, it is left when it is
+    collected, as upstream's generator.
 
-    Args:
-        span: The span.
-        below: Takes back the context of the remote parent; None if it is not the current one.
-        key: A further key of the context in which the span is current, or None.
-        value: Its value.
+    Attributes:
+        span: The span; None before it has started.
     """
 
-    __slots__ = ("_below", "_is_left", "_token", "span")
+    __slots__ = ("_below", "_is_ended", "_is_left", "_token", "span")
 
-    def __init__(self, span: Any, below: Any, key: str | None = None, value: Any = None) -> None:
-        self.span = span
-        self._below = below
+    def __init__(self) -> None:
+        self.span: Any = None
+        self._below: Any = None
         self._token: Any = None
-        self._is_left = False
+        self._is_ended = self._is_left = False
+
+    def start(
+        self, tracer: Any, name: str, environ: dict[str, Any], attributes: dict[str, Any], start_time: int | None
+    ) -> Any:
+        """Start the span of a request as `parents.start` does, and return it."""
+        self.span, _, self._below = start(tracer, name, environ, attributes, start_time)
+        return self.span
+
+    def activate(self, key: str | None = None, value: Any = None) -> None:
+        """Make the span the current one.
+
+        Args:
+            key: A further key of the context in which the span is current, or None.
+            value: Its value.
+        """
         try:
             if key is None:
-                self._token = activated(span)
+                self._token = activated(self.span)
             else:
-                self._token = attached(with_value(Context, with_span(current(), span), key, value))
+                self._token = attached(with_value(Context, with_span(current(), self.span), key, value))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
     def __enter__(self) -> Self:
-        """It is entered already."""
+        """It is the current one already."""
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         """Leave it."""
         self.leave(error)
+
+    def leave(self, error: BaseException | None) -> None:
+        """Take back the contexts and end the span, of a request that failed with this exception."""
+        if self._is_left:
+            return
+        self._is_left = True
+        try:
+            self._leave(error)
+        except BaseException:
+            self._leave(None)
+            raise
+        finally:
+            drop_finalizer(self, Activation)
+
+    def _leave(self, error: BaseException | None) -> None:
+        """What was not done yet."""
+        if self._token is not None:
+            taken_back(self._token)
+            self._token = None
+        try:
+            if isinstance(error, Exception) and self.span is not None:
+                failed(self.span, error)
+        except Exception as fault:
+            faults.absorb_any(_PLACE, fault)
+        finally:
+            try:
+                if self.span is not None and not self._is_ended:
+                    self._is_ended = True
+                    end_span(self.span, _PLACE)
+            finally:
+                taken_back(self._below)
+                self._below = None
+
+
+class OpenActivation(Activation):
+    """One that nobody has left; as `trace.context.scope.OpenScope`."""
+
+    __slots__ = ()
 
     def __del__(self) -> None:
         """Leave it, unless that was done; an interrupt can come before there is anything to leave."""
@@ -65,20 +116,3 @@ class Activation:
             return
         if not is_left:
             self.leave(None)
-
-    def leave(self, error: BaseException | None) -> None:
-        """Take back the contexts and end the span, of a request that failed with this exception."""
-        if self._is_left:
-            return
-        self._is_left = True
-        taken_back(self._token)
-        try:
-            if isinstance(error, Exception):
-                failed(self.span, error)
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
-        finally:
-            try:
-                end_span(self.span, _PLACE)
-            finally:
-                taken_back(self._below)

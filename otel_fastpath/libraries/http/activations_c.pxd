@@ -6,7 +6,14 @@ cdef object Context
 
 cdef class Activation:
     cdef object _below
+    cdef bint _is_ended
     cdef bint _is_left
     cdef object _token
     cdef public object span
+    cpdef start(self, object tracer, object name, dict environ, dict attributes, object start_time)
+    cpdef activate(self, object key=*, object value=*)
     cpdef leave(self, object error)
+    cdef _leave(self, object error)
+
+cdef class OpenActivation(Activation):
+    pass

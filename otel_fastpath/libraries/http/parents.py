@@ -20,6 +20,7 @@ from otel_fastpath.trace.context.current_context import (
     attach_upstreams_way,
     current,
     detach,
+    restore,
     span_in,
 )
 
@@ -62,14 +63,17 @@ def start(
         span = tracer.start_span(name, context, _INTERNAL, attributes, (), start_time)
         return span, None, None
     context = remote(environ)
-    token = attached(context) if context or current() else None
+    token = span = None
     try:
+        token = attached(context) if context or current() else None
         span = tracer.start_span(name, context, _SERVER, attributes, (), start_time)
+        return span, None if token is None else context, token  # noqa: TRY300  # an exception may still arrive here
     except BaseException:
         if token is not None:
-            context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
+            restore(token)
+        if span is not None:
+            span.end()
         raise
-    return span, None if token is None else context, token
 
 
 def attached(context: Context) -> _Token:
@@ -87,14 +91,11 @@ def activated(span: Any) -> _Token:
 
 
 def taken_back(token: _Token | None) -> None:
-    """Undo `attached` or `activated`; None: there is nothing to undo. Never raises."""
+    """Undo `attached` or `activated`; None: there is nothing to undo. Raises only what `faults.absorb` does."""
     if token is None:
         return
     try:
         detach(token)
-    except Exception as fault:
-        faults.absorb_any("restoring the context", fault)
-        try:
-            context_api._RUNTIME_CONTEXT.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
-        except Exception as further:
-            faults.absorb_any("restoring the context", further)
+    except BaseException as fault:
+        restore(token)
+        faults.absorb("restoring the context", fault)

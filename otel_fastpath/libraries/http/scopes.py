@@ -13,21 +13,26 @@ from otel_fastpath.patching.outcome import guarded
 _PLACE = "the span around a call of HTTP"
 
 
-def opened(tracer: Any, name: Any, kind: Any, attributes: Any) -> tuple[Any, Any] | None:
-    """Start a span and make it the current one.
+def made(tracer: Any, name: Any, kind: Any, attributes: Any) -> Any:
+    """The scope of a span that is not started yet, for `entered` and `closed` in one `try`; None after a fault of ours.
 
     Args:
         tracer: Starts it.
         name: Its name.
         kind: Its kind.
         attributes: Its attributes at its start.
-
-    Returns:
-        The scope, for `closed`, and the span; None after a fault of ours: there is no span.
     """
     try:
-        scope = tracer.start_as_current_span(name, None, kind, attributes)
-        return scope, scope.__enter__()
+        return tracer.start_as_current_span(name, None, kind, attributes)
+    except Exception as error:
+        faults.absorb_any(_PLACE, error)
+        return None
+
+
+def entered(scope: Any) -> Any:
+    """Start the span, make it the current one, and return it; None after a fault of ours: there is no span."""
+    try:
+        return scope.__enter__()
     except Exception as error:
         faults.absorb_any(_PLACE, error)
         return None
@@ -37,7 +42,7 @@ def closed(scope: Any, error: Any) -> None:
     """Restore the context and end the span.
 
     Args:
-        scope: What `opened` returned first.
+        scope: What `made` returned.
         error: What the code inside raised, or None.
     """
     try:

@@ -3,5 +3,6 @@ cdef object faults
 cdef object guarded
 cdef object _PLACE
 
-cpdef opened(object tracer, object name, object kind, object attributes)
+cpdef made(object tracer, object name, object kind, object attributes)
+cpdef entered(object scope)
 cpdef closed(object scope, object error)

@@ -9,9 +9,20 @@ from opentelemetry.trace import SpanKind
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import attach, detach, span_in
-from otel_fastpath.trace.context.scope import Manner, Scope, Switch, add_frames, decorate, filled, is_inert, patching
+from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
+from otel_fastpath.trace.context.scope import (
+    Manner,
+    OpenScope,
+    Scope,
+    Switch,
+    add_frames,
+    decorate,
+    filled,
+    is_inert,
+    patching,
+)
 from otel_fastpath.trace.upstream import as_defined
 
 if TYPE_CHECKING:
@@ -70,7 +81,7 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
         try:
             if not is_inert(switch):
                 start = (span, record_exception, set_status_on_exception)
-                return filled(Scope.__new__(Scope), manner, start, end_on_exit)
+                return filled(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("use_span", error)
         return original(span, end_on_exit, record_exception, set_status_on_exception)
@@ -105,7 +116,7 @@ def bind_no_op(
         try:
             if not is_inert(switch):
                 manner = own if type(self) is tracer_class else others
-                return filled(Scope.__new__(Scope), manner, start, end_on_exit)
+                return filled(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("NoOpTracer.start_as_current_span", error)
         return original(*start, end_on_exit)
@@ -125,10 +136,12 @@ class ProxyScope:
     _tracer: ProxyTracer
 
     def _recreate_cm(self) -> ProxyScope:
-        return _proxying(ProxyScope.__new__(ProxyScope), self._tracer, self._args, self._kwargs, self._frames)
+        return _proxying(OpenProxyScope.__new__(OpenProxyScope), self._tracer, self._args, self._kwargs, self._frames)
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
+        if self._inner is None and self._token is None:
+            drop_finalizer(self, ProxyScope)
         return decorate(self, func)
 
     def __enter__(self) -> Span:
@@ -141,6 +154,8 @@ class ProxyScope:
                 return span
         except Exception as error:
             faults.absorb("ProxyTracer.start_as_current_span", error)
+        # From here on, it is the real tracer's scope that the garbage collector leaves.
+        drop_finalizer(self, ProxyScope)
         inner = self._inner = self._tracer._tracer.start_as_current_span(*self._args, **self._kwargs)
         try:
             if isinstance(inner, Scope):
@@ -174,9 +189,15 @@ class ProxyScope:
         """Leave the scope that was entered."""
         token = self._token
         if token is not None:
-            self._token = None
             self._inner = self
-            detach(token)
+            try:
+                detach(token)
+            except BaseException:
+                restore(token)
+                raise
+            finally:
+                self._token = None
+                drop_finalizer(self, ProxyScope)
             return False
         if self._inner is self:
             return False
@@ -184,8 +205,14 @@ class ProxyScope:
             raise RuntimeError("generator didn't stop")
         return self._inner.__exit__(kind, error, traceback)
 
+
+class OpenProxyScope(ProxyScope):
+    """One that has not been left; as `OpenScope`."""
+
+    __slots__ = ()
+
     def __del__(self) -> None:
-        # As in `Scope.__del__`: entered but never left.
+        # As in `OpenScope.__del__`: entered but never left.
         try:
             token = self._token
         except AttributeError:
@@ -219,7 +246,7 @@ def bind_proxy(original: Callable[..., object], frames: tuple[Frame, ...]) -> Ca
     def start_as_current_span(self: ProxyTracer, *args: object, **kwargs: object) -> object:
         try:
             if not is_inert(switch):
-                return _proxying(ProxyScope.__new__(ProxyScope), self, args, kwargs, frames)
+                return _proxying(OpenProxyScope.__new__(OpenProxyScope), self, args, kwargs, frames)
         except Exception as error:
             faults.absorb("ProxyTracer.start_as_current_span", error)
         return original(self, *args, **kwargs)

@@ -22,4 +22,7 @@ cdef class ProxyScope:
     cdef object _tracer
     cdef _enter_no_op(self)
 
+cdef class OpenProxyScope(ProxyScope):
+    pass
+
 cdef ProxyScope _proxying(ProxyScope scope, object tracer, tuple args, dict kwargs, tuple frames)

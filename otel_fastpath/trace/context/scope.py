@@ -16,6 +16,7 @@ from opentelemetry.trace.span import NonRecordingSpan, Span
 from opentelemetry.trace.status import Status, StatusCode
 from opentelemetry.util._decorator import _AgnosticContextManager
 
+from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, detach, restore
@@ -84,11 +85,12 @@ class Manner:
         frames: The frames of upstream's generators that a recorded stack trace would show.
     """
 
-    __slots__ = ("below_proxy", "frames", "instead")
+    __slots__ = ("below_proxy", "frames", "instead", "scope_class")
 
     def __init__(self, instead: Callable[..., Span] | None, frames: tuple[Frame, ...]) -> None:
         self.instead = instead
         self.frames = frames
+        self.scope_class: type[Scope] = OpenScope
         # The same with the frame of a proxy's generator; see `current_span`.
         self.below_proxy: Manner | None = None
 
@@ -115,12 +117,13 @@ class Scope:
     def _recreate_cm(self) -> Scope:
         if self._state:
             raise AttributeError("the scope was entered already; it is used once")
+        kind = self._manner.scope_class
         try:
-            return filled(type(self).__new__(type(self)), self._manner, self._start, self._end_on_exit)
+            return filled(kind.__new__(kind), self._manner, self._start, self._end_on_exit)
         except Exception as error:
             # Upstream has nothing to fall back on here, so the fields are set directly.
             faults.absorb_any("a decorated function's span", error)
-            scope = type(self).__new__(type(self))
+            scope = kind.__new__(kind)
             scope._manner, scope._start = self._manner, self._start
             scope._end_on_exit, scope._state = self._end_on_exit, 0
             scope._span = scope._token = None  # type: ignore[assignment]  # not entered yet
@@ -128,6 +131,8 @@ class Scope:
 
     def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Decorate a function: each call gets its own scope, which lasts until the function or coroutine is done."""
+        if not self._state:
+            drop_finalizer(self, Scope)
         return decorate(self, func)
 
     def _started(self) -> Span:
@@ -145,11 +150,10 @@ class Scope:
             raise AttributeError("the scope was entered already; it is used once")
         try:
             try:
-                span = self._started()
+                self._span = span = self._started()
             except Exception as error:
                 faults.absorb("Tracer.start_as_current_span", error)
-                span = self._start_upstreams_way()
-            self._span = span
+                self._span = span = self._start_upstreams_way()
             try:
                 self._token = attach(span)
             except Exception as error:
@@ -160,37 +164,41 @@ class Scope:
         except BaseException:
             # The block is not entered, so nothing else will leave it.
             self._state = 2
-            if self._span is not None:
-                self._leave_upstreams_way()
+            self._leave_upstreams_way()
+            drop_finalizer(self, Scope)
             raise
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
-        if not _is_left(self, 1):
-            if self._state or kind is not None:
-                # Left already, or never entered and left in an exception: nothing to do.
-                return False
-            raise RuntimeError("generator didn't stop")
         try:
-            detach(self._token)  # type: ignore[arg-type]  # set when it was entered
-            self._token = None
-            if kind is not None:
-                self._tell(kind if error is None else error)
-            span = self._span
-            # Spans of these two types record nothing, and their `end` does nothing.
-            if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
-                span.end()
+            if _is_left(self, 1):
+                detach(self._token)  # type: ignore[arg-type]  # set when it was entered
+                self._token = None
+                if kind is not None:
+                    self._tell(kind if error is None else error)
+                span = self._span
+                # Spans of these two types record nothing, and their `end` does nothing.
+                if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
+                    span.end()
+                drop_finalizer(self, Scope)
+                return False
         except BaseException as fault:
+            # It may have arrived before the scope counted as left.
+            self._state = 2
             self._leave_upstreams_way()
+            drop_finalizer(self, Scope)
             faults.absorb("leaving a span's scope", fault)
-        return False
+        if self._state or kind is not None:
+            # Left already, or never entered and left in an exception: nothing to do.
+            return False
+        raise RuntimeError("generator didn't stop")
 
     def _leave_upstreams_way(self) -> None:
         """Restore the context and end the span after entering or leaving the scope failed."""
         if self._token is not None:
             restore(self._token)
             self._token = None
-        if self._end_on_exit and self._span.is_recording():
+        if self._end_on_exit and self._span is not None and self._span.is_recording():
             self._span.end()
 
     def _tell(self, error: object) -> None:
@@ -207,6 +215,15 @@ class Scope:
                 # Not formatted once more: the text may be of a subclass of `str`.
                 text = "".join((type(error).__name__, ": ", faults.text_of(error, format)))
                 span.set_status(Status(StatusCode.ERROR, text))
+
+
+class OpenScope(Scope):
+    """A scope that has not been left, which the garbage collector leaves if nobody else does.
+
+    What is raised in a finalizer, such as a time limit by a signal, reaches nobody: a scope that was left has none.
+    """
+
+    __slots__ = ()
 
     def __del__(self) -> None:
         # The scope was entered but never left. Upstream's generators then restore the context and end the span when

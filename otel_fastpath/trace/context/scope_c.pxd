@@ -24,6 +24,7 @@ cdef class Manner:
     cdef Manner below_proxy
     cdef object instead
     cdef tuple frames
+    cdef public object scope_class
     cpdef with_frames(self, tuple frames)
 
 cdef class Scope:
@@ -39,6 +40,9 @@ cdef class Scope:
     cdef _start_upstreams_way(self)
     cdef _leave_upstreams_way(self)
     cdef _tell(self, object error)
+
+cdef class OpenScope(Scope):
+    pass
 
 cdef bint _is_left(Scope scope, int state) except -1
 

@@ -26,6 +26,7 @@ from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.trace.context.current_context import restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,17 @@ class SetUp:
             self._response_hook(context.span, params)
         self.end(context, shape, params.response)
         return True
+
+    def stop(self, context: Any, error: BaseException) -> None:
+        """End the span of a request in whose hooks an exception arrived from outside: aiohttp calls none for that."""
+        if isinstance(error, Exception) and not faults.is_interruption(error):
+            return
+        span, token = getattr(context, "span", None), getattr(context, "token", None)
+        if token is not None:
+            context.token = None
+            restore(token)
+        if span is not None and span.is_recording():
+            end_span(span, _END)
 
     def begin(self, context: Any, params: Any) -> bool | None:
         """Start the span of a request; False if it is suppressed or excluded, None if upstream has to handle it."""

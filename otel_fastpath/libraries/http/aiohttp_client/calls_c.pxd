@@ -32,6 +32,7 @@ cdef class SetUp:
     cdef object _sensitive
     cdef Shapes _shapes
     cpdef bint start(self, object context, object params) except -1
+    cpdef stop(self, object context, object error)
     cpdef bint finish(self, object context, object params) except -1
     @cython.locals(shape=Shape, url=str, attributes=dict, captured=dict)
     cdef begin(self, object context, object params)

@@ -14,8 +14,12 @@ def make_start(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any
     """Make the replacement for `on_request_start`."""
 
     async def on_request_start(session: Any, context: Any, params: Any) -> None:
-        if not set_up.start(context, params):
-            await original(session, context, params)
+        try:
+            if not set_up.start(context, params):
+                await original(session, context, params)
+        except BaseException as error:
+            set_up.stop(context, error)
+            raise
 
     return on_request_start
 
@@ -24,7 +28,11 @@ def make_end(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `on_request_end`."""
 
     async def on_request_end(session: Any, context: Any, params: Any) -> None:
-        if not set_up.finish(context, params):
-            await original(session, context, params)
+        try:
+            if not set_up.finish(context, params):
+                await original(session, context, params)
+        except BaseException as error:
+            set_up.stop(context, error)
+            raise
 
     return on_request_end

@@ -29,12 +29,12 @@ class _SetUp:
         self._series = compiled.hot("libraries.http.series").Series
         self._requests: Any = None
 
-    def begin(self, urls: Any, tracer: Any, request: Any) -> Any:
-        """Begin a request; None: it is excluded."""
+    def made(self, urls: Any, request: Any) -> Any:
+        """The `Request`, not begun yet; None: it is excluded, or after an error."""
         try:
             if excludes(urls) and urls.url_disabled(request.url.path):
                 return None
-            return self.requests().begin(tracer, request)
+            return self.requests().made(request)
         except Exception as error:
             # A client can make upstream's functions raise with a Host header: the request is served all the same.
             faults.absorb_any(_PLACE, error)
@@ -61,13 +61,15 @@ def made() -> Callable[..., Any]:
             if _tracer is None or urls is None or not (facts.hold() or stock.holds_again(facts)):
                 # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
                 return await twin(request, handler)
-            begun = None if is_suppressed() else set_up.begin(urls, _tracer, request)
+            begun = None if is_suppressed() else set_up.made(urls, request)
             if begun is None:
                 return await handler(request)
             try:
+                begun.start(_tracer, request)
                 response = await handler(request)
                 # If it is no response, this raises, as with upstream.
                 begun.answer(response, response.status)
+                begun.end()
             except web.HTTPException as error:
                 begun.fail(error, error.status_code)
                 raise

@@ -78,8 +78,8 @@ class Requests:
         self.has_new = _report_new(mode)
         self._kept: dict[Any, Shape] = {}
 
-    def begin(self, tracer: Any, request: Any) -> Request:
-        """Begin a request: its span is the current one."""
+    def made(self, request: Any) -> Request:
+        """The request, not begun yet."""
         target = request.path_qs
         agent = request.headers.get("User-Agent")
         key = (request.method, request.scheme, request.host, agent, request.version)
@@ -108,18 +108,10 @@ class Requests:
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
         begun = Request(self.has_old, self.has_new)
-        begun.series, begun.labels, begun.route, begun.token = self.series, labels, route, None
-        span = begun.span = tracer.start_span(name, _parent(request), _SERVER, attributes)
-        try:
-            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
-                span.set_attributes(upstream.collect_request_headers_attributes(request))
-            begun.token = activated(span)
-            begun.started = perf_counter()
-            labels.count(1, _PLACE)
-        except BaseException:
-            taken_back(begun.token)
-            begun.end_span()
-            raise
+        begun.series, begun.labels, begun.route = self.series, labels, route
+        begun.name, begun.attributes = name, attributes
+        begun.span = begun.token = None
+        begun.is_counted, begun.is_over = False, True
         return begun
 
     def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
@@ -159,25 +151,54 @@ class Request(Answer):
     """A request whose span is the current one.
 
     Attributes:
+        attributes: Those of the span at its start.
+        is_counted: Whether it is among the active requests.
+        is_over: Whether there is no span to be ended.
         labels: The attributes of the metrics.
+        name: The name of the span.
         route: The route.
         series: The metrics.
-        span: The span.
+        span: The span; None before it has started.
         started: When it began.
         token: Takes back the span as the current one.
     """
 
-    __slots__ = ("labels", "route", "series", "span", "started", "token")
+    __slots__ = (
+        *("attributes", "is_counted", "is_over", "labels", "name", "route", "series", "span", "started"),
+        "token",
+    )
 
+    attributes: dict[str, Any]
+    is_counted: bool
+    is_over: bool
     labels: Labels
+    name: str
     route: str
     series: Series
     span: Any
     started: float
     token: Any
 
+    def start(self, tracer: Any, request: Any) -> None:
+        """Start the span, and make it the current one; after an error, the request has no telemetry."""
+        try:
+            self.is_over = False
+            span = self.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
+            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
+                span.set_attributes(upstream.collect_request_headers_attributes(request))
+            self.token = activated(span)
+            self.started = perf_counter()
+            self.is_counted = True
+            self.labels.count(1, _PLACE)
+        except Exception as error:
+            faults.absorb_any(_PLACE, error)
+            self._leave()
+            self.is_over = True
+
     def answer(self, response: Any, code: Any) -> None:
         """Put a response with this status on the span."""
+        if self.is_over:
+            return
         try:
             self.put(self.span, code, str(code))
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
@@ -187,6 +208,8 @@ class Request(Answer):
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
+        if self.is_over:
+            return
         try:
             self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))
             if code < 0 or isinstance(error, web.HTTPServerError):
@@ -195,13 +218,14 @@ class Request(Answer):
             faults.absorb_any(_PLACE, fault)
 
     def end(self) -> None:
-        """End the request."""
+        """End the request: what was not done yet."""
+        is_counted, self.is_counted = self.is_counted, False
         try:
-            # The span is the current one, for exemplars.
-            self._measure()
+            if is_counted:
+                # The span is the current one, for exemplars.
+                self._measure()
         finally:
-            taken_back(self.token)
-            self.end_span()
+            self._leave()
 
     def _measure(self) -> None:
         """Record the duration, and that the request is no longer active."""
@@ -214,9 +238,20 @@ class Request(Answer):
         finally:
             self.labels.count(-1, _PLACE)
 
-    def end_span(self) -> None:
-        """End the span."""
-        end_span(self.span, _PLACE)
+    def _leave(self) -> None:
+        """Restore the context, and end the span."""
+        try:
+            if self.token is not None:
+                taken_back(self.token)
+                self.token = None
+        finally:
+            if not self.is_over and self.span is not None:
+                self.is_over = True
+                try:
+                    end_span(self.span, _PLACE)
+                except BaseException:
+                    self.is_over = not self.span.is_recording()
+                    raise
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

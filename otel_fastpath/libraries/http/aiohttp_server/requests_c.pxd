@@ -46,22 +46,27 @@ cdef class Requests:
     cdef public bint has_old
     cdef public Series series
     @cython.locals(shape=Shape, labels=Labels, begun=Request, attributes=dict)
-    cpdef Request begin(self, object tracer, object request)
+    cpdef Request made(self, object request)
     cdef _put(self, dict attributes, Shape shape, object request, object target)
     cdef Shape _new_shape(self, tuple key, object request, object target)
 
 cdef class Request(Answer):
+    cdef public dict attributes
+    cdef public bint is_counted
+    cdef public bint is_over
     cdef public Labels labels
+    cdef public object name
     cdef public object route
     cdef public Series series
     cdef public object span
     cdef public object started
     cdef public object token
+    cpdef start(self, object tracer, object request)
     cpdef answer(self, object response, object code)
     cpdef fail(self, object error, object code)
     cpdef end(self)
     cdef _measure(self)
-    cpdef end_span(self)
+    cdef _leave(self)
 
 cpdef bint needs_look(object target) except -1
 

@@ -19,7 +19,7 @@ from otel_fastpath.compiled.helpers import rounded
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
 from otel_fastpath.libraries.http.parents import activated, taken_back
 from otel_fastpath.libraries.http.responses import Answer, code_of, failed
-from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.scopes import closed, entered, made
 from otel_fastpath.libraries.starting import drops_below, emit, end_span, is_recording, start
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
@@ -53,6 +53,7 @@ class Request(Answer):
     __slots__ = (
         "_about",
         "_found",
+        "_is_active",
         "_is_http",
         "_is_silent",
         "_length",
@@ -102,28 +103,24 @@ class Request(Answer):
         self._send_name: str | None = None
         self._is_http, self._is_silent = scope["type"] == "http", False
         self._length: int | None = None
-        self._trailers = False
+        self._trailers = self._is_active = False
+        self._token: Any = None
+        self._parent: Any = None
+        self.span: Any = None
 
     def start(self) -> None:
         """Start the span under the current one, or else under the one that the headers name, and make it current."""
-        self._token = self._parent = None
-        self.span: Any = None
-        try:
-            parent = span_in(None)
-            kind = _INTERNAL
-            if parent is None or parent is INVALID_SPAN:
-                kind = _SERVER
-                remote = remote_context(self._scope, self._found)
-                # An empty context hides what the current one holds.
-                if remote is not None or current():
-                    self._parent = attach_context(Context() if remote is None else remote)
-            self.span = start(self._tracer, kind, self._about)
-            self._count(1)
-        except BaseException:
-            taken_back(self._parent)
-            if self.span is not None:
-                self._end_span()
-            raise
+        parent = span_in(None)
+        kind = _INTERNAL
+        if parent is None or parent is INVALID_SPAN:
+            kind = _SERVER
+            remote = remote_context(self._scope, self._found)
+            # An empty context hides what the current one holds.
+            if remote is not None or current():
+                self._parent = attach_context(Context() if remote is None else remote)
+        self.span = start(self._tracer, kind, self._about)
+        self._is_active = True
+        self._count(1)
         try:
             self._token = activated(self.span)
             if not is_recording(self.span):
@@ -132,13 +129,14 @@ class Request(Answer):
                 if not self._is_silent:
                     # The application may change the request.
                     self._about.make()
-        except BaseException as error:
-            try:
-                faults.absorb_any(PLACE, error)
-            except BaseException:
-                # The application is not called, and nobody else ends the request.
-                self.finish(error)
-                raise
+        except Exception as error:
+            faults.absorb_any(PLACE, error)
+
+    def drop(self) -> None:
+        """End what `start` has begun before it raised an exception: other code serves the request."""
+        self._restore()
+        if self.span is not None:
+            self._end_span()
 
     def _count(self, number: int) -> None:
         """Add to the number of active requests."""
@@ -188,29 +186,30 @@ class Request(Answer):
 
     async def _receive_in_span(self) -> _Message:
         middleware = self._middleware
-        found = self._opened("receive")
-        if found is None:
-            return await self._receive()
-        scope, span = found
-        try:
-            message = await self._receive()
-            hook = middleware.client_request_hook
-            if callable(hook):
-                hook(span, self._scope, message)
-            self._describe_receiving(span, message)
-        except BaseException as error:
-            closed(scope, error)
-            raise
-        closed(scope, None)
-        return message
+        scope = self._scope_of("receive")
+        if scope is not None:
+            try:
+                span = entered(scope)
+                if span is not None:
+                    message = await self._receive()
+                    hook = middleware.client_request_hook
+                    if callable(hook):
+                        hook(span, self._scope, message)
+                    self._describe_receiving(span, message)
+                    closed(scope, None)
+                    return message
+            except BaseException as error:
+                closed(scope, error)
+                raise
+        return await self._receive()
 
-    def _opened(self, what: str) -> Any:
+    def _scope_of(self, what: str) -> Any:
         try:
             name = self._name_of(what)
         except Exception as error:
             faults.absorb_any(PLACE, error)
             return None
-        return opened(self._middleware.tracer, name, _INTERNAL, None)
+        return made(self._middleware.tracer, name, _INTERNAL, None)
 
     def _name_of(self, what: str) -> str:
         """The name of the span of a message."""
@@ -341,23 +340,43 @@ class Request(Answer):
     def finish(self, error: BaseException | None) -> None:
         """Record the metrics, restore the context, and end the span, if the last message has not ended it.
 
+        What was done is not done again: after an exception in here, the rest follows.
+
         Args:
             error: What the application raised, or None.
         """
         try:
-            if self._is_http:
+            self._finish(error)
+        except BaseException as fault:
+            self._finish(error or fault)
+            raise
+
+    def _finish(self, error: BaseException | None) -> None:
+        is_active, self._is_active = self._is_active, False
+        try:
+            if is_active and self._is_http:
                 # While the span is the current one, for exemplars.
                 self._measure()
-        finally:
-            try:
+            if is_active or self._token is not None:
                 self._leave(error)
-            finally:
-                # An exemplar of the count may have the remote parent.
-                try:
+        finally:
+            # An exemplar of the count may have the remote parent.
+            try:
+                if is_active:
                     self._count(-1)
-                finally:
-                    taken_back(self._parent)
+            finally:
+                self._restore()
+                if self.span is not None:
                     self._end_span()
+
+    def _restore(self) -> None:
+        """Restore the context."""
+        if self._token is not None:
+            taken_back(self._token)
+            self._token = None
+        if self._parent is not None:
+            taken_back(self._parent)
+            self._parent = None
 
     def _measure(self) -> None:
         """Record the duration and the sizes."""
@@ -388,6 +407,7 @@ class Request(Answer):
     def _leave(self, error: BaseException | None) -> None:
         """Restore the context in which the span is not current; the application raised this."""
         taken_back(self._token)
+        self._token = None
         try:
             if isinstance(error, Exception):
                 failed(self.span, error)

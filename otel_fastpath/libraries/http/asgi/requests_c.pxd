@@ -24,6 +24,7 @@ cdef int _HIGHEST
 cdef class Request(Answer):
     cdef Description _about
     cdef dict _found
+    cdef bint _is_active
     cdef bint _is_http
     cdef bint _is_silent
     cdef object _length
@@ -45,10 +46,13 @@ cdef class Request(Answer):
     cdef readonly object span
     cdef prepare(self, object middleware, dict scope, dict found, Description about, Shape shape)
     cdef start(self)
+    cdef drop(self)
+    cdef _finish(self, object error)
+    cdef _restore(self)
     cdef _count(self, object number)
     cdef _capture(self, object span, object names)
     cpdef announce(self, object receive, object send)
-    cdef _opened(self, str what)
+    cdef _scope_of(self, str what)
     cdef _name_of(self, str what)
     cdef _describe_receiving(self, object span, object message)
     cdef bint _announced(self, object message) except -1

@@ -201,42 +201,57 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     async def __call__(self: Any, scope: Any, receive: Any, send: Any) -> Any:  # noqa: N807  # the name is in stack traces
-        request = _begin(self, scope)
-        if request is _UPSTREAM:
-            return await original(self, scope, receive, send)
-        if request is _NOTHING:
-            return await self.app(scope, receive, send)
-        if type(request) is Context:
-            token = attach_context(request)
+        chosen = _chosen_or_none(self, scope)
+        if type(chosen) is Request:
+            request: Request = chosen
             try:
-                await self.app(scope, receive, send)
-            finally:
-                taken_back(token)
-            return None
+                chosen = _started(request)
+                if chosen is request:
+                    given_receive, given_send = request.announce(receive, send)
+                    await self.app(scope, given_receive, given_send)
+                    request.finish(None)
+                    return None
+            except BaseException as error:
+                request.finish(error)
+                raise
+        if chosen is _UPSTREAM:
+            return await original(self, scope, receive, send)
+        if chosen is _NOTHING:
+            return await self.app(scope, receive, send)
+        token = None
         try:
-            given_receive, given_send = request.announce(receive, send)
-            await self.app(scope, given_receive, given_send)
-        except BaseException as error:
-            request.finish(error)
-            raise
-        request.finish(None)
+            token = attach_context(chosen)
+            await self.app(scope, receive, send)
+        finally:
+            taken_back(token)
         return None
 
     return __call__
 
 
-def _begin(middleware: Any, scope: Any) -> Any:
-    """Begin to serve a request; return what `_chosen` does, with the span started."""
+def _chosen_or_none(middleware: Any, scope: Any) -> Any:
+    """What `_chosen` returns; after an error, how to serve the request without it."""
     try:
-        chosen = _chosen(middleware, scope)
-        if type(chosen) is Request:
-            request: Request = chosen
-            request.start()
+        return _chosen(middleware, scope)
     except Exception as error:
         faults.absorb_any(PLACE, error)
-        # What is not ours, such as a sampler, would raise again in upstream's code.
-        return _UPSTREAM if faults.ours(error) else _NOTHING
-    return chosen
+        return _instead(error)
+
+
+def _started(request: Request) -> Any:
+    """Start the span of a request; return the request, or how to serve it without one after an error."""
+    try:
+        request.start()
+    except Exception as error:
+        faults.absorb_any(PLACE, error)
+        request.drop()
+        return _instead(error)
+    return request
+
+
+def _instead(error: Exception) -> Any:
+    # What is not ours, such as a sampler, would raise again in upstream's code.
+    return _UPSTREAM if faults.ours(error) else _NOTHING
 
 
 def _chosen(middleware: Any, scope: Any) -> Any:

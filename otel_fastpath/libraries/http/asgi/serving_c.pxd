@@ -64,8 +64,9 @@ cdef dict _known_module(object details)
 
 cdef _decodable(dict scope, dict found)
 
-@cython.locals(request=Request)
-cdef _begin(object middleware, object scope)
+cdef _chosen_or_none(object middleware, object scope)
+cdef _started(Request request)
+cdef _instead(object error)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
 cdef bint _is_excluded(object urls, dict scope) except -1

@@ -13,17 +13,15 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.libraries.http.activations import Activation
+from otel_fastpath.libraries.http.activations import Activation, OpenActivation
 from otel_fastpath.libraries.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "the Django middleware"
@@ -177,18 +175,22 @@ class Middleware:
         begun = Request(shapes.has_old, shapes.has_new)
         begun.labels, begun.series = shape.labels, shapes.series
         begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
-        begun.span, _, token = start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
-        return begun if self._is_active(begun, middleware, request, attributes, token) else False
+        activation = begun.activation = OpenActivation()
+        try:
+            begun.span = activation.start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
+            return begun if self._is_active(begun, middleware, request, attributes) else False
+        except BaseException:
+            activation.leave(None)
+            raise
 
-    def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any, token: Any) -> bool:
+    def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any) -> bool:
         """Make the span the current one; False after a fault of ours, which has ended it. Never raises one."""
-        span, is_active = begun.span, False
-        activation: Activation | None = None
+        span, activation, is_active = begun.span, begun.activation, False
         try:
             begun.labels.count(1, _PLACE)
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
-            activation = begun.activation = Activation(span, token)
+            activation.activate()
             begun.started = perf_counter()
             # Upstream's own methods may run next: Django keeps those that it found when the application was loaded, and
             # this package may be uninstrumented meanwhile.
@@ -204,11 +206,7 @@ class Middleware:
         finally:
             if not is_active:
                 begun.labels.count(-1, _PLACE)
-                if activation is not None:
-                    activation.leave(None)
-                else:
-                    taken_back(token)
-                    guarded(_PLACE, span.end)
+                activation.leave(None)
         return is_active
 
     def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
@@ -237,9 +235,14 @@ class Middleware:
             begun = request._otel_fastpath
         except AttributeError:
             return original(middleware, request, response)
-        del request._otel_fastpath
-        if begun:
-            begun.answer(request, response)
+        try:
+            del request._otel_fastpath
+            if begun:
+                begun.answer(request, response)
+        except BaseException:
+            if begun:
+                begun.activation.leave(begun.exception)
+            raise
         return response
 
 

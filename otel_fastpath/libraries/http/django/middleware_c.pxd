@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.activations_c cimport Activation
+from otel_fastpath.libraries.http.activations_c cimport Activation, OpenActivation
 from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
 from otel_fastpath.libraries.http.responses_c cimport Answer
 from otel_fastpath.libraries.http.series_c cimport Labels, Series
@@ -62,10 +62,10 @@ cdef class Middleware:
     cpdef process_request(self, object original, object middleware, object request)
     @cython.locals(series=Series, shapes=Shapes)
     cdef Shapes _shapes_of(self, object middleware)
-    @cython.locals(begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
+    @cython.locals(activation=Activation, begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
     cdef _begun(self, object middleware, object request)
     @cython.locals(activation=Activation, labels=Labels)
-    cdef bint _is_active(self, Request begun, object middleware, object request, object attributes, object token) except -1
+    cdef bint _is_active(self, Request begun, object middleware, object request, object attributes) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
 cdef bint _are_stock() except -1

@@ -45,6 +45,7 @@ class Operation:
 
     def __enter__(self) -> None:
         """Start the span and make it the current one."""
+        scope = None
         try:
             function = self._function
             attributes = {}
@@ -57,7 +58,10 @@ class Operation:
             )
             self._span = scope.__enter__()
             self._scope = scope
-        except Exception as fault:
+        except BaseException as fault:
+            self._scope = None
+            if scope is not None:
+                closed(scope, fault)
             faults.absorb_any(_PLACE, fault)
 
     def __exit__(
@@ -67,15 +71,19 @@ class Operation:
         scope = self._scope
         if scope is None:
             return
-        if isinstance(error, Exception):
-            try:
+        try:
+            if isinstance(error, Exception):
                 self._describe(error)
-            except Exception as fault:
-                faults.absorb_any(_PLACE, fault)
+        except Exception as fault:
+            faults.absorb_any(_PLACE, fault)
+        finally:
+            self._leave(scope, kind, error, traceback)
+
+    def _leave(self, scope: Any, kind: Any, error: Any, traceback: Any) -> None:
         try:
             scope.__exit__(kind, error, traceback)
-        except Exception as fault:
-            # Upstream's own scope is a generator, which raises again what it is told.
+        except BaseException as fault:
+            # Stock's own scope is a generator, which raises the exception again.
             if fault is not error:
                 closed(scope, None)
                 faults.absorb_any(_PLACE, fault)

@@ -14,3 +14,4 @@ cdef class Operation:
     cdef object _span
     cdef object _tracer
     cdef _describe(self, object error)
+    cdef _leave(self, object scope, object kind, object error, object traceback)

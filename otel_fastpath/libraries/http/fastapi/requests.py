@@ -83,8 +83,8 @@ class Request:
     """
 
     __slots__ = (
-        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_kept", "_method", "_own"),
-        *("_parent", "_provider", "_receive", "_scope", "_send", "_span", "_started", "_telemetry", "_token"),
+        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_is_counted", "_kept", "_method"),
+        *("_own", "_parent", "_provider", "_receive", "_scope", "_send", "_span", "_started", "_telemetry", "_token"),
         *("_trailers", "_with_logs", "is_websocket"),
     )
 
@@ -96,6 +96,8 @@ class Request:
         self._parent: Any = None
         self._token: Any = None
         self._active: Any = None
+        self._telemetry: Any = None
+        self._is_counted = False
         self._kept: Kept | None = None
         self._finished = self._trailers = self._disconnected = False
         known = scope.get("method", "")
@@ -114,18 +116,22 @@ class Request:
             self._active = self._kept.counter(self._base)
 
     def start(self, receive: Any, send: Any) -> None:
-        """Count the request, start its span, and make both known to FastAPI; undone if that raises an exception."""
+        """Count the request, start its span, and make both known to FastAPI."""
         self._receive, self._send = receive, send
+        self._is_counted = True
         self._count(1)
-        try:
-            self._enter()
-        except BaseException as error:
-            taken_back(self._parent)
+        self._enter()
+
+    def drop(self) -> None:
+        """Undo `start`, which raised an exception: FastAPI's own code may serve the request, in a span of its own."""
+        self._span = None
+        self._restore()
+        self._uncount()
+
+    def _uncount(self) -> None:
+        is_counted, self._is_counted = self._is_counted, False
+        if is_counted:
             self._count(-1)
-            # After an `Exception`, FastAPI's own code may serve the request, in a span of its own.
-            if not isinstance(error, Exception):
-                self._end_span()
-            raise
 
     def _enter(self) -> None:
         """Start the span, and make it and the telemetry of the request current."""
@@ -226,12 +232,14 @@ class Request:
         """End the span of a request whose application raised."""
         failure: BaseException | None = error
         try:
-            asgi._exception(scope=self._scope, exc=error)
-            if self.is_websocket and api._normal_websocket_disconnect(error):
-                failure = None
+            if not self._finished and self._telemetry is not None:
+                asgi._exception(scope=self._scope, exc=error)
+                if self.is_websocket and api._normal_websocket_disconnect(error):
+                    failure = None
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
-        self._finish(failure)
+        finally:
+            self._finish(failure)
 
     def complete(self) -> None:
         """End the span of a request whose application has returned, if the last message did not end it."""
@@ -252,10 +260,11 @@ class Request:
             return
         self._finished = True
         try:
-            self._record(error)
+            if self._telemetry is not None:
+                self._record(error)
         finally:
             try:
-                self._count(-1)
+                self._uncount()
             finally:
                 self._end_span()
 
@@ -294,15 +303,28 @@ class Request:
         return True
 
     def close(self) -> None:
-        """Forget the request and restore the context."""
-        taken_back(self._token)
-        taken_back(self._parent)
+        """Forget the request and restore the context; what was not done yet, after an exception."""
+        try:
+            self._restore()
+        finally:
+            if self._span is not None and self._span.is_recording():
+                self._end_span()
+        if self._telemetry is None:
+            return
         try:
             self._telemetry.data = None
             self._telemetry._exceptions.clear()
             self._scope.pop("fastapi.telemetry", None)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
+
+    def _restore(self) -> None:
+        if self._token is not None:
+            taken_back(self._token)
+            self._token = None
+        if self._parent is not None:
+            taken_back(self._parent)
+            self._parent = None
 
 
 def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
@@ -327,42 +349,56 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     async def __call__(  # noqa: N807  # the name is in stack traces
         self: Any, *, app: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool = False
     ) -> None:
-        request = _begin(self, scope, receive, send, legacy_otel)
-        if request is _UPSTREAM:
+        chosen = _chosen_or_none(self, scope, legacy_otel)
+        if type(chosen) is Request:
+            request: Request = chosen
+            try:
+                chosen = _started(request, receive, send)
+                if chosen is request:
+                    if request.is_websocket:
+                        await app(scope, receive, send)
+                    else:
+                        await app(scope, request.receive, request.send)
+                    request.complete()
+                    request.close()
+                    return
+            except BaseException as error:
+                try:
+                    request.fail(error)
+                finally:
+                    request.close()
+                raise
+        if chosen is _UPSTREAM:
             await original(self, app=app, scope=scope, receive=receive, send=send, legacy_otel=legacy_otel)
             return
-        if request is _NOTHING:
-            await app(scope, receive, send)
-            return
-        try:
-            try:
-                if request.is_websocket:
-                    await app(scope, receive, send)
-                else:
-                    await app(scope, request.receive, request.send)
-            except BaseException as error:
-                request.fail(error)
-                raise
-            finally:
-                request.complete()
-        finally:
-            request.close()
+        await app(scope, receive, send)
 
     return __call__
 
 
-def _begin(own: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool) -> Any:
-    """Begin to serve a request; return what `_chosen` does, with the span started."""
+def _chosen_or_none(own: Any, scope: Any, legacy_otel: bool) -> Any:
+    """What `_chosen` returns; after an error, how to serve the request without it."""
     try:
-        chosen = _chosen(own, scope, legacy_otel)
-        if type(chosen) is Request:
-            request: Request = chosen
-            request.start(receive, send)
+        return _chosen(own, scope, legacy_otel)
     except Exception as error:
         faults.absorb_any(_PLACE, error)
-        # What is not ours, such as a sampler, would raise again in upstream's code.
-        return _UPSTREAM if faults.ours(error) else _NOTHING
-    return chosen
+        return _instead(error)
+
+
+def _started(request: Request, receive: Any, send: Any) -> Any:
+    """Start the span of a request; return the request, or how to serve it without one after an error."""
+    try:
+        request.start(receive, send)
+    except Exception as error:
+        faults.absorb_any(_PLACE, error)
+        request.drop()
+        return _instead(error)
+    return request
+
+
+def _instead(error: Exception) -> Any:
+    # What is not ours, such as a sampler, would raise again in upstream's code.
+    return _UPSTREAM if faults.ours(error) else _NOTHING
 
 
 def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:

@@ -41,6 +41,7 @@ cdef class Request:
     cdef dict _base
     cdef bint _disconnected
     cdef bint _finished
+    cdef bint _is_counted
     cdef Kept _kept
     cdef object _method
     cdef object _own
@@ -57,6 +58,9 @@ cdef class Request:
     cdef bint _with_logs
     cdef readonly bint is_websocket
     cpdef start(self, object receive, object send)
+    cpdef drop(self)
+    cdef _uncount(self)
+    cdef _restore(self)
     cdef _enter(self)
     cdef dict _describe(self, object authority)
     cdef _count(self, int number)
@@ -71,6 +75,7 @@ cdef class Request:
     cpdef close(self)
 
 cdef _read(dict scope)
-@cython.locals(request=Request)
-cdef _begin(object own, object scope, object receive, object send, object legacy_otel)
+cdef _chosen_or_none(object own, object scope, object legacy_otel)
+cdef _started(Request request, object receive, object send)
+cdef _instead(object error)
 cdef _chosen(object own, object scope, object legacy_otel)

@@ -14,16 +14,14 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.libraries.http.activations import Activation
+from otel_fastpath.libraries.http.activations import Activation, OpenActivation
 from otel_fastpath.libraries.http.environs import Shapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.parents import start, taken_back
 from otel_fastpath.libraries.http.responses import Answer
 from otel_fastpath.libraries.http.series import Labels, Series
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
@@ -224,7 +222,8 @@ class Before:
 
     def __call__(self) -> Any:
         """Begin the span, once the route of the request is known."""
-        request = begun = None
+        request = attributes = None
+        activation = OpenActivation()
         try:
             if not (_before.hold() or _BEFORE.holds_again(_before)):
                 return self._twin()
@@ -232,24 +231,24 @@ class Before:
             if self._exclusions is not None and _is_excluded(self._exclusions, request):
                 return None
             if type(request.environ) is dict:
-                begun = self._started(request, request.environ)
-        except Exception as error:
+                attributes = self._started(request, request.environ, activation)
+        except BaseException as error:
+            activation.leave(None)
             faults.absorb_any(_PLACE, error)
             # What is not ours, such as a sampler, would raise again in upstream's code.
             if not faults.ours(error):
                 return None
-        if begun is None:
+        if attributes is None:
             return self._twin()
-        attributes, (span, _, token) = begun
-        environ = request.environ  # type: ignore[union-attr]  # otherwise, nothing has begun
-        if self._hook:
-            try:
-                self._hook(span, environ)
-            except BaseException:
-                self._undo(span, token)
-                raise
-        self._tell(span, environ, attributes)
-        self._activate(request, environ, span, token)
+        try:
+            environ = request.environ  # type: ignore[union-attr]  # otherwise, nothing has begun
+            if self._hook:
+                self._hook(activation.span, environ)
+            self._tell(activation.span, environ, attributes)
+            self._activate(request, environ, activation)
+        except BaseException:
+            activation.leave(None)
+            raise
         return None
 
     def _tell(self, span: Any, environ: dict[str, Any], attributes: dict[str, Any]) -> None:
@@ -266,28 +265,23 @@ class Before:
         except Exception as error:
             faults.absorb_any(_PLACE, error)
 
-    def _activate(self, request: Any, environ: dict[str, Any], span: Any, token: Any) -> None:
+    def _activate(self, request: Any, environ: dict[str, Any], activation: Activation) -> None:
         """Make the span the current one until `Teardown`."""
-        activation = None
         try:
             reference = upstream._request_ctx_ref()
             if self._comments:
-                activation = Activation(span, token, _COMMENTS, self._commented(request))
+                activation.activate(_COMMENTS, self._commented(request))
             else:
-                activation = Activation(span, token)
+                activation.activate()
         except Exception as error:
-            self._undo(span, token)
+            activation.leave(None)
             faults.absorb_any(_PLACE, error)
             return
         environ[_ACTIVATION], environ[_CONTEXT] = activation, reference
-        environ[_SPAN], environ[_TOKEN] = span, None
+        environ[_SPAN], environ[_TOKEN] = activation.span, None
 
-    def _undo(self, span: Any, token: Any) -> None:
-        """End a span that is not to become the current one."""
-        taken_back(token)
-        guarded(_PLACE, span.end)
-
-    def _started(self, request: Any, environ: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any, Any]]:
+    def _started(self, request: Any, environ: dict[str, Any], activation: Activation) -> dict[str, Any]:
+        """Start the span of a request; return its attributes."""
         shape, attributes = self._shapes.look(environ)
         rule = request.url_rule
         route = rule.rule if rule else None
@@ -300,7 +294,8 @@ class Before:
             name = f"{shape.method} {path}" if path else shape.method
         if rule:
             attributes[HTTP_ROUTE] = route
-        return attributes, start(self._tracer, name, environ, attributes, environ.get(_START_TIME))
+        activation.start(self._tracer, name, environ, attributes, environ.get(_START_TIME))
+        return attributes
 
     def _commented(self, request: Any) -> dict[str, Any]:
         """What is written into the comments of SQL queries."""
@@ -342,7 +337,7 @@ class Teardown:
             environ = flask.request.environ
             activation = environ.pop(_ACTIVATION, None)
             environ.pop(_TOKEN, None)
-            if type(activation) is Activation:
+            if isinstance(activation, Activation):
                 activation.leave(exc)
             elif activation is not None:
                 environ[_ACTIVATION] = activation
@@ -355,7 +350,7 @@ class Teardown:
         """Leave the span; False: the request began before this patch was applied."""
         # Without an activation, the URL is excluded.
         activation = environ.get(_ACTIVATION)
-        if type(activation) is not Activation:
+        if not isinstance(activation, Activation):
             return activation is None
         # A context that was copied from that of the request leaves the span alone.
         if environ.get(_CONTEXT) == upstream._request_ctx_ref():

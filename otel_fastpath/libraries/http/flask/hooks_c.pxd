@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.activations_c cimport Activation
+from otel_fastpath.libraries.http.activations_c cimport Activation, OpenActivation
 from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
 from otel_fastpath.libraries.http.responses_c cimport Answer
 from otel_fastpath.libraries.http.series_c cimport Labels, Series
@@ -70,11 +70,9 @@ cdef class Before:
     cdef object _tracer
     cdef object _twin
     @cython.locals(shape=Shape, attributes=dict)
-    cdef tuple _started(self, object request, dict environ)
+    cdef dict _started(self, object request, dict environ, Activation activation)
     cdef _tell(self, object span, dict environ, dict attributes)
-    @cython.locals(activation=Activation)
-    cdef _activate(self, object request, dict environ, object span, object token)
-    cdef _undo(self, object span, object token)
+    cdef _activate(self, object request, dict environ, Activation activation)
     cdef dict _commented(self, object request)
 
 cdef class Teardown:

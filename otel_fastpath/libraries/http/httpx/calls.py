@@ -11,7 +11,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
-from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.scopes import closed, entered, made
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 
@@ -87,7 +87,7 @@ class Calls:
         self._new_answer, self._request_info, self._captured_request, self._captured_response = cold
 
     def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Prepare a call, and make its span the current one.
+        """Prepare a call, for `enter` and `close` in one `try`.
 
         Returns:
             A `Begun`; None if the call has no span: it is suppressed, its URL is excluded, or there is no SDK;
@@ -110,11 +110,13 @@ class Calls:
         if begun.shape is None:
             self.propagate(begun)
             return None
-        found = opened(self._tracer, begun.name, _CLIENT, begun.attributes)
-        if found is None:
-            return None
-        begun.scope, begun.span = found
-        return begun
+        begun.scope = made(self._tracer, begun.name, _CLIENT, begun.attributes)
+        return None if begun.scope is None else begun
+
+    def enter(self, begun: Begun) -> bool:
+        """Start the span and make it the current one; False after a fault of ours: there is no span."""
+        begun.span = entered(begun.scope)
+        return begun.span is not None
 
     def _begin(self, request: Any) -> Any:
         begun = Begun.__new__(Begun)

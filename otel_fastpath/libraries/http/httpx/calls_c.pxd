@@ -38,6 +38,7 @@ cdef class Calls:
     cpdef begin(self, tuple args, dict kwargs)
     @cython.locals(begun=Begun, shape=Shape, is_silent=bint, url=str, server=str)
     cdef _begin(self, object request)
+    cpdef bint enter(self, Begun begun) except -1
     cpdef close(self, Begun begun, object error)
     cpdef propagate(self, Begun begun)
     @cython.locals(fields=dict, items=list)

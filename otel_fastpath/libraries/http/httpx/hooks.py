@@ -23,7 +23,9 @@ _NAMES: Final = (
 )
 
 
-def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(  # noqa: C901  # the begin, the call and the end stand in one `try`
+    set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Run a call as upstream does; returns `NotImplemented`, and does nothing, if only upstream's own code can."""
     calls, hook = set_up.calls, set_up.response_hook
     begun = calls.begin(args, kwargs)
@@ -32,6 +34,8 @@ def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwar
     if begun is None:
         return wrapped(*args, **kwargs)
     try:
+        if not calls.enter(begun):
+            return wrapped(*args, **kwargs)
         if set_up.request_hook is not None:
             set_up.request_hook(begun.span, begun.info)
         calls.propagate(begun)
@@ -53,14 +57,16 @@ def call(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwar
             hook(begun.span, begun.info, info)
         if answer is not None:
             answer.record(seconds)
+        calls.close(begun, None)
     except BaseException as error:
         calls.close(begun, error)
         raise
-    calls.close(begun, None)
     return response
 
 
-async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def call_async(  # noqa: C901  # as above
+    set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """As `call`, for an asynchronous one."""
     calls, hook = set_up.calls, set_up.response_hook
     begun = calls.begin(args, kwargs)
@@ -69,6 +75,8 @@ async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any
     if begun is None:
         return await wrapped(*args, **kwargs)
     try:
+        if not calls.enter(begun):
+            return await wrapped(*args, **kwargs)
         if set_up.request_hook is not None:
             await set_up.request_hook(begun.span, begun.info)
         calls.propagate(begun)
@@ -90,10 +98,10 @@ async def call_async(set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any
             await hook(begun.span, begun.info, info)
         if answer is not None:
             answer.record(seconds)
+        calls.close(begun, None)
     except BaseException as error:
         calls.close(begun, error)
         raise
-    calls.close(begun, None)
     return response
 
 

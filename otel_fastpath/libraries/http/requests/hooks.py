@@ -42,7 +42,7 @@ from otel_fastpath.libraries.http.outgoing import (
     resume,
     suppress,
 )
-from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.scopes import closed, entered, made
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
@@ -99,17 +99,18 @@ class SetUp:
         if begun is None:
             return self._wrapped(session, request, **kwargs)
         shape, attributes = begun
-        made = opened(self._tracer, shape.name, _CLIENT, attributes)
-        if made is None:
-            return self._wrapped(session, request, **kwargs)
-        scope, span = made
-        try:
-            response = self._send(shape, span, (session, request), kwargs)
-        except BaseException as error:
-            closed(scope, error)
-            raise
-        closed(scope, None)
-        return response
+        scope = made(self._tracer, shape.name, _CLIENT, attributes)
+        if scope is not None:
+            try:
+                span = entered(scope)
+                if span is not None:
+                    response = self._send(shape, span, (session, request), kwargs)
+                    closed(scope, None)
+                    return response
+            except BaseException as error:
+                closed(scope, error)
+                raise
+        return self._wrapped(session, request, **kwargs)
 
     def _send(self, shape: Shape, span: Any, args: tuple[Any, Any], kwargs: dict[str, Any]) -> Any:
         """Send the request inside its span.
@@ -121,8 +122,10 @@ class SetUp:
             kwargs: The other arguments of `Session.send`.
         """
         request = args[1]
-        manager = connecting(span) if self._has_hooks or is_connecting() else None
+        manager = None
         try:
+            if self._has_hooks or is_connecting():
+                manager = connecting(span)
             if self._request_hook is not None:
                 self._request_hook(span, request)
             propagate(request.headers)

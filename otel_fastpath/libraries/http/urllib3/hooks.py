@@ -32,7 +32,7 @@ from otel_fastpath.libraries.http.outgoing import (
     resume,
     suppress,
 )
-from otel_fastpath.libraries.http.scopes import closed, opened
+from otel_fastpath.libraries.http.scopes import closed, entered, made
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
@@ -179,22 +179,25 @@ class SetUp:
         if found is None:
             return wrapped(*args, **kwargs)
         begun: _Begun = found
-        made = opened(self._tracer, begun.shape.method, _CLIENT, begun.attributes)
-        if made is None:
-            return wrapped(*args, **kwargs)
-        scope, span = made
-        try:
-            response = self._open(begun, span, wrapped, pool)
-        except BaseException as error:
-            closed(scope, error)
-            raise
-        closed(scope, None)
-        return response
+        scope = made(self._tracer, begun.shape.method, _CLIENT, begun.attributes)
+        if scope is not None:
+            try:
+                span = entered(scope)
+                if span is not None:
+                    response = self._open(begun, span, wrapped, pool)
+                    closed(scope, None)
+                    return response
+            except BaseException as error:
+                closed(scope, error)
+                raise
+        return wrapped(*args, **kwargs)
 
     def _open(self, begun: _Begun, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
         """Run the call inside its span."""
-        manager = connecting(span) if self._has_hooks or is_connecting() else None
+        manager = None
         try:
+            if self._has_hooks or is_connecting():
+                manager = connecting(span)
             if begun.info is not None:
                 self._request_hook(span, pool, begun.info)  # type: ignore[misc]  # without a hook, there is no info
             propagate(begun.headers)

@@ -23,6 +23,7 @@ from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEA
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.trace.context.current_context import restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,18 +49,24 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     """
     request, is_without = None, False
     try:
-        # Custom mappings are not valid in WSGI.
-        if type(environ) is dict and (_facts.hold() or _STOCK.holds_again(_facts)):
-            request = _begun(middleware, environ, start_response)
-    except Exception as error:
-        faults.absorb_any(_PLACE, error)
-        # What is not ours, such as a sampler, would raise again in upstream's code.
-        is_without = not faults.ours(error)
-    if is_without:
-        return middleware.wsgi(environ, start_response)
-    if request is None:
-        return original(middleware, environ, start_response)
-    return request.serve(middleware)
+        try:
+            # Custom mappings are not valid in WSGI.
+            if type(environ) is dict and (_facts.hold() or _STOCK.holds_again(_facts)):
+                request = _made(middleware, environ, start_response)
+                if request is not None:
+                    request.start(middleware.tracer)
+        except Exception as error:
+            faults.absorb_any(_PLACE, error)
+            request = None
+            # What is not ours, such as a sampler, would raise again in upstream's code.
+            is_without = not faults.ours(error)
+        if request is not None:
+            return request.serve(middleware)
+    except BaseException:
+        if request is not None:
+            request.end()
+        raise
+    return middleware.wsgi(environ, start_response) if is_without else original(middleware, environ, start_response)
 
 
 def _shapes_of(middleware: Any) -> Shapes | None:
@@ -78,21 +85,17 @@ def _shapes_of(middleware: Any) -> Shapes | None:
     return shapes
 
 
-def _begun(middleware: Any, environ: dict[str, Any], start_response: Any) -> Request | None:
-    """The request with its span; None if upstream has to serve it."""
+def _made(middleware: Any, environ: dict[str, Any], start_response: Any) -> Request | None:
+    """The request, not started yet; None if upstream has to serve it."""
     shapes = _shapes_of(middleware)
     if shapes is None:
         return None
-    shape, attributes = shapes.look(environ)
-    if shape.method:
-        path = environ.get("PATH_INFO", "").strip()
-        name = f"{shape.method} {path}" if path else shape.method
-    else:
-        name = upstream.get_default_span_name(environ)
     request = Request(shapes.has_old, shapes.has_new)
-    request.series, request.labels = shapes.series, shape.labels
+    shape, request.attributes = shapes.look(environ)
+    request.series, request.labels, request.method = shapes.series, shape.labels, shape.method
     request.environ, request.start_response, request.hook = environ, start_response, middleware.response_hook
-    request.span, request.context, request.token = start(middleware.tracer, name, environ, attributes)
+    request.span = request.context = request.token = request.active = None
+    request.is_over = True
     return request
 
 
@@ -100,54 +103,72 @@ class Request(Answer):
     """A request that is being served.
 
     Attributes:
+        active: Takes back the context in which the span is the current one; None if it is not.
+        attributes: Those of the span at its start.
         context: The context with the remote parent, if it has to be the current one.
         environ: The environ.
         hook: The user's response hook, or None.
+        is_over: Whether there is no span to be ended.
         labels: The attributes of the metrics.
+        method: The method; nothing if it is an unusual one.
         series: The metrics.
-        span: The span.
+        span: The span; None before it has started.
         start_response: The server's function.
         token: Takes back the context with the remote parent; None if it is not the current one.
     """
 
-    __slots__ = ("context", "environ", "hook", "labels", "series", "span", "start_response", "token")
+    __slots__ = (
+        *("active", "attributes", "context", "environ", "hook", "is_over", "labels", "method", "series"),
+        *("span", "start_response", "token"),
+    )
 
+    active: Any
+    attributes: dict[str, Any]
     context: Context | None
     environ: dict[str, Any]
     hook: Callable[..., Any] | None
+    is_over: bool
     labels: Labels
+    method: str
     series: Series
     span: Any
     start_response: Callable[..., Any]
     token: Any
 
+    def start(self, tracer: Any) -> None:
+        """Start the span."""
+        if self.method:
+            path = self.environ.get("PATH_INFO", "").strip()
+            name = f"{self.method} {path}" if path else self.method
+        else:
+            name = upstream.get_default_span_name(self.environ)
+        self.is_over = False
+        self.span, self.context, self.token = start(tracer, name, self.environ, self.attributes)
+
     def serve(self, middleware: Any) -> Any:
-        """Call the application, and return the body of its response."""
+        """Call the application, and return the body of its response; the caller ends what raises an exception."""
+        self.capture()
+        if middleware.request_hook:
+            middleware.request_hook(self.span, self.environ)
+        started = perf_counter()
+        self.labels.count(1, _PLACE)
+        self.activate()
         try:
-            self.capture()
-            if middleware.request_hook:
-                middleware.request_hook(self.span, self.environ)
-            started = perf_counter()
-            token = self.begin()
-            try:
-                chunks = middleware.wsgi(self.environ, self.respond)
-            except Exception as error:
-                self.note(error)
-                self.fail(error)
-                raise
-            finally:
-                # The span is the current one, for exemplars.
-                try:
-                    self.record(perf_counter() - started)
-                finally:
-                    taken_back(token)
-            return self.body(chunks)
-        except BaseException:
-            self.end()
+            chunks = middleware.wsgi(self.environ, self.respond)
+        except Exception as error:
+            self.note(error)
+            self.fail(error)
             raise
         finally:
-            # Until the body is read, another request may be served in this thread.
-            self.leave()
+            # The span is the current one, for exemplars.
+            try:
+                self.record(perf_counter() - started)
+            finally:
+                self.deactivate()
+        body = self.body(chunks)
+        # Until the body is read, another request may be served in this thread.
+        self.leave()
+        return body
 
     def capture(self) -> None:
         """Put the captured headers of the request on the span."""
@@ -160,18 +181,23 @@ class Request(Answer):
         except Exception as error:
             faults.absorb_any(_PLACE, error)
 
-    def begin(self) -> Any:
-        """Count the request, and make its span the current one; returns the token for `taken_back`."""
-        self.labels.count(1, _PLACE)
-        return self.activate()
-
-    def activate(self) -> Any:
+    def activate(self) -> None:
         """Make the span the current one."""
         try:
-            return activated(self.span)
+            self.active = activated(self.span)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-            return None
+
+    def deactivate(self) -> None:
+        """Undo `activate`."""
+        token = self.active
+        try:
+            taken_back(token)
+            self.active = None
+        except BaseException:
+            restore(token)
+            self.active = None
+            raise
 
     def note(self, error: Exception) -> None:
         """Record an exception of the application on the span."""
@@ -244,13 +270,26 @@ class Request(Answer):
         """Take back the context with the remote parent."""
         token = self.token
         if token is not None:
-            self.token = None
-            taken_back(token)
+            try:
+                taken_back(token)
+                self.token = None
+            except BaseException:
+                restore(token)
+                self.token = None
+                raise
 
     def end(self) -> None:
-        """End the span."""
+        """End the span, and restore the context: what was not done yet."""
         try:
-            end_span(self.span, _PLACE)
+            if self.active is not None:
+                self.deactivate()
+            if not self.is_over and self.span is not None:
+                self.is_over = True
+                try:
+                    end_span(self.span, _PLACE)
+                except BaseException:
+                    self.is_over = not self.span.is_recording()
+                    raise
         finally:
             self.leave()
 
@@ -292,16 +331,16 @@ class Body:
 
     def _iterate(self) -> Iterator[bytes]:
         request = self._request
-        request.enter()
         try:
-            token = request.activate()
+            request.enter()
             try:
+                request.activate()
                 yield from self._chunks
             except Exception as error:
                 request.note(error)
                 raise
             finally:
-                taken_back(token)
+                request.deactivate()
         finally:
             self._end()
 
@@ -313,7 +352,12 @@ class Body:
             if type(self._chunks) is not list and (close := self._closing()):
                 close()
         finally:
-            request.end()
+            try:
+                request.end()
+            except BaseException:
+                # What was not done yet: a time limit may have arrived.
+                request.end()
+                raise
 
     def _closing(self) -> Any:
         """What closes the application's iterable, or None."""

@@ -30,21 +30,26 @@ cpdef serve(object original, object middleware, object environ, object start_res
 cdef Shapes _shapes_of(object middleware)
 
 @cython.locals(shapes=Shapes, shape=Shape, request=Request)
-cdef Request _begun(object middleware, dict environ, object start_response)
+cdef Request _made(object middleware, dict environ, object start_response)
 
 cdef class Request(Answer):
+    cdef public object active
+    cdef public dict attributes
     cdef public object context
     cdef public dict environ
     cdef public object hook
+    cdef public bint is_over
     cdef public Labels labels
+    cdef public object method
     cdef public Series series
     cdef public object span
     cdef public object start_response
     cdef public object token
+    cpdef start(self, object tracer)
     cpdef serve(self, object middleware)
     cpdef capture(self)
-    cpdef begin(self)
     cpdef activate(self)
+    cpdef deactivate(self)
     cpdef note(self, object error)
     cpdef body(self, object chunks)
     cpdef answer(self, object status, object response_headers)
