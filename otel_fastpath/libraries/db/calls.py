@@ -84,7 +84,11 @@ def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
     try:
         return call if enter(call, database, opener, args, kwargs) else None
     except BaseException as error:
-        call.failed(error)
+        try:
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.failed(error)
         raise
 
 
@@ -202,9 +206,13 @@ async def watch(
             guarded_during(call, database.place, _count, rows, call, result)
         call.done(result)
     except BaseException as error:
-        # It may not have started yet.
-        coroutine.close()
-        call.failed(error)
+        try:
+            # It may not have started yet.
+            coroutine.close()
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.failed(error)
         raise
     return result
 
@@ -230,7 +238,11 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
             result = await original(*args, **kwargs)
             call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -284,7 +296,11 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
                 guarded_during(call, database.place, _count, rows, call, result)
             call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 

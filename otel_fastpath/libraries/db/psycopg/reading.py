@@ -82,7 +82,11 @@ def make_trip(original: Any) -> Any:
         try:
             result = yield from original(*args, **kwargs)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         guarded(DATABASE.place, _tell_rows, call, result)
         call.done(result)
@@ -112,7 +116,11 @@ def make_stream(original: Any) -> Any:
         try:
             yield from original(*args, **kwargs)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         call.done(None)
 

@@ -34,38 +34,48 @@ def use(telemetry: Telemetry | None) -> None:
 
 
 def _make_request(original: Any, _settings: Config) -> Any:
-    begin = compiled.hot("libraries.genai.openai.calls").begin
+    hot = compiled.hot("libraries.genai.openai.calls")
+    new_call, begin = hot.new_call, hot.begin
 
     @functools.wraps(original)
     def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = None if _telemetry is None else begin(_telemetry, self, options)
-        if call is None:
-            return original(self, cast_to, options, *args, **kwargs)
+        telemetry, call = _telemetry, new_call()
         try:
+            if telemetry is None or not begin(call, telemetry, self, options):
+                return original(self, cast_to, options, *args, **kwargs)
             result = original(self, cast_to, options, *args, **kwargs)
+            received(call, result, options, kwargs)
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.fail(error)
             raise
-        received(call, result, options, kwargs)
         return result
 
     return request
 
 
 def _make_async_request(original: Any, _settings: Config) -> Any:
-    begin = compiled.hot("libraries.genai.openai.calls").begin
+    hot = compiled.hot("libraries.genai.openai.calls")
+    new_call, begin = hot.new_call, hot.begin
 
     @functools.wraps(original)
     async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = None if _telemetry is None else begin(_telemetry, self, options)
-        if call is None:
-            return await original(self, cast_to, options, *args, **kwargs)
+        telemetry, call = _telemetry, new_call()
         try:
+            if telemetry is None or not begin(call, telemetry, self, options):
+                return await original(self, cast_to, options, *args, **kwargs)
             result = await original(self, cast_to, options, *args, **kwargs)
+            received(call, result, options, kwargs)
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.fail(error)
             raise
-        received(call, result, options, kwargs)
         return result
 
     return request

@@ -95,17 +95,26 @@ class Reads(Reading):
         token = attach_context(call.context)
         self.is_reading = True
         try:
-            chunk = next(self._inner)
-        except StopIteration:
-            call.end()
-            raise
+            try:
+                chunk = next(self._inner)
+            except StopIteration:
+                call.end()
+                raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted; so may `restore`.
+                call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                restore(token)
+                try:
+                    restore(token)
+                except BaseException:
+                    restore(token)
+                    raise
         self._took(chunk)
         return chunk
 
@@ -125,16 +134,25 @@ class AsyncReads(Reading):
         token = attach_context(call.context)
         self.is_reading = True
         try:
-            chunk = await self._inner.__anext__()
-        except StopAsyncIteration:
-            call.end()
-            raise
+            try:
+                chunk = await self._inner.__anext__()
+            except StopAsyncIteration:
+                call.end()
+                raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted; so may `restore`.
+                call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                restore(token)
+                try:
+                    restore(token)
+                except BaseException:
+                    restore(token)
+                    raise
         self._took(chunk)
         return chunk
