@@ -1,4 +1,4 @@
-"""A host that a signal interrupts at random instants, as a time limit of Celery or RQ does.
+"""A host each of whose operations a signal interrupts at a random instant, as a time limit of Celery or RQ does.
 
 python -m faultcheck.alarms JOB
 """
@@ -11,92 +11,201 @@ import signal
 import sys
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from faultcheck.host import Host
-from faultcheck.interruptions import Interrupted, Limit, main
+from faultcheck.interruptions import TOOL_ID, Handling, Interrupted, Limit, main, swallowed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from faultcheck.job import Job
 
 # Timers are not exact to less than this.
 _SHORTEST_S = 0.00002
-_STOCKS = ("opentelemetry/sdk/trace/export/", "opentelemetry/context/")
+# A shorter operation is repeated for this long: the instant must be inside of it.
+_LONG_S = 0.0005
+# A signal may be so late, on a busy machine.
+_LATE_S = 0.2
+# Without an operation that is interrupted, so many runs are enough to see that it never will be.
+_MOST_RUNS = 4
 
 
-class Alarmed(Interrupted):
-    """One workload, interrupted by a timer."""
+class Alarm:
+    """A timer that interrupts an operation."""
 
-    def prepare(self) -> None:
-        """Take the signal, and note what nobody can catch."""
-        self.hits = self.unraisable = 0
-        self.is_armed, self.where = False, ""
+    def __init__(self) -> None:
+        self.is_armed = self.is_hit = False
+        self.where = ""
         signal.signal(signal.SIGALRM, self._interrupt)
-        sys.unraisablehook = self._note
 
     def _interrupt(self, _number: int, frame: Any) -> None:
         if self.is_armed:
-            self.hits += 1
+            self.is_armed, self.is_hit = False, True
             self.where = "".join(traceback.format_stack(frame)[-12:])
             raise Limit
 
-    def _note(self, unraisable: Any) -> None:
-        self.unraisable += isinstance(unraisable.exc_value, Limit)
+    def arm(self, delay_s: float) -> None:
+        """Interrupt after so many seconds."""
+        self.is_hit = False
+        self.is_armed = True
+        signal.setitimer(signal.ITIMER_REAL, delay_s)
 
-    def run_with_alarm(self, delay_s: float) -> dict[str, Any]:
-        """A run in which the signal arrives after so many seconds, if that is before its end."""
-        self.hits = self.unraisable = 0
-        self.open.spans.clear()
-        host, stopped = Host(), ""
-        try:
-            self.is_armed = True
-            signal.setitimer(signal.ITIMER_REAL, delay_s)
-            self.workload.run(host)
-            self.is_armed = False
-        except Limit:
-            stopped = "Limit"
+    def disarm(self) -> None:
+        """Do not, if it has not come to that."""
         self.is_armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        host.forget()
+
+
+class AlarmedHost(Host):
+    """A host of which each step is interrupted.
+
+    Args:
+        alarm: Interrupts it.
+        delay_of: How long after its beginning a step is interrupted; None: never.
+        judge: Called after each step that was interrupted, with its name.
+    """
+
+    def __init__(self, alarm: Alarm, delay_of: Callable[[str], float | None], judge: Callable[[str], None]) -> None:
+        super().__init__()
+        self._alarm = alarm
+        self._delay_of = delay_of
+        self._judge = judge
+        self.seconds: dict[str, float] = {}
+
+    def step(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """As the host's own."""
+        result = super().step(name, self._repeat, name, function, args)
+        if self._alarm.is_hit:
+            self._judge(name)
+        return result
+
+    async def astep(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """As the host's own."""
+        result = await super().astep(name, self._repeat_async, name, function, args)
+        if self._alarm.is_hit:
+            self._judge(name)
+        return result
+
+    def _repeat(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        alarm, delay_s, began = self._alarm, self._delay_of(name), time.monotonic()
+        if delay_s is None:
+            try:
+                return function(*args)
+            finally:
+                self.seconds[name] = time.monotonic() - began
+        try:
+            alarm.arm(delay_s)
+            while True:
+                result = function(*args)
+                if alarm.is_hit or time.monotonic() - began > delay_s + _LATE_S:
+                    return result
+        finally:
+            alarm.disarm()
+
+    async def _repeat_async(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        alarm, delay_s, began = self._alarm, self._delay_of(name), time.monotonic()
+        if delay_s is None:
+            try:
+                return await function(*args)
+            finally:
+                self.seconds[name] = time.monotonic() - began
+        try:
+            alarm.arm(delay_s)
+            while True:
+                result = await function(*args)
+                if alarm.is_hit or time.monotonic() - began > delay_s + _LATE_S:
+                    return result
+        finally:
+            alarm.disarm()
+
+
+class Alarmed(Interrupted):
+    """One workload, interrupted by a timer in each of its operations."""
+
+    def prepare(self, wanted: int) -> None:
+        """Take the signal, and see how long each operation takes.
+
+        Args:
+            wanted: So many instants in each.
+        """
+        self.alarm, self.handling = Alarm(), Handling()
+        self.wanted, self.random = wanted, random.Random(self.job.part)  # noqa: S311  # instants
+        self.seen: Counter[str] = Counter()
+        self.hits: Counter[str] = Counter()
+        self.places: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for _ in range(2):
+            self.host = AlarmedHost(self.alarm, lambda _name: None, self._judge)
+            self.workload.run(self.host)
+        self.without, self.seconds = self.host, self.host.seconds
+        self._end_run()
+        self.left = Counter(self.open.names())
+        self.handling.watch()
+        sys.monitoring.set_events(TOOL_ID, self.handling.events())
+
+    def _delay_of(self, name: str) -> float | None:
+        if self.hits[name] >= self.wanted:
+            return None
+        self.unraisable, self.handling.where = 0, ""
+        return self.random.uniform(_SHORTEST_S, max(_LONG_S, self.seconds.get(name, 0)))
+
+    def _judge(self, name: str) -> None:
+        self.hits[name] += 1
+        outcome = self.host.outcomes[name]
+        if outcome == self.without.outcomes.get(name):
+            self._note("in a finalizer" if self.unraisable else swallowed_by(self.handling.where), name)
+        if name in self.host.moved and name not in self.without.moved:
+            self._note("current", name)
+        self.alarm.is_hit = False
+
+    def _note(self, kind: str, name: str, number: int = 1) -> None:
+        self.seen[kind] += number
+        self.places[kind][f"{name}\n{self.alarm.where}{self.handling.where}"] += number
+
+    def run_with_alarms(self) -> int:
+        """One run in which each operation is interrupted that was not so often enough; gives how many were."""
+        before = self.hits.total()
+        self.open.spans.clear()
+        self.host = AlarmedHost(self.alarm, self._delay_of, self._judge)
+        try:
+            self.workload.run(self.host)
+        except Limit:
+            # A loop of the host's ended.
+            self.seen["between"] += 1
+        self.alarm.disarm()
+        self.seen["late"] += sum(
+            "Limit" in outcome and not self.hits[name] for name, outcome in self.host.outcomes.items()
+        )
+        self._end_run()
+        for name, number in (Counter(self.open.names()) - self.left).items():
+            self._note("open", name, number)
+        return self.hits.total() - before
+
+    def _end_run(self) -> None:
+        self.host.forget()
         gc.collect()
-        return {"outcomes": host.outcomes, "moved": host.moved, "open": self.open.names(), "stopped": stopped}
+        self.workload.settle()
+        self.workload.telemetry.taken()
 
 
 def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
-    """A row for each kind of result, with how often it was seen; the number of instants is `job.parts`."""
+    """A row for each kind of result, with how often it was seen; each operation is interrupted `job.parts` times."""
     checked = Alarmed(job, workload)
-    if job.core == "stock":
-        checked.workload.instrument = lambda: None  # type: ignore[method-assign]
     checked.make_ready()
-    checked.prepare()
-    without = checked.run_with_alarm(0)
-    began = time.monotonic()
-    checked.run_with_alarm(0)
-    whole = time.monotonic() - began
-    rng = random.Random(job.part)  # noqa: S311  # instants
-    seen: Counter[str] = Counter()
-    while seen["interrupted"] < job.parts:
-        found = checked.run_with_alarm(rng.uniform(_SHORTEST_S, whole))
-        if not checked.hits:
-            seen["over before"] += 1
-            continue
-        seen["interrupted"] += 1
-        before = dict(seen)
-        differs = any(found["outcomes"].get(step) != expected for step, expected in without["outcomes"].items())
-        reached = differs or found["stopped"] or checked.unraisable
-        # Stock's processor and its `detach` log what is raised in them.
-        is_stocks = any(each in checked.where for each in _STOCKS)
-        seen["swallowed, in stock's code" if is_stocks else "swallowed"] += not reached
-        seen["raised twice"] += sum("Limit" in each for each in found["outcomes"].values()) > 1
-        seen["context moved"] += any(step not in without["moved"] for step in found["moved"])
-        seen["span open"] += len(found["open"]) > len(without["open"])
-        if job.lines and any(seen[name] > before.get(name, 0) for name in job.lines):
-            yield {"place": checked.where, "number": 1}
-    for name, number in sorted(seen.items()):
+    checked.prepare(job.parts)
+    fruitless = 0
+    while fruitless < _MOST_RUNS and any(checked.hits[name] < job.parts for name in checked.without.outcomes):
+        fruitless = 0 if checked.run_with_alarms() else fruitless + 1
+    hits = [checked.hits[name] for name in checked.without.outcomes]
+    yield {"place": "operations", "number": len(hits)}
+    yield {"place": "instants", "number": sum(hits)}
+    yield {"place": "fewest", "number": min(hits)}
+    for name, number in sorted(checked.seen.items()):
         yield {"place": name, "number": number}
+    for kind in job.lines:
+        for place, number in checked.places[kind].most_common(8):
+            yield {"place": f"{kind}: {place}", "number": number}
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 As a signal handler's does, such as a time limit of Celery or RQ: it is raised once, between two instructions, by a
 function that none of our code called. The host must get it, with its context as it was, and no span may stay open.
+With the core "stock", this package is not put in place, and the places are those of OpenTelemetry's packages.
 """
 # ruff: noqa: T201  # part of a program that prints
 
@@ -24,7 +25,7 @@ from opentelemetry.sdk.trace import SpanProcessor
 
 from faultcheck.children import ChildError, in_child
 from faultcheck.host import Host
-from faultcheck.lines import relative
+from faultcheck.lines import relative, relative_of_stock
 from faultcheck.process import Checked
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Job, str], Iterator[dict[str, Any]]]
 
-_TOOL_ID = 3
+TOOL_ID = 3
 # A line: its number; the return of a C call: the first line of the function and the offset of the call.
 Place = tuple[str, str]
 
@@ -58,10 +59,60 @@ class Open(SpanProcessor):
         return [span.name for span in self.spans if span.is_recording()]
 
 
-class Interrupter:
-    """Watches the lines and the C calls of this package, and raises at one place."""
+def swallowed_by(where: str) -> str:
+    """The kind of result of an exception that nobody got, by the function that caught it last."""
+    if where.startswith("opentelemetry/"):
+        return "swallowed by stock"
+    # Of the standard library or another package: its loops and threads go on. Compiled code does not say that it caught it.
+    return "swallowed" if not where or relative(where) is not None else "swallowed by a library"
+
+
+class Handling:
+    """Watches who catches the host's exception.
+
+    Attributes:
+        where: The file and line of the function that caught it last, and did not raise it again.
+    """
 
     def __init__(self) -> None:
+        self.where = ""
+
+    @staticmethod
+    def events() -> int:
+        """What `sys.monitoring` has to send."""
+        events = sys.monitoring.events
+        return events.EXCEPTION_HANDLED | events.RERAISE | events.RAISE
+
+    def watch(self) -> None:
+        """From now on, with the tool's id of this module."""
+        self.where = ""
+        monitoring, events = sys.monitoring, sys.monitoring.events
+        if monitoring.get_tool(TOOL_ID) is None:
+            monitoring.use_tool_id(TOOL_ID, "interruptions")
+        monitoring.register_callback(TOOL_ID, events.EXCEPTION_HANDLED, self._on_handled)
+        monitoring.register_callback(TOOL_ID, events.RERAISE, self._on_raised)
+        monitoring.register_callback(TOOL_ID, events.RAISE, self._on_raised)
+
+    def _on_handled(self, code: Any, offset: int, error: BaseException) -> None:
+        if isinstance(error, Limit):
+            line = next((line for start, end, line in code.co_lines() if start <= offset < end), 0)
+            self.where = f"{code.co_filename.rpartition('/site-packages/')[2]}:{line or code.co_firstlineno}"
+
+    def _on_raised(self, _code: Any, _offset: int, error: BaseException) -> None:
+        if isinstance(error, Limit):
+            self.where = ""
+
+
+class Interrupter:
+    """Watches the lines and the C calls of one package, and raises at one place.
+
+    Args:
+        name_of: The name of a file that is watched; None for any other.
+    """
+
+    def __init__(self, name_of: Callable[[str], str | None]) -> None:
+        self._name_of = name_of
+        self.handling = Handling()
         self.hits = 0
         self._place: Place | None = None
         self.seen: dict[Place, None] = {}
@@ -70,19 +121,12 @@ class Interrupter:
         """Raise when the place is reached for the first time; None: only take down which places are reached."""
         self.hits, self._place, self.seen = 0, place, {}
         monitoring, events = sys.monitoring, sys.monitoring.events
-        if monitoring.get_tool(_TOOL_ID) is None:
-            monitoring.use_tool_id(_TOOL_ID, "interruptions")
         # C_RETURN comes with CALL.
-        wanted = events.LINE | events.CALL | events.EXCEPTION_HANDLED
-        self.handled = ""
-
-        def on_handled(code: Any, offset: int, error: BaseException) -> None:
-            if isinstance(error, Limit):
-                line = next((line for start, end, line in code.co_lines() if start <= offset < end), 0)
-                self.handled = f"{code.co_filename.rpartition('/site-packages/')[2]}:{line}"
+        wanted = events.LINE | events.CALL | self.handling.events()
+        self.handling.watch()
 
         def on_line(code: Any, line: int) -> Any:
-            name = relative(code.co_filename)
+            name = self._name_of(code.co_filename)
             if name is None:
                 return monitoring.DISABLE
             if self._is_reached((name, str(line))):
@@ -90,21 +134,20 @@ class Interrupter:
             return None
 
         def on_return(code: Any, offset: int, function: Any, _argument: Any) -> Any:
-            name = relative(code.co_filename)
+            name = self._name_of(code.co_filename)
             if name is not None and self._is_reached(
                 (name, f"{code.co_firstlineno}+{offset} {getattr(function, '__name__', '')}")
             ):
                 raise Limit
 
-        monitoring.register_callback(_TOOL_ID, events.LINE, on_line)
-        monitoring.register_callback(_TOOL_ID, events.C_RETURN, on_return)
-        monitoring.register_callback(_TOOL_ID, events.EXCEPTION_HANDLED, on_handled)
-        monitoring.set_events(_TOOL_ID, wanted)
+        monitoring.register_callback(TOOL_ID, events.LINE, on_line)
+        monitoring.register_callback(TOOL_ID, events.C_RETURN, on_return)
+        monitoring.set_events(TOOL_ID, wanted)
         monitoring.restart_events()
 
     def disarm(self) -> None:
         """Stop."""
-        sys.monitoring.set_events(_TOOL_ID, 0)
+        sys.monitoring.set_events(TOOL_ID, 0)
 
     def _is_reached(self, place: Place) -> bool:
         self.seen[place] = None
@@ -120,15 +163,24 @@ class Interrupted(Checked):
     def make_ready(self) -> None:
         """Count open spans from the start."""
         self.open = Open()
-        self.interrupter = Interrupter()
+        self.unraisable = 0
+        sys.unraisablehook = self._note_unraisable
+        if self.job.core == "stock":
+            self.workload.instrument = lambda: None  # type: ignore[method-assign]
+        self.interrupter = Interrupter(relative_of_stock if self.job.core == "stock" else relative)
         self.workload.telemetry.tracer_provider.add_span_processor(self.open)
         super().make_ready()
+
+    def _note_unraisable(self, unraisable: Any) -> None:
+        """What a finalizer raises cannot reach anybody: with stock's generators, too."""
+        self.unraisable += isinstance(unraisable.exc_value, Limit)
 
     def run_once(self, place: Place | None) -> dict[str, Any]:
         """What a run does in which the exception arrives at this place; after one without, where plans are made."""
         self.workload.run(Host())
         gc.collect()
         self.open.spans.clear()
+        self.unraisable = 0
         self.interrupter.arm(place)
         host = Host()
         stopped = ""
@@ -146,7 +198,8 @@ class Interrupted(Checked):
             "outcomes": host.outcomes,
             "moved": host.moved,
             "open": self.open.names(),
-            "handled": self.interrupter.handled,
+            "handled": self.interrupter.handling.where,
+            "unraisable": self.unraisable,
             "stopped": stopped,
             "hits": self.interrupter.hits,
             "seen": list(self.interrupter.seen),
@@ -167,7 +220,8 @@ class Interrupted(Checked):
         reached = bool(differing) or bool(found["stopped"])
         verdict: dict[str, Any] = {}
         if found["hits"] and not reached:
-            verdict["swallowed"] = f"{found['said'] - without['said']} reported, in {found['handled']}"
+            kind = "in a finalizer" if found["unraisable"] else swallowed_by(found["handled"])
+            verdict[kind] = f"{found['said'] - without['said']} reported, in {found['handled']}"
         raised = sum("Limit" in got for got in differing.values())
         if reached and not raised and "Limit" not in found["stopped"]:
             verdict["strange"] = differing

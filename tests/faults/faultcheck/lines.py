@@ -35,6 +35,13 @@ def relative(filename: str) -> str | None:
 
 
 @functools.cache
+def relative_of_stock(filename: str) -> str | None:
+    """The name of a file of OpenTelemetry's packages below site-packages; None for any other file."""
+    _, found, name = filename.rpartition("/site-packages/")
+    return name if found and name.startswith("opentelemetry/") else None
+
+
+@functools.cache
 def with_calls(file: Path) -> frozenset[int]:
     """The lines of a file that hold a call; where one is over several lines, also that of its statement."""
     if file.suffix == ".pxd":
