@@ -308,12 +308,12 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
 
 
 def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
-    """Wrap a method, `async def` or not, in three functions, none of which may raise.
+    """Wrap a method, `async def` or not, in three functions, which raise only what interrupts them.
 
     Args:
         begin: Called with the method's arguments and keyword arguments; returns anything.
         done: Called with that, the method's arguments, and its result.
-        failed: Called with that, the method's arguments, and what it raised.
+        failed: Called with that, the method's arguments, and what it raised; also after `done` was interrupted.
         original: The method.
     """
     if inspect.iscoroutinefunction(original):
@@ -323,10 +323,15 @@ def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
             begun = begin(args, kwargs)
             try:
                 result = await original(*args, **kwargs)
+                done(begun, args, result)
             except BaseException as error:
-                failed(begun, args, error)
+                try:
+                    failed(begun, args, error)
+                except BaseException:
+                    # Interrupted, may be at its beginning.
+                    failed(begun, args, error)
+                    raise
                 raise
-            done(begun, args, result)
             return result
 
     else:
@@ -336,10 +341,15 @@ def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
             begun = begin(args, kwargs)
             try:
                 result = original(*args, **kwargs)
+                done(begun, args, result)
             except BaseException as error:
-                failed(begun, args, error)
+                try:
+                    failed(begun, args, error)
+                except BaseException:
+                    # Interrupted, may be at its beginning.
+                    failed(begun, args, error)
+                    raise
                 raise
-            done(begun, args, result)
             return result
 
     return method

@@ -72,17 +72,23 @@ def _wrapped(function: Any) -> Any:
 
 
 def _start(args: Any, kwargs: Any) -> Any:
-    return time_ns(), args, kwargs
+    return [time_ns(), args, kwargs]
 
 
 @never_raises(_PLACE)
 def _connected(start: Any, _args: Any, connection: Any) -> None:
-    tell_connect(DATABASE, start[0], server_of(connection))
+    start_ns = start[0]
+    # It is told once, even if that is interrupted.
+    start.clear()
+    tell_connect(DATABASE, start_ns, server_of(connection))
 
 
 @never_raises(_PLACE)
 def _failed(start: Any, _args: Any, error: BaseException) -> None:
+    if not start:
+        return
     start_ns, args, kwargs = start
+    start.clear()
     tell_connect(DATABASE, start_ns, _meant(args, kwargs), error)
 
 
