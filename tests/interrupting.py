@@ -32,6 +32,7 @@ class _Arrival:
 
     def __init__(self, place):
         self.place, self.seen = place, {}
+        self.is_unraisable = False
 
     def _reach(self, place):
         self.seen[place] = None
@@ -47,7 +48,13 @@ class _Arrival:
         if "/otel_fastpath/" in code.co_filename:
             self._reach((code, offset, getattr(function, "__name__", "")))
 
+    def _note(self, unraisable):
+        self.is_unraisable = True
+        if not isinstance(unraisable.exc_value, Limit):
+            self._hook(unraisable)
+
     def __enter__(self):
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._note
         monitoring, events = sys.monitoring, sys.monitoring.events
         self._tool = next(each for each in _TOOLS if monitoring.get_tool(each) is None)
         monitoring.use_tool_id(self._tool, "interrupting")
@@ -59,6 +66,7 @@ class _Arrival:
     def __exit__(self, *_error):
         sys.monitoring.set_events(self._tool, 0)
         sys.monitoring.free_tool_id(self._tool)
+        sys.unraisablehook = self._hook
 
 
 def interrupt(provider, run, *, expected=()):
@@ -90,6 +98,9 @@ def interrupt(provider, run, *, expected=()):
                 found = ""
             except expected:
                 pass
+            if arriving.is_unraisable:
+                # What a finalizer raises reaches nobody.
+                found = ""
         if arriving.place is not None:
             # It is reached only now and then.
             continue

@@ -120,8 +120,8 @@ class Call:
         """Restore the caller's context; the span goes on."""
         token = self._token
         if token is not None:
-            self._token = None
             restore(token)
+            self._token = None
 
     def received(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
         """End a call with its result, if that is complete and of the usual kind; return whether it is."""

@@ -48,12 +48,20 @@ class Reading:
         self.is_reading = False
 
     def __getattr__(self, name: str) -> object:
+        if name == "_inner":
+            # It was interrupted before that was set.
+            raise AttributeError(name)
         # Code that uses the generator itself finds its attributes.
         return getattr(self._inner, name)
 
     def __del__(self) -> None:
-        if not self._call.is_over:
-            self._call.abandon()
+        try:
+            call = self._call
+        except AttributeError:
+            # In plain Python: an interrupt came before it was set.
+            return
+        if not call.is_over:
+            call.abandon()
 
     def _took(self, chunk: object) -> None:
         """Read a chunk and measure it. Never raises."""
