@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     _M = TypeVar("_M", bound=dict[str, object])
+    _T = TypeVar("_T")
 
 # Creates an instance of a class without calling `__init__`.
 new_instance = object.__new__
@@ -33,9 +34,8 @@ copied = dict.copy
 set_item = dict.__setitem__
 # Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.
 bisect_left = bisect.bisect_left
-# Get, set and reset a context variable that has a default value.
+# Get and reset a context variable that has a default value.
 get_value = ContextVar.get
-set_value = ContextVar.set
 reset_value = ContextVar.reset
 # The nearest int, the even one of two; the C form takes a double and does without the call.
 rounded: Callable[[float], int] = round
@@ -104,7 +104,19 @@ def with_value(kind: type[_M], mapping: _M | None, key: str, value: object) -> _
 
 def set_with_value(variable: ContextVar[_M], kind: type[_M], key: str, value: object) -> Token[_M]:
     """Set a context variable to its current mapping with this key and value; returns the token to reset it."""
-    return variable.set(kind({**variable.get(), key: value}))
+    return set_value(variable, kind({**variable.get(), key: value}))
+
+
+def set_value(variable: ContextVar[_T], value: _T) -> Token[_T]:
+    """Set a context variable that has a default value; returns the token to reset it. If it raises, nothing was set."""
+    before = variable.get()
+    try:
+        return variable.set(value)
+    except BaseException:
+        # Of a signal handler, after the value was set: there is no token.
+        if variable.get() is value:
+            variable.set(before)
+        raise
 
 
 def plain_copy(attributes: dict[str, Any], longest: int) -> dict[str, object] | None:

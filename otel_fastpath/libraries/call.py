@@ -9,8 +9,13 @@ metric, and keeping our own errors away from the host.
         result = original(...)
         call.end()
     except BaseException as error:
-        call.fail(error)
+        try:
+            call.fail(error)
+        finally:
+            call.fail(error)
         raise
+
+The second `fail` does nothing, unless an exception of a signal handler interrupted the first one at its beginning.
 
 For a result that continues, such as a stream, `call.leave()` restores the context when the host's call has returned,
 and `call.end()` or `call.fail(error)` follows when the result is there.
@@ -178,7 +183,11 @@ def begin(
     try:
         return call if hot.begin_call(call, telemetry, name, attributes, series, start_ns) else None
     except BaseException as error:
-        call.fail(error)
+        try:
+            call.fail(error)
+        finally:
+            # See above: the first may have been interrupted.
+            call.fail(error)
         raise
 
 

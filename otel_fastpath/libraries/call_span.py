@@ -15,6 +15,7 @@ from opentelemetry.context.context import Context
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.span import INVALID_SPAN
 
 from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set_value, with_value
 from otel_fastpath.libraries.failure import described, tell
@@ -257,7 +258,9 @@ def outer_call() -> Any:
 def new_call() -> Any:
     """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
     call = Call.__new__(Call)
-    call._telemetry = call._token = call.series = call.span = None
+    call._telemetry = call._token = call.series = None
+    call.span = INVALID_SPAN
+    call._is_ours = call.recording = False
     return call
 
 
@@ -267,10 +270,15 @@ def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: An
         if is_suppressed():
             return False
         series = _metered(telemetry.has_meter, series)
-        span = start_if_kept(telemetry.tracer, telemetry.kind, name, attributes, start_ns)
-        if span is None and series is None:
-            return False
-        _begin(call, telemetry, span, series, start_ns)
+        # From here on, the call can be ended: it has the span as soon as there is one.
+        call._telemetry, call._is_ours = telemetry, True
+        call.span = span = start_if_kept(telemetry.tracer, telemetry.kind, name, attributes, start_ns)
+        if span is None:
+            call._is_ours = False
+            if series is None:
+                call._telemetry = None
+                return False
+        _begin(call, span, series, start_ns)
     except Exception as fault:
         faults.absorb_any(_BEGINNING, fault)
         return False
@@ -282,23 +290,21 @@ def _metered(has_meter: Any, series: Any) -> Any:
     return None if not has_meter and _metrics_globals["_METER_PROVIDER"] is None else series
 
 
-def _begin(call: Any, telemetry: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:
+def _begin(call: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:
     """Begin an instrumented call; the span is None if it has none. Making the span current is the last step.
 
     Args:
-        call: The call, whose fields are set.
-        telemetry: Its `Telemetry`.
+        call: The call, which has its `Telemetry` and its span.
         span: Its span.
         series: Records its duration; None: it is not recorded.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
         is_outer: Whether calls of a driver inside of it are part of it; see `db.outer`.
     """
-    call._telemetry = telemetry
-    call._token = call.series = None
-    call.recording = False
-    call.span = get_current_span() if span is None else span
-    # A span that is not sampled needs no `end`.
-    call._is_ours = span is not None and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
+    if span is None:
+        call.span = get_current_span()
+    else:
+        # One that is not sampled needs no `end`.
+        call._is_ours = not isinstance(span, Dropped) and type(span) is not NonRecordingSpan
     try:
         if series is not None:
             call._started = perf_counter()
@@ -356,8 +362,9 @@ def watch(call: Any, start_ns: Any) -> None:
 def new_query() -> Any:
     """A query that has not begun, see `new_call`."""
     call = Query.__new__(Query)
-    call._telemetry = call._token = call._mark = call.series = call.span = call.link = None
-    call.is_timed = False
+    call._telemetry = call._token = call._mark = call.series = call.link = None
+    call.span = INVALID_SPAN
+    call._is_ours = call.is_timed = call.recording = False
     return call
 
 
@@ -382,15 +389,20 @@ def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> boo
     if plan.is_quiet or is_inside or (link.is_driver and outer_call() is not None):
         return False
     series = _metered(link.has_meter, plan.series)
-    span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
-    if span is None and series is None:
-        return False
     call.link = link
     call.plan = plan
     call.kind = kind
+    # As in `begin_call`.
+    call._telemetry, call._is_ours = link.telemetry, True
+    call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
+    if span is None:
+        call._is_ours = False
+        if series is None:
+            call._telemetry = None
+            return False
     if span is None or type(span) is NonRecordingSpan:
         call._mark = set_value(_spanless, call)
-    _begin(call, link.telemetry, span, series, start_ns)
+    _begin(call, span, series, start_ns)
     if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.

@@ -8,6 +8,7 @@ cdef object perf_counter
 cdef object time_ns
 cdef object NonRecordingSpan
 cdef object get_current_span
+cdef object INVALID_SPAN
 cdef object faults
 cdef object absorbed
 cdef object described
@@ -84,7 +85,7 @@ cpdef bint begin_call(Call call, object telemetry, object name, object attribute
 
 cdef _metered(bint has_meter, object series)
 
-cdef _begin(Call call, object telemetry, object span, object series, object start_ns, bint is_outer=*)
+cdef _begin(Call call, object span, object series, object start_ns, bint is_outer=*)
 
 cdef _attach_outer(Call call, object span)
 

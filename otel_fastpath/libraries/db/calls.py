@@ -84,7 +84,11 @@ def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
     try:
         return call if enter(call, database, opener, args, kwargs) else None
     except BaseException as error:
-        call.failed(error)
+        try:
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.failed(error)
         raise
 
 
@@ -202,9 +206,13 @@ async def watch(
             guarded_during(call, database.place, _count, rows, call, result)
         call.done(result)
     except BaseException as error:
-        # It may not have started yet.
-        coroutine.close()
-        call.failed(error)
+        try:
+            # It may not have started yet.
+            coroutine.close()
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.failed(error)
         raise
     return result
 
@@ -230,7 +238,11 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
             result = await original(*args, **kwargs)
             call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -284,7 +296,11 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
                 guarded_during(call, database.place, _count, rows, call, result)
             call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -292,12 +308,12 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
 
 
 def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
-    """Wrap a method, `async def` or not, in three functions, none of which may raise.
+    """Wrap a method, `async def` or not, in three functions, which raise only what interrupts them.
 
     Args:
         begin: Called with the method's arguments and keyword arguments; returns anything.
         done: Called with that, the method's arguments, and its result.
-        failed: Called with that, the method's arguments, and what it raised.
+        failed: Called with that, the method's arguments, and what it raised; also after `done` was interrupted.
         original: The method.
     """
     if inspect.iscoroutinefunction(original):
@@ -307,10 +323,15 @@ def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
             begun = begin(args, kwargs)
             try:
                 result = await original(*args, **kwargs)
+                done(begun, args, result)
             except BaseException as error:
-                failed(begun, args, error)
+                try:
+                    failed(begun, args, error)
+                except BaseException:
+                    # Interrupted, may be at its beginning.
+                    failed(begun, args, error)
+                    raise
                 raise
-            done(begun, args, result)
             return result
 
     else:
@@ -320,10 +341,15 @@ def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
             begun = begin(args, kwargs)
             try:
                 result = original(*args, **kwargs)
+                done(begun, args, result)
             except BaseException as error:
-                failed(begun, args, error)
+                try:
+                    failed(begun, args, error)
+                except BaseException:
+                    # Interrupted, may be at its beginning.
+                    failed(begun, args, error)
+                    raise
                 raise
-            done(begun, args, result)
             return result
 
     return method

@@ -127,7 +127,11 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
                 guarded_during(call, database.place, count, call, args[0])
             call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 

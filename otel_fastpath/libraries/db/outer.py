@@ -34,15 +34,21 @@ def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
         return False
     span: Any = None
     series: Any = None
-    if not plan.is_quiet:
-        series = _metered(link.has_meter, plan.series)
-        span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
-        if span is None and series is None:
-            return False
     call.link = link
     call.plan = plan
     call.kind = 0
-    _begin(call, link.telemetry, span, series, start_ns, True)  # noqa: FBT003  # the hot module takes no keywords
+    call._telemetry = link.telemetry
+    if not plan.is_quiet:
+        series = _metered(link.has_meter, plan.series)
+        # As in `call_span.begin_call`.
+        call._is_ours = True
+        call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
+        if span is None:
+            call._is_ours = False
+            if series is None:
+                call._telemetry = None
+                return False
+    _begin(call, span, series, start_ns, True)  # noqa: FBT003  # the hot module takes no keywords
     if (link.slow or link.count is not None) and call.recording:
         watch(call, start_ns)
     return True

@@ -94,7 +94,11 @@ def make_connect(original: Any) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            attempt.fail(error)
+            try:
+                attempt.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                attempt.fail(error)
             raise
         attempt.end()
         return result

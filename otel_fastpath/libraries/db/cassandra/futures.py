@@ -74,7 +74,11 @@ def make_page(original: Any) -> Any:
                 return original(self, *args, **kwargs)
             result = original(self, *args, **kwargs)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         submitted(call, self)
         return result

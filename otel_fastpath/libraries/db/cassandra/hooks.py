@@ -39,7 +39,11 @@ def make_execute(original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _look, call, args, kwargs)
             future = original(*args, **kwargs)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         submitted(call, future)
         return future

@@ -7,7 +7,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.connecting import begin_connect
+from otel_fastpath.libraries.db.connecting import tell_connect
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
@@ -30,13 +30,6 @@ def around_connect(
         original: The method.
     """
 
-    def ended(start_ns: int, server: Server, error: BaseException | None) -> None:
-        begun = begin_connect(database, start_ns, server)
-        if begun is not None and error is None:
-            begun.end()
-        elif begun is not None:
-            begun.fail(error)
-
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
         start_ns = time_ns()
@@ -45,11 +38,11 @@ def around_connect(
         except BaseException as error:
             server = guarded(database.place, meant, args, kwargs)
             if server is not None:
-                guarded(database.place, ended, start_ns, server, error)
+                guarded(database.place, tell_connect, database, start_ns, server, error)
             raise
         server = guarded(database.place, server_of, args, kwargs)
         if server is not None:
-            guarded(database.place, ended, start_ns, server, None)
+            guarded(database.place, tell_connect, database, start_ns, server)
         return result
 
     return connect

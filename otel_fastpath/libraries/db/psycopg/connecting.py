@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any, Final
 
 from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.connecting import begin_connect
+from otel_fastpath.libraries.db.connecting import tell_connect
 from otel_fastpath.libraries.db.libpq import server_meant, server_of
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
@@ -72,22 +72,24 @@ def _wrapped(function: Any) -> Any:
 
 
 def _start(args: Any, kwargs: Any) -> Any:
-    return time_ns(), args, kwargs
+    return [time_ns(), args, kwargs]
 
 
 @never_raises(_PLACE)
 def _connected(start: Any, _args: Any, connection: Any) -> None:
-    begun = begin_connect(DATABASE, start[0], server_of(connection))
-    if begun is not None:
-        begun.end()
+    start_ns = start[0]
+    # It is told once, even if that is interrupted.
+    start.clear()
+    tell_connect(DATABASE, start_ns, server_of(connection))
 
 
 @never_raises(_PLACE)
 def _failed(start: Any, _args: Any, error: BaseException) -> None:
+    if not start:
+        return
     start_ns, args, kwargs = start
-    begun = begin_connect(DATABASE, start_ns, _meant(args, kwargs))
-    if begun is not None:
-        begun.fail(error)
+    start.clear()
+    tell_connect(DATABASE, start_ns, _meant(args, kwargs), error)
 
 
 def _meant(args: Any, kwargs: Any) -> Server:

@@ -79,7 +79,11 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, rows, call, args[0])
             ending.done(result)
         except BaseException as error:
-            ending.failed(error)
+            try:
+                ending.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                ending.failed(error)
             raise
         return result
 
@@ -103,7 +107,11 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, rows, call, args[0])
             ending.done(result)
         except BaseException as error:
-            ending.failed(error)
+            try:
+                ending.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                ending.failed(error)
             raise
         return result
 

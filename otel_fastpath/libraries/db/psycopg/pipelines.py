@@ -75,7 +75,7 @@ class Submission:
         end: The position after its last one.
     """
 
-    __slots__ = ("_call", "_cursor", "_error", "_number", "_others", "_queue", "_state", "end", "first")
+    __slots__ = ("_call", "_cursor", "_error", "_is_waiting", "_number", "_others", "_queue", "_state", "end", "first")
 
     def __init__(self, pipeline: Any, state: _State, call: Any, cursor: Any) -> None:
         self._state = state
@@ -85,6 +85,7 @@ class Submission:
         self.first = state.arrived + len(self._queue)
         self._error: BaseException | None = None
         self._number: int | None = None
+        self._is_waiting = False
         # The errors of other calls that arrived while the method was running.
         self._others: list[BaseException] = []
         self.end = sys.maxsize
@@ -108,6 +109,11 @@ class Submission:
 
     def failed(self, error: BaseException) -> None:
         """The method has raised this; it may be the error of another call, whose result arrived meanwhile."""
+        if self not in self._state.running:
+            # Once more, in case that the first was interrupted.
+            if not self._is_waiting:
+                self._call.failed(error)
+            return
         guarded(_PLACE, self._take, error)
         if not guarded(_PLACE, self._is_held):
             self.conclude(None if self.end > self.first else error)
@@ -127,6 +133,7 @@ class Submission:
         if self._call.link.call is self._call:
             self._call.link.call = None
         self._call.leave()
+        self._is_waiting = True
         self._state.waiting.append(self)
         return True
 

@@ -14,7 +14,7 @@ from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.psycopg.hooks import has_values, parameters_of, query_of
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, text_of
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import guarded_during, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -76,16 +76,20 @@ def make_trip(original: Any) -> Any:
 
     @functools.wraps(original)
     def trip(*args: Any, **kwargs: Any) -> Any:
-        call = calls.begin(DATABASE, of_trip, args, kwargs)
-        if call is None:
-            return (yield from original(*args, **kwargs))
+        call = calls.new(DATABASE)
         try:
+            if not calls.enter(call, DATABASE, of_trip, args, kwargs):
+                return (yield from original(*args, **kwargs))
             result = yield from original(*args, **kwargs)
+            guarded_during(call, DATABASE.place, _tell_rows, call, result)
+            call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
-        guarded(DATABASE.place, _tell_rows, call, result)
-        call.done(result)
         return result
 
     return trip
@@ -104,17 +108,21 @@ def make_stream(original: Any) -> Any:
 
     @functools.wraps(original)
     def stream(*args: Any, **kwargs: Any) -> Generator[Any]:
-        call = calls.begin(DATABASE, of_query, args, kwargs)
-        if call is None:
-            yield from original(*args, **kwargs)
-            return
-        _left(call)
+        call = calls.new(DATABASE)
         try:
+            if not calls.enter(call, DATABASE, of_query, args, kwargs):
+                yield from original(*args, **kwargs)
+                return
+            _left(call)
             yield from original(*args, **kwargs)
+            call.done(None)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
-        call.done(None)
 
     return stream
 
@@ -125,22 +133,26 @@ def make_async_stream(original: Any) -> Any:
     @functools.wraps(original)
     async def stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         rows_of_host = original(*args, **kwargs)
-        call = calls.begin(DATABASE, of_query, args, kwargs)
-        if call is not None:
-            _left(call)
+        call = calls.new(DATABASE)
         try:
+            is_begun = calls.enter(call, DATABASE, of_query, args, kwargs)
+            if is_begun:
+                _left(call)
             async for row in rows_of_host:
                 yield row
+            if is_begun:
+                call.done(None)
         except BaseException as error:
             # Of psycopg, or of the application, which has closed this generator.
             try:
                 await rows_of_host.aclose()
             finally:
-                if call is not None:
+                try:
+                    call.failed(error)
+                finally:
+                    # See `libraries.call`: the first may have been interrupted.
                     call.failed(error)
             raise
-        if call is not None:
-            call.done(None)
 
     return stream
 
@@ -158,17 +170,23 @@ def make_copy(original: Any) -> Any:
 
 @contextmanager
 def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
-    call = calls.begin(DATABASE, of_copy, args, kwargs)
+    call = calls.new(DATABASE)
     try:
+        is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         with copy_of_host as made:
-            if call is not None:
+            if is_begun:
                 _left(call)
             yield made
+        if is_begun:
+            guarded_during(call, DATABASE.place, _count_copied, call, args[0])
+            call.done(None)
     except BaseException as error:
-        if call is not None:
+        try:
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
             call.failed(error)
         raise
-    _copied(call, args[0])
 
 
 def make_async_copy(original: Any) -> Any:
@@ -183,27 +201,27 @@ def make_async_copy(original: Any) -> Any:
 
 @asynccontextmanager
 async def _async_copying(copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
-    call = calls.begin(DATABASE, of_copy, args, kwargs)
+    call = calls.new(DATABASE)
     try:
+        is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         async with copy_of_host as made:
-            if call is not None:
+            if is_begun:
                 _left(call)
             yield made
+        if is_begun:
+            guarded_during(call, DATABASE.place, _count_copied, call, args[0])
+            call.done(None)
     except BaseException as error:
-        if call is not None:
+        try:
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
             call.failed(error)
         raise
-    _copied(call, args[0])
-
-
-def _copied(call: Any, cursor: Any) -> None:
-    """End a COPY, with the number of its rows."""
-    if call is not None:
-        guarded(DATABASE.place, _count_copied, call, cursor)
-        call.done(None)
 
 
 def _count_copied(call: Any, cursor: Any) -> None:
+    """Tell the number of rows of a COPY."""
     number = cursor.rowcount
     if number >= 0:
         if call.recording:

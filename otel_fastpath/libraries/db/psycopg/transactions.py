@@ -58,7 +58,11 @@ def _begun(command: Command, args: Any, kwargs: Any) -> Any:
         pipeline = connection._pipeline
         return call if pipeline is None else pipelines.submission(pipeline, call, None)
     except BaseException as error:
-        call.failed(error)
+        try:
+            call.failed(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.failed(error)
         raise
 
 

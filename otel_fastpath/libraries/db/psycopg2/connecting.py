@@ -10,7 +10,7 @@ import functools
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db.connecting import begin_connect
+from otel_fastpath.libraries.db.connecting import begin_connect, tell_connect
 from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.libpq import server_meant, server_of
@@ -169,9 +169,7 @@ def _with_factory(args: Any, kwargs: Any) -> tuple[Derived, dict[str, Any]]:
 def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> None:
     classes.over(connection)
     if classes is CONNECTIONS:
-        begun = begin_connect(DATABASE, start_ns, server_of(connection))
-        if begun is not None:
-            begun.end()
+        tell_connect(DATABASE, start_ns, server_of(connection))
         return
     # It is connected once it was polled; only then psycopg2 knows its server.
     call = begin_connect(DATABASE, start_ns, _meant(args))
@@ -182,9 +180,7 @@ def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> N
 
 @never_raises(_PLACE)
 def _failed(start_ns: int, args: Any, error: BaseException) -> None:
-    begun = begin_connect(DATABASE, start_ns, _meant(args))
-    if begun is not None:
-        begun.fail(error)
+    tell_connect(DATABASE, start_ns, _meant(args), error)
 
 
 def _meant(args: Any) -> Server:

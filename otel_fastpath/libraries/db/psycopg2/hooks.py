@@ -129,7 +129,11 @@ def _around_next(original: Any) -> Any:
             call.done(None)
             raise
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         guarded(DATABASE.place, lambda: call.record_rows(self.rowcount))
         call.done(None)
@@ -154,7 +158,11 @@ def _submitting(entrance: Any, original: Any) -> Any:
             if not guarded(DATABASE.place, _left, call, args[0]):
                 call.done(result)
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 

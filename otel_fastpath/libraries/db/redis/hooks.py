@@ -159,7 +159,11 @@ def around_command(holder_of: Holder, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
-            _fail(call, args, error)
+            try:
+                _fail(call, args, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -183,7 +187,11 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
-            _fail(call, args, error)
+            try:
+                _fail(call, args, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -204,7 +212,11 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
-            _fail_pipeline(call, args, error)
+            try:
+                _fail_pipeline(call, args, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 
@@ -225,7 +237,11 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
-            _fail_pipeline(call, args, error)
+            try:
+                _fail_pipeline(call, args, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 

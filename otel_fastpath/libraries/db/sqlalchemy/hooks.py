@@ -118,7 +118,11 @@ def _wrapped(entrance: Any, original: Any) -> Any:
                 guarded_during(call, DATABASE.place, _count, call, result)
             call.done(None)
         except BaseException as error:
-            call.failed(guarded(DATABASE.place, cause, error) or error)
+            try:
+                call.failed(guarded(DATABASE.place, cause, error) or error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
         return result
 

@@ -99,7 +99,11 @@ def make_connect(original: Any) -> Any:
         try:
             return call if open_outer(call, link, link.plans.special(CONNECT, attributes), None) else None, pool
         except BaseException as error:
-            call.failed(error)
+            try:
+                call.failed(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.failed(error)
             raise
 
     @functools.wraps(original)

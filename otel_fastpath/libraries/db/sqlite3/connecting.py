@@ -11,7 +11,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import calls, cursors
-from otel_fastpath.libraries.db.connecting import begin_connect
+from otel_fastpath.libraries.db.connecting import tell_connect
 from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
@@ -207,14 +207,10 @@ def _connected(start_ns: int, args: Any, kwargs: Any, connection: Any) -> None:
     setattr(connection, NAME, name)
     # What its `__init__` has executed was executed without the name.
     setattr(connection, LINK, None)
-    begun = begin_connect(DATABASE, start_ns, server_named(name))
-    if begun is not None:
-        begun.end()
+    tell_connect(DATABASE, start_ns, server_named(name))
 
 
 @never_raises(_PLACE)
 def _failed(start_ns: int, args: Any, kwargs: Any, error: BaseException) -> None:
     name = _name(args, kwargs)
-    begun = begin_connect(DATABASE, start_ns, server_named(name if isinstance(name, (str, bytes)) else None))
-    if begun is not None:
-        begun.fail(error)
+    tell_connect(DATABASE, start_ns, server_named(name if isinstance(name, (str, bytes)) else None), error)

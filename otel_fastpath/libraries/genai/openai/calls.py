@@ -29,7 +29,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
     STREAM,
     TIME_TO_FIRST_CHUNK,
 )
-from otel_fastpath.libraries.starting import start_if_kept
+from otel_fastpath.libraries.starting import end_span, start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, with_span
@@ -81,6 +81,7 @@ class Call:
         "_calls",
         "_chunks",
         "_has_chunk",
+        "_is_open",
         "_measures",
         "_recording",
         "_served_model",
@@ -99,6 +100,7 @@ class Call:
     _calls: prepared.Calls
     _chunks: Chunks | None
     _has_chunk: bool
+    _is_open: bool
     _measures: bool
     _recording: bool
     _served_model: str | None
@@ -118,8 +120,8 @@ class Call:
         """Restore the caller's context; the span goes on."""
         token = self._token
         if token is not None:
-            self._token = None
             restore(token)
+            self._token = None
 
     def received(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
         """End a call with its result, if that is complete and of the usual kind; return whether it is."""
@@ -181,8 +183,11 @@ class Call:
         return found.next_chunk if RESPONSE_MODEL in attributes else None
 
     def fail(self, error: BaseException) -> None:
-        """End a call that raised."""
+        """End a call that raised, or one whose beginning or end was interrupted."""
         self.leave()
+        if self.is_over:
+            self._end_span()
+            return
         self.end(*named(error))
 
     def abandon(self) -> None:
@@ -203,14 +208,24 @@ class Call:
             self.leave()
             if not self.is_quiet:
                 self._tell(error, message)
-        except Exception as fault:
-            faults.absorb_any(_END, fault)
-            self.leave()
+        except BaseException as fault:
+            self._end_after(fault)
+            return
+        self._end_span()
+
+    def _end_after(self, fault: BaseException) -> None:
+        """Finish an end that was interrupted, or in which our code failed."""
         try:
-            if self.outer is None and type(self.span) is not NonRecordingSpan:
-                self.span.end()
-        except Exception as fault:
             faults.absorb_any(_END, fault)
+        finally:
+            self.leave()
+            self._end_span()
+
+    def _end_span(self) -> None:
+        """End the span, if the call started one that needs an end."""
+        if self._is_open:
+            end_span(self.span, _END)
+        self._is_open = False
 
     def _tell(self, error: str | None, message: str | None) -> None:
         """Record the outcome of the call. Each step is done even if the one before failed."""
@@ -266,21 +281,32 @@ class Call:
             found.output.record(count, self.context)
 
 
-def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions) -> Call | None:
+def new_call() -> Call:
+    """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
+    call = Call.__new__(Call)
+    call.is_over = True
+    call._is_open = False
+    call._token = None
+    call.span = INVALID_SPAN
+    return call
+
+
+def begin(call: Call, telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions) -> bool:
     """Begin a call.
 
     Args:
+        call: What `new_call` made.
         telemetry: The `telemetry.Telemetry` that records it.
         client: The client that makes the call.
         options: The client's `FinalRequestOptions`.
 
     Returns:
-        The `Call`; None if it is not instrumented, or after an error in our code.
+        Whether it has begun; False if it is not instrumented, or after an error in our code.
     """
     try:
         # A client that Logfire instruments has its span.
         if is_suppressed() or getattr(client, "_is_instrumented_by_logfire", False) is True:
-            return None
+            return False
         calls = telemetry.calls
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
         listens = measures or calls.always
@@ -288,28 +314,33 @@ def begin(telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequ
         body = _body(options)
         target = _target(calls, client, options, body)
         if target is None:
-            return None
+            return False
         outer = context.get(target.nests) if context and target.nests else None
-        span = None
         if outer is None:
+            # From here on, the call can be ended: it has the span as soon as there is one.
+            call._is_open = True
             start = target.start if target.started is None else target.started(target.start, options)
-            span = start_if_kept(calls.tracer, calls.kind, target.name, start, None)
+            call.span = span = start_if_kept(calls.tracer, calls.kind, target.name, start, None)
             if span is None:
                 # Without an SDK, or if the sampler certainly drops the span.
+                call.span = INVALID_SPAN
                 if not listens:
-                    return None
-                span = calls.tracer.start_span(target.name, None, calls.kind, start)
-        call = Call.__new__(Call)
-        _open(call, calls, target, context, span, outer, measures, listens)  # type: ignore[arg-type]  # None: `outer` has one
+                    return False
+                call.span = calls.tracer.start_span(target.name, None, calls.kind, start)
+        _open(call, calls, target, context, outer, measures, listens)
     except Exception as fault:
         faults.absorb_any("the beginning of an OpenAI call", fault)
-        return None
+        # The host's call is not instrumented, so nothing else will end the span.
+        call.leave()
+        call.is_over = True
+        call._end_span()
+        return False
     if not call.is_quiet:
         try:
             _read_request(call, calls, target, options, body)
         except BaseException as fault:
             absorbed("the request of an OpenAI call", call, fault)
-    return call
+    return True
 
 
 def _target(
@@ -330,38 +361,33 @@ def _open(
     calls: prepared.Calls,
     target: prepared.Target,
     context: Context,
-    span: Span,
     outer: object,
     measures: bool,
     listens: bool,
 ) -> None:
-    """Begin an instrumented call. Making its span current is the last step."""
+    """Begin an instrumented call, whose span has started. Making that current is the last step."""
+    span = call.span
     call._calls = calls
     call._measures = measures
-    call._token = call.captured = call._served_model = call._chunks = None
+    call.captured = call._served_model = call._chunks = None
     call.target = target
     call.outer = outer
     call.attributes = {}
     call.context = context
-    call._has_chunk = call.is_over = False
+    call._has_chunk = False
     call.has_times = call._recording = True
-    call.span = span
-    try:
-        if outer is None:
-            call._recording = type(span) is not NonRecordingSpan and span.is_recording()
-            call.context = with_span(context, span)
-        else:
-            call.span = context.get(_SPAN_KEY, INVALID_SPAN)  # type: ignore[assignment]  # under the key of spans
-            call.attributes.update(target.start)
-        call.is_quiet = not (call._recording or listens)
-        call.started = perf_counter()
-        if outer is None:
-            call._token = attach_context(call.context)
-    except BaseException:
-        # The host's call is not instrumented, so nothing else will end the span.
-        call.is_quiet = True
-        call.end()
-        raise
+    if outer is None:
+        call._is_open = type(span) is not NonRecordingSpan
+        call._recording = call._is_open and span.is_recording()
+        call.context = with_span(context, span)
+    else:
+        call.span = context.get(_SPAN_KEY, INVALID_SPAN)  # type: ignore[assignment]  # under the key of spans
+        call.attributes.update(target.start)
+    call.is_quiet = not (call._recording or listens)
+    call.started = perf_counter()
+    call.is_over = False
+    if outer is None:
+        call._token = attach_context(call.context)
 
 
 def _read_request(

@@ -33,6 +33,7 @@ cdef class Call:
     cdef public Calls _calls
     cdef public object _chunks
     cdef public bint _has_chunk
+    cdef bint _is_open
     cdef public bint _measures
     cdef public bint _recording
     cdef public object _served_model
@@ -60,17 +61,22 @@ cdef class Call:
     cpdef end(self, object error=*, object message=*)
     @cython.locals(seconds=double, target=Target, calls=Calls, attributes=dict)
     cdef _tell(self, object error, object message)
+    cdef _end_after(self, object fault)
+    cdef _end_span(self)
     cdef _describe(self, object error, object message)
     @cython.locals(found=Series, attributes=dict)
     cdef _measure(self, object seconds, tuple which)
 
-@cython.locals(call=Call, calls=Calls, target=Target, measures=bint, listens=bint, body=dict)
-cpdef begin(object telemetry, object client, object options)
+@cython.locals(call=Call)
+cpdef Call new_call()
+
+@cython.locals(calls=Calls, target=Target, measures=bint, listens=bint, body=dict)
+cpdef bint begin(Call call, object telemetry, object client, object options) except -1
 
 cdef Target _target(Calls calls, object client, object options, dict body)
 
 cdef _open(
-    Call call, Calls calls, Target target, object context, object span, object outer, bint measures, bint listens
+    Call call, Calls calls, Target target, object context, object outer, bint measures, bint listens
 )
 
 @cython.locals(attributes=dict)

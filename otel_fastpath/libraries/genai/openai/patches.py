@@ -34,38 +34,48 @@ def use(telemetry: Telemetry | None) -> None:
 
 
 def _make_request(original: Any, _settings: Config) -> Any:
-    begin = compiled.hot("libraries.genai.openai.calls").begin
+    hot = compiled.hot("libraries.genai.openai.calls")
+    new_call, begin = hot.new_call, hot.begin
 
     @functools.wraps(original)
     def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = None if _telemetry is None else begin(_telemetry, self, options)
-        if call is None:
-            return original(self, cast_to, options, *args, **kwargs)
+        telemetry, call = _telemetry, new_call()
         try:
+            if telemetry is None or not begin(call, telemetry, self, options):
+                return original(self, cast_to, options, *args, **kwargs)
             result = original(self, cast_to, options, *args, **kwargs)
+            received(call, result, options, kwargs)
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.fail(error)
             raise
-        received(call, result, options, kwargs)
         return result
 
     return request
 
 
 def _make_async_request(original: Any, _settings: Config) -> Any:
-    begin = compiled.hot("libraries.genai.openai.calls").begin
+    hot = compiled.hot("libraries.genai.openai.calls")
+    new_call, begin = hot.new_call, hot.begin
 
     @functools.wraps(original)
     async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
-        call = None if _telemetry is None else begin(_telemetry, self, options)
-        if call is None:
-            return await original(self, cast_to, options, *args, **kwargs)
+        telemetry, call = _telemetry, new_call()
         try:
+            if telemetry is None or not begin(call, telemetry, self, options):
+                return await original(self, cast_to, options, *args, **kwargs)
             result = await original(self, cast_to, options, *args, **kwargs)
+            received(call, result, options, kwargs)
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.fail(error)
             raise
-        received(call, result, options, kwargs)
         return result
 
     return request
@@ -119,7 +129,11 @@ def _raw_stream(call: Any, raw: Any) -> None:
     def told() -> bool:
         # If it was parsed, the code that follows the stream has taken the call.
         if pending.take() is not None:
-            end(call)
+            try:
+                end(call)
+            except BaseException as error:
+                call.fail(error)
+                raise
         return True
 
     hear(response, told)
@@ -134,11 +148,15 @@ def _raw_answer(call: Any, raw: Any) -> None:
         # Reading to the end also closes it, before the body is available.
         if leaving.get() is STAYING and not hasattr(response, "_content"):
             return False
-        pending.take()
-        if isinstance(leaving.get(), BaseException) or not hasattr(response, "_content"):
-            end(call)
-        else:
-            _raw_body(call, response)
+        try:
+            pending.take()
+            if isinstance(leaving.get(), BaseException) or not hasattr(response, "_content"):
+                end(call)
+            else:
+                _raw_body(call, response)
+        except BaseException as error:
+            call.fail(error)
+            raise
         return True
 
     hear(response, told)
@@ -159,8 +177,14 @@ def _parsed(stream: Any, kwargs: Any) -> None:
     response = kwargs.get("response")
     pending = None if response is None else vars(response).pop(CALL, None)
     call = None if pending is None else pending.take()
-    if call is not None and not call.is_over and not guarded("a raw OpenAI stream", follow, stream, call):
-        call.end()
+    if call is None or call.is_over:
+        return
+    try:
+        if not guarded("a raw OpenAI stream", follow, stream, call):
+            call.end()
+    except BaseException as error:
+        call.fail(error)
+        raise
 
 
 @never_raises("the end of an OpenAI stream's with")

@@ -48,12 +48,20 @@ class Reading:
         self.is_reading = False
 
     def __getattr__(self, name: str) -> object:
+        if name == "_inner":
+            # It was interrupted before that was set.
+            raise AttributeError(name)
         # Code that uses the generator itself finds its attributes.
         return getattr(self._inner, name)
 
     def __del__(self) -> None:
-        if not self._call.is_over:
-            self._call.abandon()
+        try:
+            call = self._call
+        except AttributeError:
+            # In plain Python: an interrupt came before it was set.
+            return
+        if not call.is_over:
+            call.abandon()
 
     def _took(self, chunk: object) -> None:
         """Read a chunk and measure it. Never raises."""
@@ -95,17 +103,26 @@ class Reads(Reading):
         token = attach_context(call.context)
         self.is_reading = True
         try:
-            chunk = next(self._inner)
-        except StopIteration:
-            call.end()
-            raise
+            try:
+                chunk = next(self._inner)
+            except StopIteration:
+                call.end()
+                raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted; so may `restore`.
+                call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                restore(token)
+                try:
+                    restore(token)
+                except BaseException:
+                    restore(token)
+                    raise
         self._took(chunk)
         return chunk
 
@@ -125,16 +142,25 @@ class AsyncReads(Reading):
         token = attach_context(call.context)
         self.is_reading = True
         try:
-            chunk = await self._inner.__anext__()
-        except StopAsyncIteration:
-            call.end()
-            raise
+            try:
+                chunk = await self._inner.__anext__()
+            except StopAsyncIteration:
+                call.end()
+                raise
         except BaseException as error:
-            call.fail(error)
+            try:
+                call.fail(error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted; so may `restore`.
+                call.fail(error)
             raise
         finally:
             self.is_reading = False
             if token is not None:
-                restore(token)
+                try:
+                    restore(token)
+                except BaseException:
+                    restore(token)
+                    raise
         self._took(chunk)
         return chunk
