@@ -112,7 +112,7 @@ def check(signal, field, value, *, protocol="http"):
 
 
 @pytest.mark.parametrize("signal", list(FIELDS))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_value(instrumented, signal, data):
     """The rest of the item is as stock's, the other items arrive, and the next export is as stock's."""
