@@ -31,7 +31,10 @@ and logged as by stock.
 | a metric's or exemplar's number that protobuf refuses | the nearest float |
 | times, a log record's ids, severity number and flags, a parent, an exemplar's ids, dropped counts, a histogram's sum, minimum and maximum | the integer, if it is a number with a fraction; else nothing, as if it were not known |
 | a span's kind that is none | `INTERNAL` |
-| bodies and attributes that are nested too deeply for a request | the value, with `...` in the place of what is too deep |
+| a status's code that is none | `UNSET` |
+| a sum's `is_monotonic` that is no bool | whether it is true |
+| a list or dict in a body that cannot be read | its text |
+| bodies and attributes that are nested too deeply for a request, contain themselves, or have more than 100,000 values of which one cannot be encoded | the value, with `...` in the place of what is left out |
 | an attribute, event, link, exemplar or data point for which none of these helps | left out of its item |
 | a span with ids that are none; any other item for which none of these helps | left out |
 

@@ -64,6 +64,8 @@ class _Leave(Exception):  # noqa: N818  # not an error: upstream's encoder takes
     """Upstream must encode this span."""
 
 
+# What is raised for values that protobuf refuses.
+_REFUSED: Final = (_StructError, OverflowError, UnicodeEncodeError)
 _VARINTS: Final = tuple(map(varint, range(2048)))
 
 
@@ -376,11 +378,20 @@ def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> i
             if left <= 0:
                 left = _STRETCH
                 out.take_turn()
-    except (_Leave, _StructError, OverflowError, UnicodeEncodeError):
+    except _Leave:
         return ~at
     except Exception as error:
-        # Either upstream's encoder raises the same error, or the error is in our code.
-        if faults.ours(error):
-            faults.report("OTLP encoder", error)
+        leave(error)
         return ~at
     return at
+
+
+def leave(error: Exception) -> None:
+    """In an `except` clause, before stock encodes an item: report the error if it is a fault of ours.
+
+    Raises:
+        Exception: The error, if it arrived between two instructions.
+    """
+    faults.raise_interruption(error)
+    if not isinstance(error, _REFUSED) and faults.ours(error):
+        faults.report("OTLP encoder", error)

@@ -160,6 +160,7 @@ def encode(list spans, Py_ssize_t at, dict groups):
                 _take_turn(out)
             left = out.next_turn - out.used
     except Exception as error:
+        faults.raise_interruption(error)
         if faults.ours(error):
             faults.report("OTLP encoder", error)
         result = LEAVE

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from struct import Struct
-from struct import error as _StructError  # noqa: N812  # a class
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.attributes import BoundedAttributes
 
 from otel_fastpath.logs.record import RecordState
-from otel_fastpath.otlp.encoder import _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time
-from otel_fastpath.patching import faults
+from otel_fastpath.otlp.encoder import _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time, leave
 
 if TYPE_CHECKING:
     from otel_fastpath.otlp.encoder import Spans
@@ -48,11 +46,10 @@ def encode_logs(records: list[Any], at: int, groups: dict[tuple[int, int], Spans
             if left <= 0:
                 left = _STRETCH
                 out.take_turn()
-    except (_Leave, _StructError, OverflowError, UnicodeEncodeError):
+    except _Leave:
         return ~at
     except Exception as error:
-        if faults.ours(error):
-            faults.report("OTLP encoder", error)
+        leave(error)
         return ~at
     return at
 

@@ -9,6 +9,7 @@ def encode_metric(Spans out, metric):
     try:
         result = _put_metric(out, metric)
     except Exception as error:
+        faults.raise_interruption(error)
         if faults.ours(error):
             faults.report("OTLP encoder", error)
     if result == LEAVE:
@@ -54,7 +55,9 @@ cdef int _put_metric(Spans out, object metric) except -1:
             _take_turn(out)
     _put_varint(out, 0x10, temporality)
     if type(data) is _Sum:
-        _put_varint(out, 0x18, 1 if data.is_monotonic else 0)
+        if type(data.is_monotonic) is not bool:
+            return LEAVE
+        _put_varint(out, 0x18, <uint64_t>data.is_monotonic)
     _close(out, inner, 3)
     return _close(out, begin, 3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from struct import Struct
-from struct import error as _StructError  # noqa: N812  # a class
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.metrics import Exemplar
@@ -17,8 +16,18 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from otel_fastpath.otlp.encoder import _EACH, _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time
-from otel_fastpath.patching import faults
+from otel_fastpath.otlp.encoder import (
+    _EACH,
+    _dropped,
+    _field,
+    _Fragments,
+    _held,
+    _Leave,
+    _parent_id,
+    _text,
+    _time,
+    leave,
+)
 from otel_fastpath.patching.cache import Cache, remembering
 
 if TYPE_CHECKING:
@@ -46,11 +55,10 @@ def encode_metric(out: Spans, metric: Any) -> bool:
     """Append a metric; if upstream's encoder must do it, append nothing and return False."""
     try:
         encoded = _metric(out, metric)
-    except (_Leave, _StructError, OverflowError, UnicodeEncodeError):
+    except _Leave:
         return False
     except Exception as error:
-        if faults.ours(error):
-            faults.report("OTLP encoder", error)
+        leave(error)
         return False
     out.add(encoded)
     return True
@@ -80,8 +88,10 @@ def _metric(out: Spans, metric: Any) -> bytes:
         if type(data.aggregation_temporality) is not _TEMPORALITY:
             raise _Leave
         encoded.append(_dropped(b"\x10", data.aggregation_temporality.value))
-    if kind is Sum and data.is_monotonic:
-        encoded.append(b"\x18\x01")
+    if kind is Sum:
+        if type(data.is_monotonic) is not bool:
+            raise _Leave
+        encoded.append(b"\x18\x01" if data.is_monotonic else b"")
     head = _text(b"\x0a", metric.name) + _text(b"\x12", metric.description) + _text(b"\x1a", metric.unit)
     return head + _field(tag, b"".join(encoded))
 
@@ -126,7 +136,7 @@ def _histogram_point(out: Spans, point: Any) -> bytes:
 
 
 def _packed_bounds(bounds: tuple[Any, ...]) -> bytes:
-    if None in bounds:
+    if any(bound is None for bound in bounds):
         raise _Leave
     packed = _field(b"\x3a", b"".join([_real(b"", bound) for bound in bounds]))
     _bounds.keep(id(bounds), (bounds, packed), _EACH + _BOUND * len(bounds))

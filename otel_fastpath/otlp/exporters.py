@@ -6,6 +6,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.upstream import SDK, sources
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from otel_fastpath.otlp.altering.rules import Fields
+    from otel_fastpath.otlp.trace_requests import Upstream
     from otel_fastpath.settings import Config
 
 EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
@@ -96,6 +99,59 @@ def nulls(common: Any) -> bool:
         return False
 
 
+def upstream(
+    request_class: Any, of_resource: Any, of_scope: Any, encode: Callable[[Any], Any], fields: Fields, attributes: Any
+) -> Upstream:
+    """Stock's functions for the parts of a request that our encoder leaves to stock, looked up at each call.
+
+    Args:
+        request_class: The class of the request's message.
+        of_resource: That of the messages in it, such as `ResourceSpans`.
+        of_scope: That of the messages in these, such as `ScopeSpans`.
+        encode: Makes the message of an item.
+        fields: The fields of an item.
+        attributes: Returns the attributes of an item beside those of its message.
+    """
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
+
+    from otel_fastpath.otlp.altering import rules  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+
+    # The repeated fields: `resource_spans`, `scope_spans`, `spans`.
+    [in_request], [in_resource], [in_scope] = (
+        [field.name for field in message.DESCRIPTOR.fields if field.name not in {"resource", "scope", "schema_url"}]
+        for message in (request_class, of_resource, of_scope)
+    )
+
+    def check(message: Any) -> None:
+        """Raise for a value that is nested too deeply for a request, though not for its message alone."""
+        request_class(**{in_request: [message]}).SerializeToString()
+
+    def item(owner: Any) -> bytes:
+        encoded = encode(owner)
+        check(of_resource(**{in_resource: [of_scope(**{in_scope: [encoded]})]}))
+        rules.count_left_out(attributes(owner, encoded))
+        return bytes(encoded.SerializePartialToString())
+
+    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
+        encoded = _internal._encode_resource(owner)
+        head, tail = of_resource(resource=encoded), of_resource(schema_url=owner.schema_url)
+        check(head)
+        complete = len(encoded.attributes) == len(owner.attributes or ())
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
+        encoded = _internal._encode_instrumentation_scope(owner)
+        head, tail = of_scope(scope=encoded), of_scope(schema_url=owner.schema_url if owner else "")
+        check(of_resource(**{in_resource: [head]}))
+        complete = owner is not None and len(encoded.attributes) == len(owner.attributes or ())
+        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
+
+    return Upstream(item, fields, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+
+
 def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], Any], ...]:
     """For each module, a function that returns the module's current values of these names, as far as it has them."""
     return tuple(
@@ -139,15 +195,19 @@ class Replacement:
             if content is not None:
                 try:
                     return self._wrap(content)
-                except Exception:  # noqa: S110  # protobuf reads less deeply nested messages than it writes
-                    pass
+                except Exception as error:  # protobuf reads less deeply nested messages than it writes
+                    faults.raise_interruption(error)
         try:
             return self._stock(batch)
         except Exception as error:  # whatever stock's functions, and those in their place, raise
+            # Stock's function for metrics raises an exception of its own around what happened.
+            if faults.is_interruption(getattr(error, "original_exception", error)):
+                raise
             refused = error
         try:
             return self._wrap(self._encode_each(batch, self._wrap))
-        except Exception:
+        except Exception as error:
+            faults.raise_interruption(error)
             raise refused from None
 
 

@@ -14,7 +14,7 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from otel_fastpath.otlp.trace_requests import Encoder, _Batch, _no_turn
+from otel_fastpath.otlp.trace_requests import Encoder, _Batch, _no_turn, report
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.pausing import Pace
 
@@ -51,7 +51,7 @@ class MetricsEncoder(Encoder):
                 return None
             return self._encode_data(data)
         except Exception as error:
-            faults.absorb("OTLP metrics encoder", error)
+            report("OTLP metrics encoder", error)
             return None
 
     def encode_each_of(self, data: Any, check: Callable[[Any], Any]) -> tuple[bytes, None]:
@@ -97,7 +97,8 @@ def _is_plain(data: Any) -> bool:
     scopes = [of_scope.scope for of_scope in of_resource.scope_metrics]
     try:
         return len(set(scopes)) == len(scopes)
-    except TypeError:  # a name that has no hash
+    except Exception as error:  # a name that has no hash
+        faults.raise_interruption(error)
         return False
 
 

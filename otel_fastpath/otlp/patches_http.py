@@ -167,6 +167,7 @@ def _make(original: Callable[..., Any], _settings: Config) -> Any:
         try:
             ready = requests().prepared(self, method, url, headers, data)
         except Exception as error:
+            faults.raise_interruption(error)
             # If the request is invalid, upstream must raise the error.
             if faults.ours(error):
                 faults.report("OTLP request", error)

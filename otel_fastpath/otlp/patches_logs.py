@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -36,39 +36,16 @@ def _request_class() -> Any:
 
 
 def _upstream() -> Any:
-    """Upstream's functions for the parts that our encoder leaves to upstream, looked up at each call."""
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # likewise
+    """Stock's functions, looked up at each call."""
+    from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import logs, rules  # noqa: PLC0415  # likewise
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import logs  # noqa: PLC0415  # likewise
 
-    request_class = _request_class()
+    def encode(record: Any) -> Any:
+        return _log_encoder._encode_log(record)
 
-    def record(owner: Any) -> bytes:
-        encoded = _log_encoder._encode_log(owner)
-        # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
-        scope_logs = ScopeLogs(log_records=[encoded])
-        request_class(resource_logs=[ResourceLogs(scope_logs=[scope_logs])]).SerializeToString()
-        rules.count_left_out(logs.attributes(owner, encoded))
-        return bytes(encoded.SerializePartialToString())
-
-    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
-        encoded = _internal._encode_resource(owner)
-        head, tail = ResourceLogs(resource=encoded), ResourceLogs(schema_url=owner.schema_url)
-        complete = len(encoded.attributes) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
-        encoded = _internal._encode_instrumentation_scope(owner)
-        head, tail = ScopeLogs(scope=encoded), ScopeLogs(schema_url=owner.schema_url if owner else "")
-        complete = owner is not None and len(encoded.attributes) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    return Upstream(record, logs.LOG_RECORD, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return upstream(_request_class(), ResourceLogs, ScopeLogs, encode, logs.LOG_RECORD, logs.attributes)
 
 
 @functools.cache

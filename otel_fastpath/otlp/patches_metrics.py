@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace.upstream import SDK, sources
 
@@ -40,42 +40,18 @@ def _request_class() -> Any:
 
 
 def _upstream() -> Any:
-    """Upstream's functions for the parts that our encoder leaves to upstream, looked up at each call."""
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
+    """Stock's functions, looked up at each call."""
+    from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415  # likewise
-    from opentelemetry.proto.resource.v1.resource_pb2 import Resource as PB2Resource  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import metrics, rules  # noqa: PLC0415  # likewise
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import metrics  # noqa: PLC0415  # likewise
 
-    request_class = _request_class()
+    def encode(metric: Any) -> Any:
+        encoded = pb2.Metric(name=metric.name, description=metric.description, unit=metric.unit)
+        vars(metrics_encoder)["_encode_metric"](metric, encoded)
+        return encoded
 
-    def metric(owner: Any) -> bytes:
-        encoded = pb2.Metric(name=owner.name, description=owner.description, unit=owner.unit)
-        vars(metrics_encoder)["_encode_metric"](owner, encoded)
-        # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
-        scope_metrics = pb2.ScopeMetrics(metrics=[encoded])
-        request_class(resource_metrics=[pb2.ResourceMetrics(scope_metrics=[scope_metrics])]).SerializePartialToString()
-        rules.count_left_out(metrics.attributes(owner, encoded))
-        return bytes(encoded.SerializePartialToString())
-
-    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
-        attributes = _internal._encode_attributes(owner.attributes)
-        head = pb2.ResourceMetrics(resource=PB2Resource(attributes=attributes))
-        tail = pb2.ResourceMetrics(schema_url=owner.schema_url)
-        complete = len(attributes or ()) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
-        encoded = _internal._encode_instrumentation_scope(owner)
-        head, tail = pb2.ScopeMetrics(scope=encoded), pb2.ScopeMetrics(schema_url=owner.schema_url)
-        complete = len(encoded.attributes) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    return Upstream(metric, metrics.METRIC, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return upstream(_request_class(), pb2.ResourceMetrics, pb2.ScopeMetrics, encode, metrics.METRIC, metrics.attributes)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, nulls, patch, readers
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -55,39 +55,16 @@ def _request_class() -> Any:
 
 
 def _upstream() -> Any:
-    """Upstream's functions for the parts that our encoder leaves to upstream, looked up at each call."""
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
-    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
+    """Stock's functions, looked up at each call."""
+    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  # likewise
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import rules, spans  # noqa: PLC0415  # likewise
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import spans  # noqa: PLC0415  # likewise
 
-    request_class = _request_class()
+    def encode(span: Any) -> Any:
+        return trace_encoder._encode_span(span)
 
-    def span(sdk_span: Any) -> bytes:
-        encoded = trace_encoder._encode_span(sdk_span)
-        # Serialized as part of a whole request, so that a value that is nested too deeply fails as it would there.
-        scope_spans = ScopeSpans(spans=[encoded])
-        request_class(resource_spans=[ResourceSpans(scope_spans=[scope_spans])]).SerializePartialToString()
-        rules.count_left_out(spans.attributes(sdk_span, encoded))
-        return bytes(encoded.SerializePartialToString())
-
-    def resource(owner: Any) -> tuple[bytes, bytes, bool]:
-        encoded = _internal._encode_resource(owner)
-        head, tail = ResourceSpans(resource=encoded), ResourceSpans(schema_url=owner.schema_url)
-        complete = len(encoded.attributes) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    def scope(owner: Any) -> tuple[bytes, bytes, bool]:
-        encoded = _internal._encode_instrumentation_scope(owner)
-        head, tail = ScopeSpans(scope=encoded), ScopeSpans(schema_url=owner.schema_url if owner else "")
-        complete = owner is not None and len(encoded.attributes) == len(owner.attributes)
-        return head.SerializePartialToString(), tail.SerializePartialToString(), complete
-
-    return Upstream(span, spans.SPAN, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return upstream(_request_class(), ResourceSpans, ScopeSpans, encode, spans.SPAN, spans.attributes)
 
 
 @functools.cache

@@ -7,7 +7,6 @@ functions, passed in as `Upstream`. Encoded resources and scopes are cached by o
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath.otlp.altering import counts, rules
@@ -79,12 +78,14 @@ class _Batch:
             # Once each: the hash of a resource takes as long as all the rest for a batch of one span.
             try:
                 scopes = self.resources.setdefault(resource, {})
-            except Exception:  # an attribute that has no hash
+            except Exception as error:  # an attribute that has no hash
+                faults.raise_interruption(error)
                 scopes = self.resources[_ByIdentity(resource)] = {}
             key = scope
             try:
                 spans = scopes.get(scope)
-            except Exception:  # a name that has no hash
+            except Exception as error:  # a name that has no hash
+                faults.raise_interruption(error)
                 key, spans = _ByIdentity(scope), None
             if spans is None:
                 spans = scopes[key] = self._make_spans()
@@ -117,7 +118,7 @@ class Encoder:
         try:
             return self._encode(spans if type(spans) is list else list(spans))
         except Exception as error:
-            faults.absorb("OTLP batch encoder", error)
+            report("OTLP batch encoder", error)
             return None
 
     def encode_each(self, spans: Iterable[Any], check: Callable[[bytes], Any]) -> bytes:
@@ -158,6 +159,7 @@ class Encoder:
         try:
             resource, scope = span.resource, span.instrumentation_scope or None
         except Exception as error:  # of other code's class
+            faults.raise_interruption(error)
             rules.leave_out(self._upstream.fields, error)
             batch.is_whole = False
             return
@@ -232,6 +234,16 @@ def _checked(encode: Callable[[Any], bytes], check: Callable[[bytes], Any]) -> C
     return encode_and_check
 
 
+def report(place: str, error: Exception) -> None:
+    """In an `except` clause: report the error; what it stands for is left to stock.
+
+    Raises:
+        Exception: The error, if it arrived between two instructions.
+    """
+    faults.raise_interruption(error)
+    faults.report_any(place, error)
+
+
 def varint(number: int) -> bytes:
     """Encode a non-negative number as a protobuf varint."""
     made = bytearray()
@@ -245,9 +257,10 @@ def varint(number: int) -> bytes:
 def resolve(value: Lazy, turn: Callable[[], None]) -> Any:
     """Make a lazy value, and let other threads run: the first formatting of a long stack trace takes milliseconds."""
     if type(value) is stack_traces.Stack:
-        # An error here is raised again below, and logged there.
-        with contextlib.suppress(Exception):
+        try:
             value.prepare(turn)
+        except Exception as error:  # it is raised again below, and logged there
+            faults.raise_interruption(error)
     made = value.value()
     turn()
     return made

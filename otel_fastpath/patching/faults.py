@@ -11,6 +11,7 @@ import logging
 import opcode
 import signal
 import sys
+import threading
 from importlib.machinery import ExtensionFileLoader
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,9 +72,10 @@ def is_interruption(error: BaseException) -> bool:
     last = ""
     is_by_statement = False
     step = error.__traceback__
+    handlers = _handlers()
     while step is not None:
         last = _top(step.tb_frame)
-        if last in _GREENLETS or _is_called_by_interpreter(step.tb_frame):
+        if last in _GREENLETS or _name_of(step.tb_frame) in handlers or _is_called_by_interpreter(step.tb_frame):
             return True
         is_by_statement = _is_raised_by_statement(step)
         step = step.tb_next
@@ -101,16 +103,21 @@ def _is_called_by_interpreter(frame: FrameType) -> bool:
         given = [values.get(name) for name in code.co_varnames[:count]]
         if code.co_flags & _VARARGS:
             given.extend(values.get(code.co_varnames[count]) or ())
-        if any(each is caller or each is caller.f_code for each in given):
-            return True
-    # A handler may be compiled, or may have deleted its arguments.
-    return any(_is_of(handler, frame) for handler in map(signal.getsignal, signal.valid_signals()))
+        return any(each is caller or each is caller.f_code for each in given)
+    return False
 
 
-def _is_of(handler: Any, frame: FrameType) -> bool:
-    handler = getattr(handler, "func", handler)
-    name = frame.f_globals.get("__name__")
-    return getattr(handler, "__name__", None) == frame.f_code.co_name and getattr(handler, "__module__", None) == name
+def _name_of(frame: FrameType) -> tuple[Any, str]:
+    return frame.f_globals.get("__name__"), frame.f_code.co_name
+
+
+def _handlers() -> list[tuple[Any, Any]]:
+    """The modules and names of signal handlers: one may be compiled, or may have deleted its arguments."""
+    # They are run in this thread only.
+    if threading.get_ident() != threading.main_thread().ident:
+        return []
+    set_up = [getattr(each, "func", each) for each in map(signal.getsignal, range(1, signal.NSIG)) if callable(each)]
+    return [(getattr(each, "__module__", None), getattr(each, "__name__", None)) for each in set_up]
 
 
 def _is_of_guest(error: BaseException) -> bool:

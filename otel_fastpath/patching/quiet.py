@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from typing import Any
+
+from otel_fastpath.patching import faults
 
 
 class Quiet:
@@ -19,8 +20,10 @@ class Quiet:
 
     def log(self, level: int, text: str, *args: Any, **more: Any) -> None:
         """As `logging.Logger.log`."""
-        with suppress(Exception):
+        try:
             self._logger.log(level, text, *args, **more)
+        except Exception as error:
+            faults.raise_interruption(error)
 
     def warning(self, text: str, *args: Any) -> None:
         """As `logging.Logger.warning`."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import django
 import flask
+import free_threading
 import pytest
 from django.conf import settings
 from django.http import StreamingHttpResponse
@@ -21,6 +23,8 @@ from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -215,3 +219,32 @@ def test_a_record_that_is_emitted_as_it_is(both):
         return seeing.found
 
     assert both(run) == [(True, {"k": (1, 2)}, True)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+@free_threading.forks_among_threads
+def test_a_child_that_is_forked_during_a_collection_cannot_collect(both):
+    """The parent's thread, which the child does not have, holds the lock."""
+
+    def run():
+        provider = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
+        collecting, forked = threading.Event(), threading.Event()
+
+        def observe(_options):
+            collecting.set()
+            forked.wait(30)
+            return []
+
+        provider.get_meter("kept").create_observable_gauge("gauge", [observe])
+        thread = threading.Thread(target=provider.force_flush)
+        thread.start()
+        assert collecting.wait(30)
+        child = os.fork()
+        if child == 0:
+            os._exit(provider._measurement_consumer._lock.acquire(timeout=0.2))
+        forked.set()
+        thread.join()
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert both(run) == 0

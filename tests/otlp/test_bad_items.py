@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from baditems import BAD, Sent
@@ -337,16 +338,31 @@ def test_the_metric(instrumentor, core, telemetry, reported):
     assert {(p.attributes[counts.FIELD], p.attributes[counts.OUTCOME]): p.value for p in points} == reported
 
 
+# The newest releases of earlier series, with what has messages that they can read.
+RELEASES = {
+    "installed": (),
+    "6": ("protobuf>=6,<7",),
+    "5": ("protobuf>=5,<6", "googleapis-common-protos==1.66.0"),
+}
+
+
 @pytest.mark.slow
-def test_with_protobufs_pure_implementation():
-    """What it refuses, and with which exceptions, differs: all of the tests above pass with it, too."""
+@pytest.mark.parametrize("implementation", ["upb", "python"])
+@pytest.mark.parametrize("release", RELEASES)
+def test_with_other_protobufs(tmp_path, release, implementation):
+    """What each refuses, and with which exceptions, differs: all of the tests of items pass with all of them."""
+    if RELEASES[release]:
+        uv = Path(__file__).parents[2] / ".tools" / "bin" / "uv"
+        options = ["--quiet", "--no-deps", "--python", sys.executable, "--target", str(tmp_path)]
+        subprocess.run([uv, "pip", "install", *options, *RELEASES[release]], check=True, timeout=120)
+    tests = [__file__, str(Path(__file__).with_name("test_any_field.py"))]
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", __file__, "-q", "-m", "not slow", "-p", "no:cacheprovider"],
-        env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+        [sys.executable, "-m", "pytest", *tests, "-q", "-m", "not slow", "-p", "no:cacheprovider"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation},
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert result.returncode == 0, result.stdout[-4000:]
     assert "passed" in result.stdout

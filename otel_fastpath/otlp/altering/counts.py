@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import metrics
@@ -10,6 +9,7 @@ from opentelemetry.metrics import Observation
 
 from otel_fastpath import own_metrics
 from otel_fastpath.locks import Tally
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ def add(found: Iterable[Found]) -> None:
         if not _counts.add(f"{outcome} {field}"):
             continue
         text = type(error).__name__
-        with suppress(Exception):  # of other code's `__str__`
+        try:
             text = f"{text}: {str(error)[:_LONGEST]!a}"
+        except Exception as fault:  # of other code's `__str__`
+            faults.raise_interruption(fault)
         _logger.warning(
             "%s cannot be encoded and is %s (%s). Further ones are only counted.", field, _VERBS[outcome], text
         )

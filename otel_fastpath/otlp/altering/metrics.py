@@ -36,9 +36,8 @@ def _amount(value: Any, walk: Walk, name: str) -> Any:
         else:
             point.as_double = value
     except Exception as error:
-        made = as_float(value)
         walk.note(name, counts.ALTERED, error)
-        return made
+        return as_float(value)
     return value
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from opentelemetry.exporter.otlp.proto.common import _internal
@@ -17,6 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from otel_fastpath.otlp.altering import counts
+from otel_fastpath.patching import faults
 
 # How deep a body or an attribute may be nested, and how many values are taken: more in the first attempt than in the
 # second, which stays below all limits of protobuf. What is deeper, and what comes after so many, becomes this text.
@@ -43,7 +43,12 @@ class Walk:
         self.around: set[int] = set()
 
     def note(self, field: str, outcome: str, error: Exception) -> None:
-        """Remember what is altered or left out."""
+        """Remember what is altered or left out.
+
+        Raises:
+            Exception: The error, if it arrived between two instructions: it says nothing about the value.
+        """
+        faults.raise_interruption(error)
         self.found.append(counts.Found(field, outcome, error))
 
 
@@ -98,12 +103,14 @@ def encoded(encode: Callable[[Any], Any], fields: Fields, item: Any) -> tuple[An
     try:
         return encode(item), True
     except Exception as error:  # whatever a value of other code's class does
+        faults.raise_interruption(error)
         why = error
     for is_last, (deepest, left) in enumerate(_ATTEMPTS):
         walk = Walk(deepest, left, cuts_attributes=bool(is_last))
         try:
             made = encode(fields(item, walk))
         except Exception as error:  # likewise
+            faults.raise_interruption(error)
             why = error
             continue
         counts.add(walk.found or [counts.Found(fields.name, counts.ALTERED, why)])
@@ -123,9 +130,11 @@ def count_left_out(pairs: Iterable[tuple[str, Any, Any]]) -> None:
     Args:
         pairs: The names of the fields, the attributes that were to be encoded, and those that are encoded.
     """
-    with suppress(Exception):  # of other code's classes
+    try:
         for name, given, sent in pairs:
             counts.add_logged(name, len(given or ()) - len(sent))
+    except Exception as error:  # of other code's classes
+        faults.raise_interruption(error)
 
 
 def scalar(message: Any, field: str, alter: Callable[[Any], Any] | None = None) -> Rule:
@@ -137,9 +146,9 @@ def scalar(message: Any, field: str, alter: Callable[[Any], Any] | None = None) 
         except Exception as error:
             if alter is None:
                 raise
+            walk.note(name, counts.ALTERED, error)
             made = alter(value)
             message(**{field: made})
-            walk.note(name, counts.ALTERED, error)
             return made
         return value
 
@@ -197,9 +206,9 @@ def identifier(size: int) -> Rule:
         try:
             value.to_bytes(length=size, byteorder="big", signed=False)
         except Exception as error:
+            walk.note(name, counts.ALTERED, error)
             made = operator.index(value)
             made.to_bytes(length=size, byteorder="big", signed=False)
-            walk.note(name, counts.ALTERED, error)
             return made
         return value
 
@@ -214,7 +223,8 @@ def as_text(value: Any) -> str:
             text = str.__str__(value)
         else:
             text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    except Exception:  # of other code's `__str__`
+    except Exception as error:  # of other code's `__str__`
+        faults.raise_interruption(error)
         text = f"<unprintable {type(value).__name__} object>"
     joined = str.encode(text, "utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return joined.encode(errors="replace").decode()
@@ -237,23 +247,29 @@ def as_float(value: Any) -> float:
 def in_any_value(value: Any, walk: Walk, name: str, depth: int = 0) -> Any:
     """The rule for a body: each value in it that cannot be encoded becomes its text."""
     walk.left -= 1
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence | Mapping):
-        try:
+    mark = len(walk.found)
+    try:
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence | Mapping):
             _internal._encode_value(value)
-        except Exception as error:
-            walk.note(name, counts.ALTERED, error)
-            return hex(value) if isinstance(value, int) else as_text(value)
-        return value
-    if depth > walk.deepest or walk.left < 0 or id(value) in walk.around:
-        walk.note(name, counts.ALTERED, RecursionError("too many values, or too deeply nested"))
-        return _LEFT_OUT
-    walk.around.add(id(value))
-    if isinstance(value, Sequence):
-        made: Any = [in_any_value(inner, walk, name, depth + 1) for inner in value]
-    else:
-        made = {_key(key, walk, name): in_any_value(inner, walk, name, depth + 1) for key, inner in value.items()}
-    walk.around.discard(id(value))
-    return made
+            return value
+        if depth > walk.deepest or walk.left < 0 or id(value) in walk.around:
+            walk.note(name, counts.ALTERED, RecursionError("too many values, or too deeply nested"))
+            return _LEFT_OUT
+        return _in_container(value, walk, name, depth + 1)
+    except Exception as error:
+        del walk.found[mark:]
+        walk.note(name, counts.ALTERED, error)
+        return hex(value) if issubclass(type(value), int) else as_text(value)
+
+
+def _in_container(container: Any, walk: Walk, name: str, depth: int) -> Any:
+    walk.around.add(id(container))
+    try:
+        if isinstance(container, Sequence):
+            return [in_any_value(inner, walk, name, depth) for inner in container]
+        return {_key(key, walk, name): in_any_value(inner, walk, name, depth) for key, inner in container.items()}
+    finally:
+        walk.around.discard(id(container))
 
 
 def _key(key: Any, walk: Walk, name: str) -> str:

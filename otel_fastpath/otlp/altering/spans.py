@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder
 from opentelemetry.proto.trace.v1.trace_pb2 import Status as PB2Status
 from opentelemetry.trace import SpanKind
+from opentelemetry.trace.status import StatusCode
 
 from otel_fastpath.otlp.altering.rules import (
     Fields,
@@ -55,7 +56,11 @@ SPAN: Final = Fields(
     ),
     links=optional(each(Fields("link", context=_LINKED, attributes=any_attributes, dropped_attributes=dropped)), ()),
     status=optional(
-        Fields("status", status_code=accepted(lambda code: PB2Status(code=code.value)), description=text),
+        Fields(
+            "status",
+            status_code=optional(accepted(lambda code: PB2Status(code=code.value)), StatusCode.UNSET),
+            description=text,
+        ),
         None,
     ),
     dropped_attributes=dropped,

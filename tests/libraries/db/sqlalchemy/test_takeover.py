@@ -303,6 +303,20 @@ def test_the_name_has_the_database_of_an_async_engine_too(official, wrap, seen, 
     assert asyncio.run(main()) == [f"SELECT {target.database}"]
 
 
+def test_an_engine_from_before_has_spans(official, wrap, seen, engine):
+    """The official one sees those that it is given, and those that are made later."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    assert seen.names() == []
+    wrap(telemetry="same")
+
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT 1"))
+
+    assert "SELECT" in {name.partition(" ")[0] for name in seen.names()}
+
+
 def test_an_engine_that_was_instrumented_twice_is_so_once(official, wrap, seen, tmp_path):
     """Both of the official one's listeners are removed, whatever that raises, when ours takes its place."""
     official.instrument(tracer_provider=seen.tracer_provider)

@@ -133,3 +133,18 @@ def test_attributes_that_name_the_user(official, wrap, seen, connect, monkeypatc
         connection.cursor().execute("SELECT 1")
 
     assert [span.attributes["enduser.id"] for span in seen.spans()] == ["ann", "bob", "eve"]
+
+
+@pytest.mark.usefixtures("in_its_place")
+def test_a_connection_is_no_proxy(official, wrap, seen, connect):
+    """It is sqlite3's own; what the official one offers for its proxies leaves it as it is."""
+    official.instrument(tracer_provider=seen.tracer_provider)
+    assert type(connect()) is not sqlite3.Connection
+    wrap(telemetry="same")
+
+    connection = connect()
+
+    assert isinstance(connection, sqlite3.Connection)
+    assert official.uninstrument_connection(connection) is connection
+    connection.cursor().execute("SELECT 1")
+    assert seen.names() == ["SELECT"]

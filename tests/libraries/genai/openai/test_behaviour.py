@@ -73,6 +73,14 @@ def test_without_telemetry_nothing_is_looked_at(client, monkeypatch):
     assert client(CHAT).chat.completions.create(**ASK).id == "chatcmpl-1"
 
 
+def test_a_call_is_recognised_by_its_path(told, client):
+    """Also one that is posted by hand, without the method for it, which is what the official one replaces."""
+    client(CHAT).post("/chat/completions", cast_to=object, body=ASK)
+
+    [span] = told.spans()
+    assert span.name == f"chat {ASK['model']}"
+
+
 def test_types_signatures_and_identity_stay(told, client):
     """A stream is the client's own class, and the methods look as they did."""
     made = client(CHUNKS)
