@@ -17,7 +17,9 @@ from faultcheck.lines import relative, with_calls
 from faultcheck.places import REPOSITORY
 from faultcheck.report import Report
 
-from otel_fastpath import compiled
+from otel_fastpath import compiled, locks
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 
 SOURCE = """
     import functools
@@ -244,6 +246,19 @@ def test_a_line_fails_once_or_always(file, injector):
                 module.wrapper(len)
         injector.disarm()
     module.wrapper(len)
+
+
+def test_what_fails_is_a_fault_of_this_package(injector):
+    """No interruption, although the interpreter calls what raises it, as it does a tracing function."""
+    tally = locks.Tally()
+    injector.record()
+    tally.add("a")
+    place = min(injector.disarm())
+    injector.arm(place, repeats=False)
+    before = faults.counts().get("a place", 0)
+    assert guarded("a place", tally.add, "a") is None
+    injector.disarm()
+    assert faults.counts()["a place"] == before + 1
 
 
 @forked
