@@ -55,7 +55,7 @@ class Proof:
         option: What stands in front of each item on the command line.
         environ: Variables of the environment.
         lacks: Gives what an item needs and this machine has not; empty if it can be run.
-        unchecked: The exit status that says that nothing is wrong, and something could not be checked.
+        unchecked: The exit status that says that nothing is wrong, and something could not be checked here.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Proof:
     option: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
     lacks: Callable[[str], str] = lambda _item: ""
-    unchecked: int | None = None
+    unchecked: int = os.EX_UNAVAILABLE
 
     def seconds_of(self, item: str) -> float:
         """How long an item takes."""
