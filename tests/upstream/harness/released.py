@@ -48,7 +48,7 @@ def _fetched(distribution: str, version: str, folder: Path, binary_option: str) 
             return target
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            _download(f"{distribution}=={version}", scratch, binary_option)
+            _download(distribution, version, scratch, binary_option)
             archive = next(path for path in Path(scratch).iterdir() if path.is_file())
             unpacked = Path(scratch, "unpacked")
             root = _unpack(archive, unpacked)
@@ -57,9 +57,10 @@ def _fetched(distribution: str, version: str, folder: Path, binary_option: str) 
     return target
 
 
-def _download(requirement: str, folder: str, binary_option: str) -> None:
-    options = ["--quiet", "--no-deps", binary_option, ":all:", "--dest", folder]
-    downloaded([tool("python"), *_PIP, "download", *options, requirement])
+def _download(distribution: str, version: str, folder: str, binary_option: str) -> None:
+    # Only of this distribution: pip asks it for its metadata, and else would build whatever builds it, such as Cython.
+    options = ["--quiet", "--no-deps", binary_option, distribution, "--dest", folder]
+    downloaded([tool("python"), *_PIP, "download", *options, f"{distribution}=={version}"])
 
 
 def _unpack(archive: Path, target: Path) -> Path:
