@@ -92,12 +92,12 @@ if sys.version_info >= (3, 12):
             return
 
         def on_line(code, line):
-            name = code.co_filename
+            name, is_compiled = code.co_filename, sys._getframe(1).f_code is not code
             del code
             if reached(name, line):
                 raise InjectedFault(f"injected at {relative(name)}:{line}")
-            # A compiled function would be told of none of its lines any more.
-            return monitoring.DISABLE if relative(name) is None else None
+            # Nothing of a line that need not be watched. Of a compiled function, it would be nothing of any line.
+            return None if is_compiled and relative(name) is not None else monitoring.DISABLE
 
         monitoring.register_callback(_TOOL_ID, monitoring.events.LINE, _as_of_library(on_line))
         monitoring.set_events(_TOOL_ID, monitoring.events.LINE)

@@ -210,7 +210,11 @@ def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
     if without != again or any(run.stopped for run in without):
         differing = [str(each) for each in zip(without, again, strict=True) if each[0] != each[1]]
         raise RuntimeError(f"the workload is not the same twice: {differing or without}"[:6000])
-    for place in checked.places():
+    places = checked.places()
+    # What was read of the package is no garbage, either: each child would look through it.
+    gc.collect()
+    gc.freeze()
+    for place in places:
         verdict, hits = checked.verdict(place, without)
         yield {"place": "{}:{}".format(*place), "hits": hits, **asdict(verdict)}
 
