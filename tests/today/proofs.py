@@ -207,7 +207,9 @@ PROOFS = (
         15,
         start=5,
         option="--only=",
-        # The stock run of a new release may fail.
+        # `make vendors` takes the newest releases. Here, one of tomorrow would break what has nothing to do with it.
+        environ={"UV_EXCLUDE_NEWER": "2026-11-26T00:00:00Z"},
+        # The stock run of a release may fail.
         unchecked=2,
     ),
     Proof(
