@@ -178,6 +178,8 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("patching/faults.py", {"report", "report_any", "absorb_any"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
+        ("metrics/bound.py", {"_record", "_record_as_stock"}),
+        ("libraries/db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"new", "begin", "enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
