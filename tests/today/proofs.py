@@ -213,7 +213,7 @@ PROOFS = (
         "sqlalchemy-suite",
         _python("driver_suites/run_sqlalchemy.py"),
         tuple(run_sqlalchemy.DRIVERS),
-        50,
+        70,
         start=10,
         option="--driver=",
     ),
