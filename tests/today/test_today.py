@@ -99,6 +99,18 @@ def test_what_is_slow_is_no_error(day, monkeypatch):
     assert "not run: to its end: the 2 seconds were over" in printed
 
 
+def test_what_works_in_a_session_of_its_own_does_not_hang(day, monkeypatch):
+    """As the suites do that a proof starts, and which it can stop so."""
+    monkeypatch.setattr(today, "_IDLE", 0.5)
+    monkeypatch.setattr(today, "_LOOK", 0.1)
+    monkeypatch.setattr(today, "_LEAST_CPU", 0.01)
+    monkeypatch.setattr(today, "LIMIT", 3.0)
+    program = "import subprocess, sys; subprocess.run(['timeout', '9', *sys.argv[2:]], start_new_session=True)"
+    status, printed = day(program, items=("--", sys.executable, "-c", "while True: pass"))
+    assert status == 0
+    assert "not run: to its end: the 3 seconds were over" in printed
+
+
 def test_what_is_stopped_may_end_its_servers(day, monkeypatch, tmp_path):
     """It is interrupted before it is killed."""
     monkeypatch.setattr(today, "LIMIT", 3.0)

@@ -149,16 +149,21 @@ def _watched(process: subprocess.Popen[bytes], deadline: float) -> Ended:
     return Ended(None, f"the {LIMIT:.0f} seconds were over")
 
 
-def _used(session: int) -> float | None:
-    """The seconds of a processor that the processes of a session have used; None where there is no /proc."""
-    ticks = None
+def _used(process: int) -> float | None:
+    """The seconds of a processor that a process and its descendants have used; None where there is no /proc."""
+    ticks, parents = {}, {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             # Before the last bracket stands the name, which may be anything.
             fields = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                ticks = (ticks or 0) + sum(map(int, fields[11:15]))
-    return None if ticks is None else ticks / os.sysconf("SC_CLK_TCK")
+            parents[int(file.parent.name)] = int(fields[1])
+            ticks[int(file.parent.name)] = sum(map(int, fields[11:15]))
+    if process not in ticks:
+        return None
+    found = {process}
+    while more := {each for each, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sum(ticks[each] for each in found) / os.sysconf("SC_CLK_TCK")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
