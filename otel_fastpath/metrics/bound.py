@@ -53,7 +53,8 @@ class BoundCounter(Bound):
 
     def add(self, amount: float, context: Context | None = None) -> None:
         """As `Counter.add` and `UpDownCounter.add`, with the attributes bound."""
-        _record(self, "add", amount, context)
+        if not _record(self, amount, context):
+            _record_as_stock(self, self._instrument.add, amount, context)
 
 
 class BoundHistogram(Bound):
@@ -63,7 +64,8 @@ class BoundHistogram(Bound):
 
     def record(self, amount: float, context: Context | None = None) -> None:
         """As `Histogram.record`, with the attributes bound."""
-        _record(self, "record", amount, context)
+        if not _record(self, amount, context):
+            _record_as_stock(self, self._instrument.record, amount, context)
 
 
 class BoundGauge(Bound):
@@ -73,18 +75,22 @@ class BoundGauge(Bound):
 
     def set(self, amount: float, context: Context | None = None) -> None:
         """As `Gauge.set`, with the attributes bound."""
-        _record(self, "set", amount, context)
+        if not _record(self, amount, context):
+            _record_as_stock(self, self._instrument.set, amount, context)
 
 
-def _record(bound: Bound, method: str, amount: float, context: Context | None) -> None:
-    """Record the amount; with the instrument's own method of this name if the series is not known."""
-    series = _series_of(bound)
+def _record(bound: Bound, amount: float, context: Context | None) -> bool:
+    """Record the amount; returns False if the series is not known."""
     try:
-        if series is not None and series.record(amount, context):
-            return
+        series = _series_of(bound)
+        return series is not None and series.record(amount, context)
     except Exception as error:
         faults.absorb("metrics", error)
-    original = getattr(bound._instrument, method)
+        return False
+
+
+def _record_as_stock(bound: Bound, original: Any, amount: float, context: Context | None) -> None:
+    """Record the amount with the instrument's own method."""
     original(amount, bound._attributes, context)
     try:
         _look_again(bound)

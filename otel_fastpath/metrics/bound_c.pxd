@@ -21,7 +21,9 @@ cdef class BoundGauge(Bound):
     cpdef set(self, object amount, object context=*)
 
 @cython.locals(series=Series)
-cdef _record(Bound bound, str method, object amount, object context)
+cdef bint _record(Bound bound, object amount, object context)
+
+cdef _record_as_stock(Bound bound, object original, object amount, object context)
 
 @cython.locals(series=Series)
 cdef _look_again(Bound bound)

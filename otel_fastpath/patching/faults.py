@@ -142,14 +142,14 @@ def _top(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def text_of(value: object, make: Callable[[object], str] = str) -> str:
+def text_of(value: object, function: Callable[[object], str] = str) -> str:
     """The text that `str` or `format` makes of a value of others: what this raises is their error.
 
     Raises:
         Exception: The exception of the value's own method, or of `str` at what that method returned.
     """
     try:
-        return make(value)
+        return function(value)
     except Exception as error:
         setattr(error, _OF_OTHERS, True)
         raise

@@ -117,10 +117,11 @@ class ReadableFace:
         except Exception as error:
             faults.absorb("Span.attributes", error)
             if self.bounded_attributes is None:
+                # Not with `copied_attributes`, which may be what failed.
                 limits = _limits_of(self)
                 self.bounded_attributes = BoundedAttributes(
                     limits.max_span_attributes,
-                    self.copied_attributes(),
+                    dict(self.attribute_store),
                     immutable=_FREEZES and self._end_time is not None,
                     max_value_len=limits.max_span_attribute_length,
                 )
@@ -184,7 +185,9 @@ class ReadableFace:
         except Exception as error:
             faults.absorb("Span.events", error)
             if self.bounded_events is None:
-                self.bounded_events = BoundedList.from_seq(_limits_of(self).max_events, self.copied_events())
+                # What `copied_events` does, which may be what failed.
+                store = tuple(self.event_store or ())
+                self.bounded_events = BoundedList.from_seq(_limits_of(self).max_events, store)
         return self.bounded_events
 
     @_events.setter

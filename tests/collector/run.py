@@ -29,7 +29,7 @@ from work import SPANS  # noqa: E402
 from world import WORKERS, Collector, Load, reports, start_service, wait  # noqa: E402
 
 from examples.demo.processes import Interrupts, Processes, running  # noqa: E402
-from examples.founding_case.environment import provide  # noqa: E402
+from examples.founding_case.environment import SetupError, provide  # noqa: E402
 
 SIDES = {"stock": "", "compiled": "c", "pure": "py"}
 PROTOCOLS = {"http/protobuf": "http", "grpc": "grpc"}
@@ -198,4 +198,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (builder.BuildError, SetupError) as error:
+        print(f"collector: {error}", file=sys.stderr)
+        sys.exit(os.EX_UNAVAILABLE)

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # The examples can start servers, and the harness of upstream's suites fetches released sources.
 sys.path[:0] = [str(ROOT), str(ROOT / "tests/upstream")]
+
+from harness.paths import UnavailableError  # noqa: E402
 
 # Of one test. Without it, a test that waits for ever would end the comparison.
 SECONDS = 120
@@ -120,3 +122,12 @@ def compare(title: str, suite: Suite) -> int:
 
 def _name(test: str) -> str:
     return test.rpartition("::")[2].partition("[")[0]
+
+
+def status_of(main: Callable[..., int], *arguments: object) -> int:
+    """What a program's main function gives; 69 if what it needs cannot be downloaded."""
+    try:
+        return main(*arguments)
+    except UnavailableError as error:
+        print(error, file=sys.stderr)
+        return os.EX_UNAVAILABLE

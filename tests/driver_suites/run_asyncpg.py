@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from comparison import Suite, compare
+from comparison import Suite, compare, status_of
 from harness.released import sdist
 
 from examples.demo.database import postgresql
@@ -51,4 +51,4 @@ def main(files: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of(main, sys.argv[1:]))

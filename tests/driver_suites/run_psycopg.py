@@ -16,7 +16,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from comparison import Suite, compare
+from comparison import Suite, compare, status_of
+from harness.paths import downloaded
 
 from examples.demo.database import postgresql
 from examples.demo.processes import Interrupts, running
@@ -38,7 +39,7 @@ def unpacked(source: str | None, tag: str, folder: Path) -> Path:
     """A folder with psycopg's tests."""
     if source is None:
         source = str(folder / "clone")
-        subprocess.run([GIT, "clone", "--quiet", "--depth=1", f"--branch={tag}", REPOSITORY, source], check=True)
+        downloaded([GIT, "clone", "--quiet", "--depth=1", f"--branch={tag}", REPOSITORY, source])
     archive = folder / "tests.tar"
     subprocess.run([GIT, "-C", source, "archive", f"--output={archive}", tag, "tests"], check=True)
     with tarfile.open(archive) as opened:
@@ -61,4 +62,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of(main))

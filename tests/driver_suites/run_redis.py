@@ -13,8 +13,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from comparison import ROOT, Suite, compare
-from harness.paths import output_of, tool
+from comparison import ROOT, Suite, compare, status_of
+from harness.paths import downloaded, tool
 from harness.released import sdist
 
 from examples.demo.database import redis
@@ -41,7 +41,7 @@ def packages() -> Path:
     """The folder with what the tests import besides."""
     if not INSTALLED.exists():
         command = [tool("uv"), "pip", "install", "--no-config", "--quiet", "--python", sys.executable, "--no-deps"]
-        output_of([*command, "--target", str(INSTALLED), *PACKAGES])
+        downloaded([*command, "--target", str(INSTALLED), *PACKAGES])
     return INSTALLED
 
 
@@ -65,4 +65,4 @@ def main(files: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of(main, sys.argv[1:]))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import asyncpg
 import sqlalchemy
-from comparison import Suite, compare
+from comparison import Suite, compare, status_of
 from harness.released import sdist
 
 from examples.demo.database import postgresql
@@ -131,4 +131,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of(main))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from comparison import Suite, compare
+from comparison import Suite, compare, status_of
+from harness.paths import UnavailableError
 
 HERE = Path(__file__).parent
 # Passes unless the environment has a setting of ours, as a driver's test that we break.
@@ -53,6 +55,16 @@ def suite(tmp_path):
     """A suite with a test that breaks with us, one that never breaks, and one that always fails."""
     tmp_path.joinpath("test_driver.py").write_text(SUITE, encoding="utf-8")
     return Suite(tmp_path, ["test_driver.py"], {"OTEL_FASTPATH_SQLITE3": "on"})
+
+
+def test_what_cannot_be_downloaded_has_a_status_of_its_own(capsys):
+    """As `make test-today` expects it: a registry that is out of reach breaks no test."""
+
+    def main(release):
+        raise UnavailableError(f"no release {release}")
+
+    assert status_of(main, "1.0") == os.EX_UNAVAILABLE
+    assert "no release 1.0" in capsys.readouterr().err
 
 
 def test_a_test_that_breaks_is_an_error(suite, capsys):

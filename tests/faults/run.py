@@ -2,8 +2,8 @@
 
     make faults ARGS="--workload spans set-up:0/24 --core c --line trace/context/scope.py --part 3/10"
 
-Exit status 1 means that a fault reached the host, moved its context, or sent telemetry twice; 2 that nothing could be
-shown.
+Exit status 1 means that a fault reached the host, moved its context, or sent telemetry twice; 69 that the package
+registry did not give what compiles the core; 2 that nothing could be shown for another reason.
 """
 # ruff: noqa: T201  # a program that prints
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from faultcheck.job import part_of
-from faultcheck.places import CORES, FaultsError, provide
+from faultcheck.places import CORES, FaultsError, UnavailableError, provide
 from faultcheck.report import Report
 from faultcheck.running import run
 from faultcheck.servers import possible, servers
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report = Report(run(roots, options, found))
     except FaultsError as error:
         print(f"faults: {error}", file=sys.stderr)
-        return 2
+        return os.EX_UNAVAILABLE if isinstance(error, UnavailableError) else 2
     report.show(details=options.details)
     print(f"\n{time.monotonic() - began:.0f} s.")
     return report.status()

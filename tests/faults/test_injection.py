@@ -17,7 +17,9 @@ from faultcheck.lines import relative, with_calls
 from faultcheck.places import REPOSITORY
 from faultcheck.report import Report
 
-from otel_fastpath import compiled
+from otel_fastpath import compiled, locks
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 
 SOURCE = """
     import functools
@@ -28,6 +30,7 @@ SOURCE = """
             known = self.name
             if known is None or type(known) is int:
                 return original(self, *args)
+            empty = Call.__new__(Call)
             found = prepare(
                 known,
                 str(known),
@@ -119,7 +122,7 @@ def file(tmp_path):
 
 
 def test_lines_with_calls_are_found(file):
-    """Calls, `with` and loops; not those of what the host called, and not what cannot fail."""
+    """Calls, `with` and loops; not those of what the host called, and not what cannot fail but for lack of memory."""
     lines = file.read_text(encoding="utf-8").splitlines()
     found = [lines[number - 1].strip() for number in sorted(with_calls(file))]
     assert found == [
@@ -175,6 +178,8 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("patching/faults.py", {"report", "report_any", "absorb_any"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/reentry.py", {"hold_locks", "record"}),
+        ("metrics/bound.py", {"_record", "_record_as_stock"}),
+        ("libraries/db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"new", "begin", "enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
@@ -244,6 +249,19 @@ def test_a_line_fails_once_or_always(file, injector):
                 module.wrapper(len)
         injector.disarm()
     module.wrapper(len)
+
+
+def test_what_fails_is_a_fault_of_this_package(injector):
+    """No interruption, although the interpreter calls what raises it, as it does a tracing function."""
+    tally = locks.Tally()
+    injector.record()
+    tally.add("a")
+    place = min(injector.disarm())
+    injector.arm(place, repeats=False)
+    before = faults.counts().get("a place", 0)
+    assert guarded("a place", tally.add, "a") is None
+    injector.disarm()
+    assert faults.counts()["a place"] == before + 1
 
 
 @forked

@@ -4,7 +4,8 @@
     make memcheck DEBUG_PYTHON=/usr/bin/python3.14d
 
 The hosts of `make faults`, a library each, are paths as well, each in a process of its own; only valgrind goes through
-them. Exit status 1 means that something is wrong with memory, or references are lost; 2 that it could not be looked at.
+them. Exit status 1 means that something is wrong with memory, or references are lost; 69 that valgrind or a compiler is
+not installed; 2 that it could not be looked at for another reason.
 """
 # ruff: noqa: T201  # a program that prints
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -50,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rounds = (options.rounds or _ROUNDS) if names is paths else (options.rounds or _HOST_ROUNDS)
                 is_fine &= valgrind.show(*valgrind.check(job, rounds, shim, folder), rounds)
             return 0 if is_fine else 1
-    except (valgrind.MissingToolError, FaultsError) as error:
+    except (valgrind.MissingToolError, valgrind.DiedError, FaultsError) as error:
         print(f"memcheck: {error}", file=sys.stderr)
-        return 2
+        return os.EX_UNAVAILABLE if isinstance(error, valgrind.MissingToolError) else 2
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -120,8 +120,15 @@ def _day(proof: Proof, rest: Sequence[str], found: Iterable[int], loads: Sequenc
 
 
 def slices_of(date: dt.date, proofs: Sequence[Proof]) -> list[Slice]:
-    """The slices of a day. In each turn of twenty days another one is the first: the last one may lack time."""
+    """The slices of a day. What came last, and may have lacked time, comes first twenty days later, items likewise."""
     turn, day = divmod(date.toordinal(), DAYS)
-    found = schedule(proofs)[day]
-    first = turn % len(found) if found else 0
-    return found[first:] + found[:first]
+    found = [
+        part._replace(items=_turned(part.items, turn * -(-len(part.items) // 2))) for part in schedule(proofs)[day]
+    ]
+    return list(_turned(found, -turn))
+
+
+def _turned(values: Sequence[Any], first: int) -> tuple[Any, ...]:
+    """The values, from this one on."""
+    first %= len(values) or 1
+    return (*values[first:], *values[:first])

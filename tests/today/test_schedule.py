@@ -57,6 +57,16 @@ def test_a_date_has_the_same_slices_each_time():
     assert day != slices_of(FIRST + dt.timedelta(1), PROOFS)
 
 
+def test_what_lacked_time_comes_first_twenty_days_later():
+    """The last slice of a day, and the second half of the items of each."""
+    for number in range(DAYS):
+        day, later = (slices_of(FIRST + dt.timedelta(number + added), PROOFS) for added in (0, DAYS))
+        assert later[0].proof is day[-1].proof
+        for part in later:
+            (before,) = (each.items for each in day if each.proof is part.proof)
+            assert len(before) == 1 or part.items[0] in before[-(len(before) // 2) :]
+
+
 def test_what_does_not_fit_is_named():
     """A new item that is too long, or one too many."""
     with pytest.raises(ScheduleError, match=r"^huge: all fits on none of the 20 days"):

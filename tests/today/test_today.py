@@ -70,13 +70,61 @@ def test_what_could_not_be_checked_is_no_error(day):
     assert "not run: exit status 2" in printed
 
 
+def test_what_a_registry_does_not_give_is_no_error(day):
+    """Every proof says that with the same exit status."""
+    status, printed = day("import sys; print('no such release'); sys.exit(69)")
+    assert status == 0
+    assert "no such release" in printed
+    assert "not run: exit status 69" in printed
+
+
 def test_what_hangs_is_stopped_and_an_error(day, monkeypatch):
-    """With the processes that it started."""
-    monkeypatch.setattr(today, "_SHORTEST", 0.2)
+    """With the processes that it started: nothing of it uses a processor any more."""
+    monkeypatch.setattr(today, "_IDLE", 0.5)
+    monkeypatch.setattr(today, "_LOOK", 0.1)
     program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
     status, printed = day(program, seconds=0.01)
     assert status == 1
-    assert "failed: stopped: 0 seconds are usual" in printed
+    assert "failed: stopped: it did nothing for 0 seconds" in printed
+
+
+def test_what_is_slow_is_no_error(day, monkeypatch):
+    """A busy machine gives it less than it needs: what works is stopped only when the time is over."""
+    monkeypatch.setattr(today, "_IDLE", 0.5)
+    monkeypatch.setattr(today, "_LOOK", 0.1)
+    monkeypatch.setattr(today, "_LEAST_CPU", 0.01)
+    monkeypatch.setattr(today, "LIMIT", 2.0)
+    status, printed = day("while True: pass", seconds=0.01)
+    assert status == 0
+    assert "not run: to its end: the 2 seconds were over" in printed
+
+
+def test_what_works_in_a_session_of_its_own_does_not_hang(day, monkeypatch):
+    """As the suites do that a proof starts, and which it can stop so."""
+    monkeypatch.setattr(today, "_IDLE", 0.5)
+    monkeypatch.setattr(today, "_LOOK", 0.1)
+    monkeypatch.setattr(today, "_LEAST_CPU", 0.01)
+    monkeypatch.setattr(today, "LIMIT", 3.0)
+    program = "import subprocess, sys; subprocess.run(['timeout', '9', *sys.argv[2:]], start_new_session=True)"
+    status, printed = day(program, items=("--", sys.executable, "-c", "while True: pass"))
+    assert status == 0
+    assert "not run: to its end: the 3 seconds were over" in printed
+
+
+def test_what_is_stopped_may_end_its_servers(day, monkeypatch, tmp_path):
+    """It is interrupted before it is killed."""
+    monkeypatch.setattr(today, "LIMIT", 3.0)
+    ended = tmp_path / "ended"
+    program = f"""if True:
+        import pathlib, signal, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            time.sleep(60)
+        finally:
+            pathlib.Path({str(ended)!r}).touch()
+    """
+    assert day(program)[0] == 0
+    assert ended.exists()
 
 
 def test_what_lacks_time_is_named(day, monkeypatch):

@@ -4,8 +4,8 @@
     make test-today DATE=2026-12-01
     make test-today ARGS=--list
 
-Within twenty days, each item of each proof is run: see `proofs`. Exit status 1 means that a slice failed, or that one
-took so much longer than it should that it was stopped.
+Within twenty days, each item of each proof is run: see `proofs`. Exit status 1 means that a slice failed or hangs.
+After five minutes, what runs is stopped and named as not run, as a machine may be slow: 20 days later it comes first.
 """
 # ruff: noqa: T201  # a program that prints
 
@@ -16,6 +16,7 @@ import contextlib
 import datetime as dt
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -29,16 +30,19 @@ from proofs import PROOFS, ROOT
 from schedule import DAYS, MOST_SECONDS, schedule, slices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from schedule import Slice
 
 LOGS = ROOT / "build" / "today"
 # After this, nothing is begun and what runs is stopped.
 LIMIT = 300.0
-# What takes longer than this many times its estimate is stopped: it hangs.
-_PATIENCE = 4.0
-_SHORTEST = 60.0
+# What uses so little of a processor in so long a time waits for something that does not come.
+_IDLE = 120.0
+_LEAST_CPU = 0.5
+# How often that is looked at, and how long what is stopped may take to end its servers.
+_LOOK = 2.0
+_GRACE = 15.0
 _LINES = 60
 
 
@@ -49,11 +53,27 @@ class Result(NamedTuple):
         state: "passed", "failed" or "not run".
         why: Why it was not run, or how it failed.
         seconds: What it took.
+        cpu: The seconds of a processor that it took.
     """
 
     state: str
     why: str = ""
     seconds: float = 0.0
+    cpu: float = 0.0
+
+
+class Ended(NamedTuple):
+    """How a command ended.
+
+    Attributes:
+        status: Its exit status; None if it was stopped.
+        why: Why it was stopped.
+        is_hung: Whether that is because it did nothing any more.
+    """
+
+    status: int | None
+    why: str = ""
+    is_hung: bool = False
 
 
 def run(part: Slice, deadline: float) -> Result:
@@ -66,19 +86,25 @@ def run(part: Slice, deadline: float) -> Result:
     began = time.monotonic()
     if began >= deadline:
         return Result("not run", f"the {LIMIT:.0f} seconds were over")
-    patience = max(_SHORTEST, _PATIENCE * part.seconds)
     log = LOGS / f"{re.sub(r'[^a-z0-9]+', '-', part.proof.name)}.log"
-    status = _status(part.proof.command_of(items), part.proof.environ, log, min(patience, deadline - began))
-    seconds = time.monotonic() - began
-    if status is None and seconds < patience:
-        return Result("not run", f"to its end: the {LIMIT:.0f} seconds were over", seconds)
-    if status == 0:
-        return Result("passed", seconds=seconds)
+    used = _cpu()
+    ended = _ended(part.proof.command_of(items), part.proof.environ, log, deadline)
+    took = (time.monotonic() - began, _cpu() - used)
+    if ended.status == 0:
+        return Result("passed", "", *took)
+    if ended.status is None and not ended.is_hung:
+        return Result("not run", f"to its end: {ended.why}", *took)
     print("\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES:]), flush=True)
-    if status is not None and status == part.proof.unchecked:
-        return Result("not run", f"exit status {status}: see above", seconds)
-    why = f"exit status {status}" if status is not None else f"stopped: {part.seconds:.0f} seconds are usual"
-    return Result("failed", f"{why}; all of it is in {log.relative_to(ROOT)}", seconds)
+    if ended.status == part.proof.unchecked:
+        return Result("not run", f"exit status {ended.status}: see above", *took)
+    why = f"exit status {ended.status}" if ended.status is not None else f"stopped: {ended.why}"
+    return Result("failed", f"{why}; all of it is in {log.relative_to(ROOT)}", *took)
+
+
+def _cpu() -> float:
+    """What the processes have used of a processor that have been waited for, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _head(part: Slice, lacking: dict[str, str]) -> None:
@@ -91,8 +117,8 @@ def _head(part: Slice, lacking: dict[str, str]) -> None:
     sys.stdout.flush()
 
 
-def _status(command: Sequence[str], environ: dict[str, str], log: Path, limit: float) -> int | None:
-    """The exit status of a command; None if it was stopped."""
+def _ended(command: Sequence[str], environ: Mapping[str, str], log: Path, deadline: float) -> Ended:
+    """Run a command until it ends, hangs, or the time is over."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -105,24 +131,62 @@ def _status(command: Sequence[str], environ: dict[str, str], log: Path, limit: f
             start_new_session=True,
         )
         try:
-            return process.wait(limit)
-        except subprocess.TimeoutExpired:
-            return None
+            return _watched(process, deadline)
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _stop(process)
+
+
+def _watched(process: subprocess.Popen[bytes], deadline: float) -> Ended:
+    used, since = 0.0, time.monotonic()
+    while (now := time.monotonic()) < deadline:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return Ended(process.wait(min(_LOOK, deadline - now)))
+        uses = _used(process.pid)
+        if uses is None or abs(uses - used) >= _LEAST_CPU:
+            used, since = uses or 0.0, now
+        elif now - since >= _IDLE:
+            return Ended(None, f"it did nothing for {_IDLE:.0f} seconds", is_hung=True)
+    return Ended(None, f"the {LIMIT:.0f} seconds were over")
+
+
+def _used(process: int) -> float | None:
+    """The seconds of a processor that a process and its descendants have used; None where there is no /proc."""
+    ticks, parents = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # Before the last bracket stands the name, which may be anything.
+            fields = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            parents[int(file.parent.name)] = int(fields[1])
+            ticks[int(file.parent.name)] = sum(map(int, fields[11:15]))
+    if process not in ticks:
+        return None
+    found = {process}
+    while more := {each for each, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sum(ticks[each] for each in found) / os.sysconf("SC_CLK_TCK")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt what still runs, so that it ends its servers; kill what is left."""
+    with contextlib.suppress(ProcessLookupError):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def show(date: dt.date, results: Sequence[tuple[Slice, Result]], seconds: float) -> int:
     """Print what came of the slices; 1 if one failed."""
     print(f"\nSlow proofs of {date}, day {date.toordinal() % DAYS + 1} of {DAYS}:")
-    print(f"{'proof':24} {'slice':>8} {'items':>9} {'seconds':>8} {'expected':>8}  result")
+    print(f"{'proof':28} {'slice':>8} {'items':>9} {'seconds':>8} {'expected':>8} {'CPU':>5}  result")
     for part, result in results:
         count = f"{len(part.items)} of {len(part.proof.items)}"
         number = f"{part.number} of {part.of}"
         said = f"{result.state}{f': {result.why}' if result.why else ''}"
-        print(f"{part.proof.name:24} {number:>8} {count:>9} {result.seconds:8.0f} {part.seconds:8.0f}  {said}")
+        took = f"{result.seconds:8.0f} {part.seconds:8.0f} {result.cpu:5.0f}"
+        print(f"{part.proof.name:28} {number:>8} {count:>9} {took}  {said}")
     states = [result.state for _, result in results]
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("passed", "failed", "not run"))
     print(f"Slices: {counts}, in {seconds:.0f} s")

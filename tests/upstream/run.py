@@ -1,13 +1,15 @@
 """Demands that whatever passes of upstream's own test suites passes with otel-fastpath active too.
 
 Each suite runs stock (taken from the cache where nothing changed) and once for each core. Exit status 1 means that a
-test broke, or that a run proves nothing; 2 that the suites could not be run.
+test broke, or that a run proves nothing; 69 that a package registry did not give what is needed; 2 that the suites
+could not be run for another reason.
 """
 # ruff: noqa: T201  # a program that prints
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +19,7 @@ from harness.compare import Verdict, judge_ours, judge_stock, meant_differences
 from harness.contrib import contrib_suites, write_locks
 from harness.environment import copied_package, installed_otel, interpreter, locked_otel, provide
 from harness.page import counted, write_page
-from harness.paths import UpstreamError
+from harness.paths import UnavailableError, UpstreamError
 from harness.suites import CORES, SUITES, Mode, source, stop_all
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 write_page(made, suites, _by_suite(verdicts))
     except UpstreamError as error:
         print(f"upstream: {error}", file=sys.stderr)
-        return 2
+        return os.EX_UNAVAILABLE if isinstance(error, UnavailableError) else 2
     except KeyboardInterrupt:
         stop_all()
         return 130

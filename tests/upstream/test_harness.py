@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from harness import compare, contrib, environment, page, paths, suites
+from harness import compare, contrib, environment, page, paths, released, suites
 from harness.compare import Meant
 from harness.suites import Mode, Run, Suite
 
@@ -305,6 +305,16 @@ def test_an_unknown_interpreter_is_named():
     """A Python that is not installed is one clear line."""
     with pytest.raises(paths.UpstreamError, match=r"python3\.99"):
         environment.interpreter("3.99")
+
+
+def test_what_cannot_be_downloaded_is_told_from_what_fails(tmp_path, monkeypatch):
+    """A registry that lacks a source distribution, or cannot be reached, is no fault of this package."""
+    monkeypatch.setattr(released, "CACHE", tmp_path)
+    with pytest.raises(paths.UnavailableError, match="no-such-package==1"):
+        released._fetched("no-such-package", "1", tmp_path / "sdists", "--no-such-option")
+    with pytest.raises(paths.UpstreamError) as raised:
+        paths.output_of(["false"])
+    assert not isinstance(raised.value, paths.UnavailableError)
 
 
 def test_a_bad_version_is_named(ready):

@@ -31,6 +31,7 @@ _WIDE = {"Exception", "BaseException"}
 # Arguments that must not raise, as the functions say that take them; the lines of what is given fail.
 _GIVEN = {"enter"}
 _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_timer", "perf_counter", "time_ns"}
+_CANNOT_FAIL |= {"__new__"}
 # The guards themselves: two of them raise again what asks the host to stop, which is no fault.
 _TRUSTED = {
     "patching/outcome.py": {"guarded", "guarded_during", "absorbed"},
@@ -245,9 +246,9 @@ class Module:
         function = node.func
         if isinstance(function, ast.Name):
             return function.id in self.names or function.id in _CANNOT_FAIL | _GIVEN or _is_bool_of_call(node)
-        if not isinstance(function, ast.Attribute) or _name(function.value) == "_logger":
+        if not isinstance(function, ast.Attribute) or _name(function.value) == "_logger" or function.attr == "__new__":
             # Handlers of logging keep their errors to themselves.
-            return isinstance(function, ast.Attribute)
+            return isinstance(function, ast.Attribute) and (function.attr != "__new__" or _is_empty_object(node))
         if isinstance(function.value, ast.Call) and _name(function.value.func) == "hot":
             hot = self._hot(function.value)
             return hot is not None and function.attr in hot.names
@@ -316,6 +317,11 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 def _is_bool_of_call(node: ast.Call) -> bool:
     """Whether it is `bool` of what a function of ours returns, which is looked at by itself."""
     return _name(node.func) == "bool" and any(isinstance(each, ast.Call) for each in ast.walk(node.args[0]))
+
+
+def _is_empty_object(node: ast.Call) -> bool:
+    """Whether it is `Call.__new__(Call)`, which only takes memory."""
+    return re.fullmatch(r"(\w+)\.__new__\(\1\)", ast.unparse(node)) is not None
 
 
 def _is_sorting_out(node: ast.AST) -> bool:

@@ -25,7 +25,9 @@ def _as_of_library(function: FunctionType) -> FunctionType:
     """The function, its frame looking like one of the standard library's.
 
     A traceback is looked at to tell whose fault it is: between a line of this package and what it raises stands nobody,
-    or a function of the standard library that it calls.
+    or a function of the standard library that it calls. Nor has such a function the caller's frame or its code: with
+    these, the interpreter calls a function between two instructions, which is whoever's set it. So they are let go of
+    before anything is raised.
     """
     names = {**function.__globals__, "__name__": "threading"}
     return FunctionType(function.__code__, names, closure=function.__closure__)
@@ -90,10 +92,12 @@ if sys.version_info >= (3, 12):
             return
 
         def on_line(code, line):
-            if reached(code.co_filename, line):
-                raise InjectedFault(f"injected at {relative(code.co_filename)}:{line}")
-            # A compiled function would be told of none of its lines any more.
-            return monitoring.DISABLE if relative(code.co_filename) is None else None
+            name, is_compiled = code.co_filename, sys._getframe(1).f_code is not code
+            del code
+            if reached(name, line):
+                raise InjectedFault(f"injected at {relative(name)}:{line}")
+            # Nothing of a line that need not be watched. Of a compiled function, it would be nothing of any line.
+            return None if is_compiled and relative(name) is not None else monitoring.DISABLE
 
         monitoring.register_callback(_TOOL_ID, monitoring.events.LINE, _as_of_library(on_line))
         monitoring.set_events(_TOOL_ID, monitoring.events.LINE)
@@ -111,8 +115,10 @@ else:
             return
 
         def on_line(frame, event, _argument):
-            if event == "line" and reached(frame.f_code.co_filename, frame.f_lineno):
-                raise InjectedFault(f"injected at {relative(frame.f_code.co_filename)}:{frame.f_lineno}")
+            name, line = frame.f_code.co_filename, frame.f_lineno
+            del frame
+            if event == "line" and reached(name, line):
+                raise InjectedFault(f"injected at {relative(name)}:{line}")
             return local[0]
 
         local = [_as_of_library(on_line)]

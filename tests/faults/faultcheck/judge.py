@@ -86,7 +86,8 @@ def judge(label: str, run: Run, without: Run, into: Verdict) -> None:
         if got != expected:
             into.host.append(f"{label}: {step}: {got}, instead of: {expected}"[:400])
     into.context.extend(f"{label}: {step}" for step in run.moved if step not in without.moved)
-    more = {group for group, amount in _groups(run).items() if amount > _groups(without)[group]}
+    expected_groups = _groups(without)
+    more = {group for group, amount in _groups(run).items() if amount > expected_groups[group]}
     for item in sorted(run.telemetry.keys() | without.telemetry.keys()):
         got, expected = run.telemetry.get(item, 0), without.telemetry.get(item, 0)
         # What should not be there at all follows from another fault: that the host raised, which is told by itself.

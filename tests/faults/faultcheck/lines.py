@@ -2,9 +2,9 @@
 
 Three kinds of calls are none of these. A call that only hands on what the host called (`original(...)`), or calls the
 user's hook, is the host's own: what it raises is the host's, and it must not be made a second time. `type(x)`, `id(x)`,
-`callable(x)`, `isinstance(x, y)`, `get_ident()` and the clocks cannot fail. And a call of a guard fails inside, where
-each line with a call is one of those that fail, see `guards`. The C functions of the `.pxd` files fail where they are
-called.
+`callable(x)`, `isinstance(x, y)`, `get_ident()`, `X.__new__(X)` and the clocks cannot fail. And a call of a guard fails
+inside, where each line with a call is one of those that fail, see `guards`. The C functions of the `.pxd` files fail
+where they are called.
 """
 
 from __future__ import annotations

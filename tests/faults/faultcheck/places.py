@@ -23,6 +23,10 @@ class FaultsError(Exception):
     """Nothing could be shown; the message is for the user."""
 
 
+class UnavailableError(FaultsError):
+    """The package registry did not give what compiles the core."""
+
+
 def provide(core: str) -> Path:
     """The folder that holds the package for this core.
 
@@ -56,7 +60,10 @@ def _compiler(folder: Path) -> Path:
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != made_from:
         uv = _uv()
         _output([uv, "--quiet", "venv", "--clear", "--no-project", "--python", sys.executable, str(folder)])
-        _output([uv, "--quiet", "pip", "install", "--python", str(python), *wanted])
+        try:
+            _output([uv, "--quiet", "pip", "install", "--python", str(python), *wanted])
+        except FaultsError as error:
+            raise UnavailableError(str(error)) from None
         stamp.write_text(made_from, encoding="utf-8")
     return python
 

@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 
 _RUNS = (("once", False), ("always", True)) if CAN_REPEAT else (("once", False),)
 _AFTERWARDS = "afterwards"
-# How long a fault may take, at first: this, and so many times what it takes without.
+# How long a fault may take, at first: this, and so many times what it takes without. Then the limit, or so many times.
 _SHORT_S = 2.0
 _TIMES_LONGER = 5.0
+_TIMES_LIMIT = 20.0
+# How many times the limit what nothing fails in may take: on a busy machine, no other is known yet.
+_TIMES_WITHOUT = 6.0
 
 
 class _Said(logging.Handler):
@@ -94,7 +97,7 @@ class Checked:
             self._steps()
             return sorted(set(sys.modules) - before)
 
-        for name in in_child(imported, self.job.limit_s):
+        for name in in_child(imported, _TIMES_WITHOUT * self.job.limit_s):
             if not name.startswith("otel_fastpath"):
                 with contextlib.suppress(Exception):
                     importlib.import_module(name)
@@ -102,7 +105,7 @@ class Checked:
     def baseline(self) -> list[Run]:
         """The runs of a child in which nothing fails; a fault must not take much longer."""
         began = time.monotonic()
-        runs = in_child(lambda: self._runs(None)["runs"], self.job.limit_s)
+        runs = in_child(lambda: self._runs(None)["runs"], _TIMES_WITHOUT * self.job.limit_s)
         self.usual_s = time.monotonic() - began
         return [Run(**each) for each in runs]
 
@@ -120,7 +123,8 @@ class Checked:
         # The encoder's is no twin of one file.
         hot = tuple(f"{PACKAGE}/{twin.removesuffix('_c').replace('.', '/')}." for twin in TWINS)
         hot += (f"{PACKAGE}/otlp/encoder_",)
-        found = [(name, line) for name, line in in_child(recorded, self.job.limit_s) if line in with_calls(root / name)]
+        reached = in_child(recorded, _TIMES_WITHOUT * self.job.limit_s)
+        found = [(name, line) for name, line in reached if line in with_calls(root / name)]
         if self.job.core == "c" and self.workload.is_the_same_with_each_core:
             found = [each for each in found if each[0].startswith(hot)]
         about = self.workload.about
@@ -151,7 +155,8 @@ class Checked:
         Raises:
             ChildError: It hung or died, both times.
         """
-        limits = (min(self.job.limit_s, _SHORT_S + _TIMES_LONGER * self.usual_s), self.job.limit_s)
+        last = max(self.job.limit_s, _TIMES_LIMIT * self.usual_s)
+        limits = (min(last, _SHORT_S + _TIMES_LONGER * self.usual_s), last)
         try:
             found: dict[str, Any] = in_child(lambda: self._runs(place), limits[0])
         except ChildError:
@@ -210,7 +215,11 @@ def check(job: Job, workload: str) -> Iterator[dict[str, Any]]:
     if without != again or any(run.stopped for run in without):
         differing = [str(each) for each in zip(without, again, strict=True) if each[0] != each[1]]
         raise RuntimeError(f"the workload is not the same twice: {differing or without}"[:6000])
-    for place in checked.places():
+    places = checked.places()
+    # What was read of the package is no garbage, either: each child would look through it.
+    gc.collect()
+    gc.freeze()
+    for place in places:
         verdict, hits = checked.verdict(place, without)
         yield {"place": "{}:{}".format(*place), "hits": hits, **asdict(verdict)}
 

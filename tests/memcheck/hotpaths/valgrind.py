@@ -25,6 +25,10 @@ class MissingToolError(Exception):
     """What a check needs is not there; the message says what."""
 
 
+class DiedError(Exception):
+    """A process did not go through its paths; the message says why."""
+
+
 @dataclass
 class Losses:
     """What memcheck says of one hot path.
@@ -114,7 +118,7 @@ def _run(job: dict[str, Any], folder: Path) -> dict[str, Losses]:
     done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     if done.returncode or not output.exists():
         last = "\n".join(done.stderr.strip().splitlines()[-8:])
-        raise MissingToolError(f"the process ended with {done.returncode}:\n{last}")
+        raise DiedError(f"the process ended with {done.returncode}:\n{last}")
     counts = json.loads(output.read_text(encoding="utf-8"))
     records = _ours(log.read_text(encoding="utf-8", errors="replace"))
     return {name: Losses(*values, records.get(name, [])) for name, values in counts.items()}

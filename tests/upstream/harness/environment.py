@@ -25,7 +25,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.paths import CACHE, REPOSITORY, UpstreamError, locked, output_of, tool
+from harness.paths import CACHE, REPOSITORY, UpstreamError, downloaded, locked, output_of, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -176,7 +176,8 @@ def provide(base: Interpreter, otel: str, package: Path, lock: Path | None = Non
 def uv(*arguments: str) -> str:
     """Run uv, which downloads no interpreter, and return what it printed."""
     variables = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
-    return output_of([tool("uv"), "--quiet", *arguments], variables)
+    run = downloaded if "install" in arguments else output_of
+    return run([tool("uv"), "--quiet", *arguments], variables)
 
 
 def project_pins() -> list[str]:

@@ -24,6 +24,10 @@ class UpstreamError(Exception):
     """Something that keeps the suites from being run or compared; the message is for the user."""
 
 
+class UnavailableError(UpstreamError):
+    """A package registry or a repository cannot be reached, or does not have what is needed: the exit status is 69."""
+
+
 def tool(name: str) -> str:
     """The path of a program of `.tools`, which `make setup` fills, or of the same program on PATH.
 
@@ -57,6 +61,18 @@ def output_of(command: Sequence[str], env: Mapping[str, str] | None = None) -> s
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
         raise UpstreamError(f"{' '.join(command)}\nfailed with {done.returncode}:\n{tail}")
     return done.stdout
+
+
+def downloaded(command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
+    """As `output_of`, of a program that downloads.
+
+    Raises:
+        UnavailableError: It failed.
+    """
+    try:
+        return output_of(command, env)
+    except UpstreamError as error:
+        raise UnavailableError(str(error)) from None
 
 
 @contextlib.contextmanager

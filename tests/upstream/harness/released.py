@@ -11,7 +11,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from harness.paths import CACHE, UpstreamError, locked, output_of, tool
+from harness.paths import CACHE, UnavailableError, downloaded, locked, tool
 
 _PIP = ("-m", "pip", "--disable-pip-version-check")
 
@@ -20,14 +20,14 @@ def versions(distribution: str, oldest: str, *, pre: bool = False) -> list[str]:
     """The released versions from `oldest` on, ascending.
 
     Raises:
-        UpstreamError: The index does not answer or knows none.
+        UnavailableError: The index does not answer or knows none.
     """
     command = [tool("python"), *_PIP, "index", "versions", distribution, *(["--pre"] if pre else [])]
-    listed = re.search(r"^Available versions: (.*)$", output_of(command), re.MULTILINE)
+    listed = re.search(r"^Available versions: (.*)$", downloaded(command), re.MULTILINE)
     found = sorted({Version(text) for text in listed[1].split(", ")} if listed else set())
     chosen = [str(version) for version in found if version >= Version(oldest)]
     if not chosen:
-        raise UpstreamError(f"no release of {distribution} from {oldest} on")
+        raise UnavailableError(f"no release of {distribution} from {oldest} on")
     return chosen
 
 
@@ -48,7 +48,7 @@ def _fetched(distribution: str, version: str, folder: Path, binary_option: str) 
             return target
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            _download(f"{distribution}=={version}", scratch, binary_option)
+            _download(distribution, version, scratch, binary_option)
             archive = next(path for path in Path(scratch).iterdir() if path.is_file())
             unpacked = Path(scratch, "unpacked")
             root = _unpack(archive, unpacked)
@@ -57,9 +57,10 @@ def _fetched(distribution: str, version: str, folder: Path, binary_option: str) 
     return target
 
 
-def _download(requirement: str, folder: str, binary_option: str) -> None:
-    options = ["--quiet", "--no-deps", binary_option, ":all:", "--dest", folder]
-    output_of([tool("python"), *_PIP, "download", *options, requirement])
+def _download(distribution: str, version: str, folder: str, binary_option: str) -> None:
+    # Only of this distribution: pip asks it for its metadata, and else would build whatever builds it, such as Cython.
+    options = ["--quiet", "--no-deps", binary_option, distribution, "--dest", folder]
+    downloaded([tool("python"), *_PIP, "download", *options, f"{distribution}=={version}"])
 
 
 def _unpack(archive: Path, target: Path) -> Path:

@@ -81,13 +81,13 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
             return False
         if plan is None:
             plan = link.plans.of_command(args)
-        has_begun = active.hot.open_query(call, link, plan, 0, None)
+        has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
         # One link serves all connections of the pool: a command inside of a pipeline is told in any case.
         link.call = None
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
         return False
-    return bool(has_begun)
+    return has_begun
 
 
 def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:

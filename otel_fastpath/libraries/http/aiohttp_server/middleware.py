@@ -58,7 +58,12 @@ def made() -> Callable[..., Any]:
     def make(twin: Any, *, _tracer: Any) -> Any:
         async def middleware(request: Any, handler: Any) -> Any:
             urls = upstream._excluded_urls
-            if _tracer is None or urls is None or not (facts.hold() or stock.holds_again(facts)):
+            try:
+                is_known = _tracer is not None and urls is not None and (facts.hold() or stock.holds_again(facts))
+            except Exception as error:
+                faults.absorb_any(_PLACE, error)
+                is_known = False
+            if not is_known:
                 # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
                 return await twin(request, handler)
             begun = None if is_suppressed() else set_up.made(urls, request)
