@@ -46,14 +46,26 @@ class Given:
         client: Any = redis.Redis
         client.execute_command = _command
         self.bare_cursor = self.connect(":memory:").cursor()
-        _instrument(libraries, core)
+        instrument(libraries, core)
         self.engine = sa.create_engine("sqlite://", poolclass=sa.NullPool)
         self.cursor = sqlite3.connect(":memory:").cursor()
         self.client = client(host="127.0.0.1")
         self.select = sa.text("SELECT 1")
 
 
-def _instrument(libraries: tuple[str, ...], core: str) -> None:
+_INSTRUMENTORS = {
+    "asyncpg": "AsyncPGInstrumentor",
+    "psycopg": "PsycopgInstrumentor",
+    "psycopg2": "Psycopg2Instrumentor",
+    "pymysql": "PyMySQLInstrumentor",
+    "redis": "RedisInstrumentor",
+    "sqlalchemy": "SQLAlchemyInstrumentor",
+    "sqlite3": "SQLite3Instrumentor",
+}
+
+
+def instrument(libraries: tuple[str, ...], core: str) -> None:
+    """Instrument libraries with stock's instrumentations, or with ours of this core in their place."""
     from importlib import import_module  # noqa: PLC0415  # as the others
 
     given = databases.providers("ours")
@@ -63,11 +75,10 @@ def _instrument(libraries: tuple[str, ...], core: str) -> None:
         FastpathInstrumentor().instrument(core=core, disabled="exceptions", **given)
         if compiled.implementation()[0] != core:
             raise RuntimeError(f"the {core!r} core is not there: {compiled.implementation()[1]}")
-    names = {"sqlite3": "SQLite3Instrumentor", "redis": "RedisInstrumentor", "sqlalchemy": "SQLAlchemyInstrumentor"}
     for library in libraries:
         module = import_module(f"opentelemetry.instrumentation.{library}")
         # It knows no SQLAlchemy 2.1.
-        getattr(module, names[library])().instrument(skip_dep_check=True, **given)
+        getattr(module, _INSTRUMENTORS[library])().instrument(skip_dep_check=True, **given)
 
 
 def _command(_client: Any, *_args: Any, **_options: Any) -> bytes:
