@@ -17,6 +17,7 @@ import databases
 # More than the texts and servers whose plans are kept: all that is measured is beyond that.
 TEXTS = 2_500
 SERVERS = 100
+LONG = ", ".join(f"'name {number}'" for number in range(8192 // 13))
 
 
 class Given:
@@ -29,6 +30,7 @@ class Given:
         client: A client of redis, likewise.
         engine: An engine that makes a connection each time, likewise.
         numbers: A new number for each call.
+        plans: The plans of a database, for some set-ups.
 
     Args:
         libraries: The libraries that are instrumented.
@@ -51,6 +53,7 @@ class Given:
         self.cursor = sqlite3.connect(":memory:").cursor()
         self.client = client(host="127.0.0.1")
         self.select = sa.text("SELECT 1")
+        self.plans: Any = None
 
 
 _INSTRUMENTORS = {
@@ -100,6 +103,20 @@ stock, compiled, pure = (partial(_drivers, core) for core in ("", "c", "py"))
 stock_engine, compiled_engine, pure_engine = (partial(Given, ("sqlalchemy",), core) for core in ("", "c", "py"))
 
 
+def _planning(core: str) -> Given:
+    """As `_drivers`, with the plans of a database."""
+    from otel_fastpath.libraries.db.sqlite3.plans import DATABASE  # noqa: PLC0415  # not where stock is measured
+
+    given = _drivers(core)
+    connection = sqlite3.connect(":memory:")
+    connection.cursor().execute("SELECT 1")
+    given.plans = DATABASE.link(connection).plans
+    return given
+
+
+compiled_plans, pure_plans = (partial(_planning, core) for core in ("c", "py"))
+
+
 def _request(connect: Any, name: str, **settings: Any) -> None:
     connection = connect(name, **settings)
     connection.cursor().execute("SELECT 1").close()
@@ -134,6 +151,16 @@ def text_bare(given: Given) -> None:
 def text(given: Given) -> None:
     """The same, instrumented."""
     given.cursor.execute(f"SELECT {next(given.numbers)} -- {'x' * 64}")
+
+
+def plan(given: Given) -> None:
+    """The plan of a short text that was never seen."""
+    given.plans.plan(f"SELECT {next(given.numbers)}")
+
+
+def long_plan(given: Given) -> None:
+    """The plan of one with 8 kB, of which nothing is read in the place of stock's instrumentation."""
+    given.plans.plan(f"SELECT {next(given.numbers)} {LONG}")
 
 
 def name_bare(given: Given) -> None:
