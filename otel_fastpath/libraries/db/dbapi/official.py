@@ -8,13 +8,14 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.call import Series
 from otel_fastpath.libraries.db import comments
-from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.libraries.db.dbapi.template import Template
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.stock import is_own
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 COMMENTER: Final = ("tracer_provider", "enable_commenter", "commenter_options", "enable_attribute_commenter")
 _KEYWORDS: Final = (*COMMENTER, "capture_parameters")
 # The methods of the official tracer of cursors whose results are kept for a text.
-_CALLED: Final = ("_populate_span", "get_statement", "get_operation_name")
+_CALLED: Final = attrgetter("_populate_span", "get_statement", "get_operation_name")
 # The attributes of a query's text, by convention.
 _TEXTS: Final = ("db.statement", "db.query.text")
 # By these, queries are known that are put together of parts.
@@ -77,6 +78,9 @@ class Official:
         )
         # Of no server; see `of`.
         self._cursor_tracer = self._its("CursorTracer")(self._integration)
+        self._template = Template(self._cursor_tracer)
+        # The methods that were looked at, and whether they are stock's own.
+        self._looked: tuple[Any, bool] = (None, False)
         self.captures = bool(keywords.get("capture_parameters"))
         self.comments = bool(keywords.get("enable_commenter"))
 
@@ -86,8 +90,12 @@ class Official:
 
     def is_stock(self) -> bool:
         """Whether the functions that it calls are stock's own: others may return something else for each query."""
-        kind = self._its("CursorTracer")
-        return all(is_own(getattr(kind, name, None)) for name in _CALLED)
+        called = _CALLED(self._its("CursorTracer"))
+        looked, answer = self._looked
+        if looked != called:
+            answer = all(map(is_own, called))
+            self._looked = called, answer
+        return answer
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
         """What the official instrumentation reads of a connection to this server: an object with its attributes."""
@@ -105,6 +113,7 @@ class Official:
         integration.connection_props, integration.span_attributes = {}, {}
         integration.get_connection_attributes(self.shown(server, host, port))
         made._cursor_tracer = self._its("CursorTracer")(integration)
+        made._template = Template(made._cursor_tracer, self._template)
         return made
 
     def name(self, query: Query, server: Server, prefix: str) -> str:
@@ -123,9 +132,7 @@ class Official:
         return words[0] if words else ""
 
     def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
-        found = CollectedAttributes()
-        self._cursor_tracer._populate_span(found, None, query.raw)
-        return dict(found)
+        return self._template.of(query.raw)
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)}

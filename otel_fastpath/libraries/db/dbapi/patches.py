@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.cursors import DATABASE_OF
-from otel_fastpath.patching.known import Known
+from otel_fastpath.libraries.db.dbapi.template import KNOWN
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
-KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 
 
 def _make_query(original: Any, _settings: Config) -> Any:

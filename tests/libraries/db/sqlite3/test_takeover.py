@@ -148,3 +148,46 @@ def test_a_connection_is_no_proxy(official, wrap, seen, connect):
     assert official.uninstrument_connection(connection) is connection
     connection.cursor().execute("SELECT 1")
     assert seen.names() == ["SELECT"]
+
+
+@pytest.mark.parametrize("name", ["_set_db_statement", "_set_db_system", "_set_db_name"])
+def test_a_function_that_sets_attributes_is_replaced_later(official, wrap, seen, connect, monkeypatch, name):
+    """An application's function in the place of stock's is called for each text that has no plan yet."""
+    dbapi = pytest.importorskip("opentelemetry.instrumentation.dbapi")
+    original = getattr(dbapi, name)
+
+    def replaced(result, value, mode):
+        original(result, value, mode)
+        result[f"app.{name}"] = f"seen: {value}"
+
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider)
+    connection = connect()
+    connection.cursor().execute("SELECT 1")
+    monkeypatch.setattr(dbapi, name, replaced)
+    connection.cursor().execute("SELECT 2")
+    monkeypatch.undo()
+    connection.cursor().execute("SELECT 3")
+
+    first, second, third = (dict(span.attributes) for span in seen.spans())
+    assert second.pop(f"app.{name}").startswith("seen: ")
+    for number, attributes in enumerate((first, second, third), start=1):
+        assert attributes == {**first, "db.statement": f"SELECT {number}"}
+
+
+@pytest.mark.parametrize("name", ["_populate_span", "get_statement"])
+def test_a_method_of_the_tracer_is_replaced_later(official, wrap, seen, connect, monkeypatch, name):
+    """The same with a method of stock's tracer of cursors."""
+    tracer = pytest.importorskip("opentelemetry.instrumentation.dbapi").CursorTracer
+    wrap(telemetry="same")
+    official.instrument(tracer_provider=seen.tracer_provider)
+    connection = connect()
+    connection.cursor().execute("SELECT 1")
+    if name == "get_statement":
+        monkeypatch.setattr(tracer, name, lambda *_: "hidden")
+    else:
+        monkeypatch.setattr(tracer, name, lambda _self, span, *_: span.set_attribute("db.statement", "hidden"))
+    for _ in range(2):
+        connection.cursor().execute("SELECT 2")
+
+    assert [span.attributes["db.statement"] for span in seen.spans()] == ["SELECT 1", "hidden", "hidden"]
