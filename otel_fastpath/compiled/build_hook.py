@@ -35,6 +35,7 @@ EXTENSIONS = {
     "otel_fastpath.compiled.facts_c": "otel_fastpath/compiled/facts_c.pyx",
     "otel_fastpath.trace.ending_c": "otel_fastpath/trace/ending.py",
     "otel_fastpath.trace.events_c": "otel_fastpath/trace/events.py",
+    "otel_fastpath.trace.exporting_c": "otel_fastpath/trace/exporting.py",
     "otel_fastpath.metrics.exemplars_c": "otel_fastpath/metrics/exemplars.py",
     "otel_fastpath.trace.identity_c": "otel_fastpath/trace/identity.py",
     "otel_fastpath.metrics.recording_c": "otel_fastpath/metrics/recording.py",

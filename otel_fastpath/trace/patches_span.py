@@ -1,4 +1,4 @@
-"""The methods of a span: `opentelemetry.sdk.trace.Span`, and the batch processor that gets it at its end.
+"""The methods of a span: `opentelemetry.sdk.trace.Span`, and the processors of stock that get it at its end.
 
 Each method has a patch of its own. If other code has replaced one of them, its replacement is called, and the others
 stay fast.
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.trace"
+_OWNERS: Final = {
+    ":Span": "span",
+    ".export:BatchSpanProcessor": "batch_processor",
+    ".export:SimpleSpanProcessor": "simple_processor",
+}
 
 
 def _checked(original: Any, target: str) -> None:
@@ -47,7 +52,7 @@ def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) 
         return getattr(compiled.hot(hot_module), f"bind_{name}")(original)
 
     return Patch(
-        name=f"{'batch_processor' if owner.startswith('.') else 'span'}.{name}",
+        name=f"{_OWNERS[owner]}.{name}",
         target=target,
         why=why,
         make=make,
@@ -119,5 +124,14 @@ PATCHES: Final = (
         "Reads the span context twice through three properties, and queues with five checks; here one function.",
         "a batch processor that filters",
         "opentelemetry.sdk._shared_internal:BatchProcessor.emit",
+    ),
+    _patch(
+        ".export:SimpleSpanProcessor.on_end",
+        "trace.exporting",
+        "Reads the span context twice, and copies and sets the context in ten calls of Python; here one function.",
+        "SimpleSpanProcessor",
+        "opentelemetry.context:attach",
+        "opentelemetry.context:detach",
+        "opentelemetry.context:set_value",
     ),
 )

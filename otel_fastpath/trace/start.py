@@ -115,9 +115,8 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
             return _GIVEN_UP
         is_asked = False
     elif plan.is_stale or not plan.starting.hold():
-        plan = _make_plan[0](tracer)
-        if plan is None:
-            return None
+        # The rule is the old plan's, too.
+        return None if _make_plan[0](tracer) is None else start_span(given, gives_up)
     context_made = metrics = None
     if is_asked:
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id

@@ -6,12 +6,13 @@ import itertools
 from unittest import mock
 
 import pytest
+from opentelemetry import context, trace
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider, sampling
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from sidebyside.compare import assert_same
 from sidebyside.errors import plain
 from sidebyside.processors import PROCESSORS, Keeping
-from sidebyside.setups import ID_GENERATORS, SAMPLERS, Setup
+from sidebyside.setups import ID_GENERATORS, SAMPLERS, InheritingParentBased, Setup
 
 
 def _some_spans(world):
@@ -188,6 +189,49 @@ def test_configuration_changed_at_run_time(fast):
 
     for processors in (("batch",), ("public", "batch")):
         assert_same(scenario, Setup(processors=processors))
+
+
+@pytest.mark.parametrize("roots", [("on", "off", "on"), ("off", "on", "off")])
+def test_a_sampler_that_inherits_and_changes_itself(fast, roots):
+    """As samplers do whose rate is set at run time: the next span is sampled as they then say."""
+    del fast
+    known = {"on": sampling.ALWAYS_ON, "off": sampling.ALWAYS_OFF}
+
+    def scenario(world):
+        sampler = world.tracer.sampler = InheritingParentBased(known[roots[0]])
+        for root in roots:
+            sampler._root = known[root]
+            with world.tracer.start_as_current_span(root):
+                world.tracer.start_span("child").end()
+        sampler._local_parent_sampled = sampling.ALWAYS_OFF
+        with world.tracer.start_as_current_span("last"):
+            world.tracer.start_span("child").end()
+        with mock.patch.object(InheritingParentBased, "should_sample", sampling.ALWAYS_OFF.should_sample, create=True):
+            world.tracer.start_span("replaced").end()
+
+    assert_same(scenario, Setup(processors=("batch",)))
+
+
+def test_the_context_of_an_export_at_the_end_of_a_span(fast):
+    """An exporter that is called at once sees stock's context, which is restored; what it raises is logged."""
+    del fast
+
+    def scenario(world):
+        class Reading(Keeping):
+            def export(self, spans):
+                world.happened("suppressed", context.get_value("suppress_instrumentation"))
+                world.happened("current", trace.get_current_span().get_span_context() is None)
+                raise LookupError(spans[0].name)
+
+        world.provider.add_span_processor(SimpleSpanProcessor(Reading()))
+        token = context.attach(context.set_value("key", "value"))
+        before = context.get_current()
+        with world.tracer.start_as_current_span("a"):
+            world.tracer.start_span("b").end()
+        world.happened("restored", context.get_current() is before)
+        context.detach(token)
+
+    assert_same(scenario, Setup(processors=("batch",)))
 
 
 def test_tracer_configurator(fast):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -32,6 +34,36 @@ while handled < SIGNALS:
     in_the_main_thread()
 sender.join()
 print(handled, "handled")
+"""
+LIMITED = """
+import signal, sys
+from opentelemetry import context
+from opentelemetry.sdk import trace
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from otel_fastpath import FastpathInstrumentor
+FastpathInstrumentor().instrument(core=sys.argv[1])
+
+class Limit(Exception):
+    pass
+
+def handle(number, frame):
+    raise Limit
+
+class Exporter:
+    def export(self, spans):
+        signal.raise_signal(signal.SIGUSR1)
+
+    def shutdown(self):
+        pass
+
+signal.signal(signal.SIGUSR1, handle)
+provider = trace.TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(Exporter()))
+before = context.get_current()
+try:
+    provider.get_tracer("tests").start_span("a").end()
+except Limit:
+    print("reached", context.get_current() is before)
 """
 SPANS = """
 made = setup()
@@ -137,3 +169,12 @@ def test_collections(in_a_process, temporality):
     """2,000 handlers measure what the main thread is collecting: no amount is lost."""
     program = INSTRUMENTS + COLLECTING + PROGRAM + CHECK
     assert in_a_process(program, SIGNALS, temporality) == f"{SIGNALS} handled\n"
+
+
+def test_a_time_limit_within_an_exporter(core):
+    """An exception of a signal handler reaches the application, with the context as it was, and is not logged."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, core], capture_output=True, text=True, check=False, timeout=300
+    )
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "reached True\n", "")

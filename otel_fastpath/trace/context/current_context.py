@@ -54,9 +54,11 @@ _READING = (
     (_context_api, "get_current", as_defined(_context_api, "get_current")),
     (ContextVarsRuntimeContext, "get_current", as_defined(ContextVarsRuntimeContext, "get_current")),
 )
+_ATTACHING = (*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach")))
 _reading = Facts(_READING)
 _reading_span = Facts([*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))])
-_attaching = Facts([*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach"))])
+_attaching = Facts(_ATTACHING)
+_setting = Facts([*_ATTACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])
 _detaching = Facts([*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach"))])
 
 
@@ -96,6 +98,11 @@ def attach(span: Span) -> _Token:
 def attach_upstreams_way(span: Span) -> _Token:
     """Make a span the current one through the API."""
     return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
+
+
+def attach_value(key: str, value: object) -> _Token | None:
+    """Attach the current context with another value; None if the API must do it, and detach it."""
+    return set_with_value(_variable, Context, key, value) if _setting.hold() and _detaching.hold() else None
 
 
 def attach_context(context: Context) -> _Token | None:

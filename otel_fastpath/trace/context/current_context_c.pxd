@@ -11,6 +11,7 @@ cdef object as_defined
 cdef Facts _reading
 cdef Facts _reading_span
 cdef Facts _attaching
+cdef Facts _setting
 cdef Facts _detaching
 cdef object _runtime
 cdef object _variable
@@ -21,6 +22,7 @@ cpdef span_in(object context)
 cpdef with_span(object context, object span)
 cpdef attach(object span)
 cpdef attach_upstreams_way(object span)
+cpdef attach_value(object key, object value)
 cpdef attach_context(object context)
 cpdef detach(object token)
 cpdef restore(object token)

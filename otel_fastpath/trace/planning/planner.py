@@ -15,22 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import attributes as attributes_api
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.sdk.trace.sampling import (
-    Decision,
-    ParentBased,
-    ParentBasedTraceIdRatio,
-    StaticSampler,
-    TraceIdRatioBased,
-)
 from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.sights import Sights
-from otel_fastpath.trace.planning import sampling
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
 from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
+from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
 from otel_fastpath.trace.span_classes import unlimited
 
 if TYPE_CHECKING:
@@ -48,17 +41,6 @@ _MODEL: Final = "_otel_fastpath_model"
 _NO_MODEL: Final = (None, None, None)
 # How many tracers keep their plans. A span of another gets a copy of its provider's.
 _MOST: Final = 1024
-_RULES: Final[dict[Decision, int]] = {
-    Decision.DROP: sampling.DROP,
-    Decision.RECORD_ONLY: sampling.RECORD_ONLY,
-    Decision.RECORD_AND_SAMPLE: sampling.SAMPLE,
-}
-_SHOULD_SAMPLE: Final = ("should_sample",)
-# What the plan reads of samplers.
-_OF_SAMPLERS: Final = (
-    *("_bound", "_decision", "_root", "_remote_parent_sampled", "_remote_parent_not_sampled"),
-    *("_local_parent_sampled", "_local_parent_not_sampled"),
-)
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 _IS_ENABLED = Tracer._is_enabled
 # Since 1.44 a tracer stores its configuration; earlier versions ask the provider each time.
@@ -77,28 +59,6 @@ def _cleaner() -> Any:
 _CLEAN = _cleaner()
 
 
-def _rule(plan: Any, sampler: Any) -> int:
-    """The sampler as a number of `sampling`; the bound of a ratio is added to the plan."""
-    if is_upstream(sampler, StaticSampler, _SHOULD_SAMPLE):
-        return _RULES[sampler._decision]
-    if not is_upstream(sampler, TraceIdRatioBased, _SHOULD_SAMPLE):
-        return sampling.ASK
-    # The bound is compared with 64 bits of the trace id.
-    if not 0 < sampler._bound < 1 << 64:
-        return sampling.SAMPLE if sampler._bound > 0 else sampling.DROP
-    plan.bounds += (sampler._bound,)
-    return sampling.RATIO + len(plan.bounds) - 1
-
-
-def _delegated(plan: Any, sampler: Any) -> int:
-    """The same for a sampler that `ParentBased` asks; one that must be asked is added to the plan."""
-    rule = _rule(plan, sampler)
-    if rule != sampling.ASK:
-        return rule
-    plan.delegates += (sampler,)
-    return -len(plan.delegates)
-
-
 def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
     """What a copy of the plan rests on, besides its route and the parts that `Planner._holds` compares.
 
@@ -106,23 +66,17 @@ def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
         TypeError: A sampler or generator has no `__dict__`.
     """
     facts: list[tuple[object, str, object]] = [(plan.tracer_class, "__setattr__", plan.tracer_class.__setattr__)]
-    for part, names in ((plan.sampler, _SHOULD_SAMPLE), (plan.generator, _GENERATES)):
+    for part, names in ((plan.sampler, SHOULD_SAMPLE), (plan.generator, _GENERATES)):
         parts = [
             part,
-            *(each for name, each in vars(part).items() if name in _OF_SAMPLERS and hasattr(each, "__dict__")),
+            *(each for name, each in vars(part).items() if name in FIELDS and hasattr(each, "__dict__")),
         ]
         for each in parts:
             known = [name for name in names if hasattr(type(each), name)]
             facts += [(type(each), name, getattr(type(each), name)) for name in known]
             facts += [(each, name, ABSENT) for name in known]
-            facts += [(each, name, value) for name, value in vars(each).items() if name in _OF_SAMPLERS]
+            facts += [(each, name, value) for name, value in vars(each).items() if name in FIELDS]
     return facts
-
-
-def _take(plan: Any, route: Route) -> None:
-    for name, value in route._asdict().items():
-        setattr(plan, name, value)
-    plan.held_ending, plan.is_stale = is_true(route.ending), False
 
 
 class Planner:
@@ -242,11 +196,20 @@ class Planner:
     def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
         routes = self._router.routes_of(plan.processor)
-        _take(plan, routes[0])
+        self._take(plan, routes[0])
         if len(routes) > 1:
             plan.served = self._basic(tracer)
-            _take(plan.served, routes[1])
+            self._take(plan.served, routes[1])
         return plan
+
+    def _take(self, plan: Any, route: Route) -> None:
+        """Set the way through the processors, and the sampler's rules, which `starting` rests on, too."""
+        for name, value in route._asdict().items():
+            setattr(plan, name, value)
+        plan.held_ending, plan.is_stale = is_true(route.ending), False
+        facts = plan_sampling(plan, plan.sampler)
+        if facts:
+            plan.starting = self._core.facts([*plan.starting.items, *facts])
 
     def _basic(self, tracer: Any) -> Any:
         """A plan for the tracer, without its processors."""
@@ -262,7 +225,7 @@ class Planner:
         plan.random_ids = is_upstream(plan.generator, RandomIdGenerator, _GENERATES)
         plan.random_flag = _RANDOM_FLAG
         self._make_own(plan, tracer)
-        self._plan_sampling(plan, tracer.sampler)
+        plan.sampler = tracer.sampler
         self._plan_limits(plan, tracer._span_limits)
         plan.processor = tracer.span_processor
         plan.served = None
@@ -293,20 +256,6 @@ class Planner:
             and plan.scope is tracer._instrumentation_scope
             and (plan.config is None or plan.config is tracer._tracer_config)
         )
-
-    @staticmethod
-    def _plan_sampling(plan: Any, sampler: Any) -> None:
-        plan.sampler = sampler
-        plan.bounds = plan.delegates = ()
-        if any(is_upstream(sampler, kind, _SHOULD_SAMPLE) for kind in (ParentBased, ParentBasedTraceIdRatio)):
-            plan.root = _delegated(plan, sampler._root)
-            plan.remote_sampled = _delegated(plan, sampler._remote_parent_sampled)
-            plan.remote_not_sampled = _delegated(plan, sampler._remote_parent_not_sampled)
-            plan.local_sampled = _delegated(plan, sampler._local_parent_sampled)
-            plan.local_not_sampled = _delegated(plan, sampler._local_parent_not_sampled)
-        else:
-            plan.root = plan.remote_sampled = plan.remote_not_sampled = _rule(plan, sampler)
-            plan.local_sampled = plan.local_not_sampled = plan.root
 
     @staticmethod
     def _plan_limits(plan: Any, limits: Any) -> None:

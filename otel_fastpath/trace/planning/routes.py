@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     # An item of `Facts`.
-    _Fact = tuple[object, str, object]
+    Fact = tuple[object, str, object]
 
 # Where a processor keeps the routes of spans through it.
 _ROUTES: Final = "_otel_fastpath_routes"
@@ -48,6 +48,19 @@ def is_upstream(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
     )
 
 
+def inherits(value: Any, kind: type, names: tuple[str, ...]) -> bool:
+    """Whether the object's class has these attributes from this class of stock's, as it wrote them.
+
+    A property or constant is taken as it is.
+    """
+    own = type(value)
+    return (
+        issubclass(own, kind)
+        and all(_is_ordinary(value, name) and _definer(own, name) is _definer(kind, name) for name in names)
+        and all(_is_as_written(kind, name) for name in names if callable(getattr(kind, name)))
+    )
+
+
 def _is_as_written(kind: type, name: str) -> bool:
     """Whether the method of an upstream class is one that this package knows, and that no other code has replaced."""
     return _is_known(kind, name, getattr(kind, name))
@@ -64,13 +77,13 @@ def _definer(kind: type, name: str) -> Any:
     return next((each for each in kind.__mro__ if name in vars(each)), None)
 
 
-def _kept(processor: Any, names: Sequence[str]) -> list[_Fact]:
+def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
     """That these methods of a processor are those of its class, and that nobody replaces them."""
     kind = type(processor)
     return [fact for name in names for fact in ((kind, name, getattr(kind, name)), (processor, name, ABSENT))]
 
 
-def _defined(kind: type, name: str) -> _Fact:
+def _defined(kind: type, name: str) -> Fact:
     """The method as upstream defined it, which is not called as long as it is in place."""
     return kind, name, as_defined(_definer(kind, name), name)
 
@@ -182,7 +195,7 @@ class Router:
         kept[_ROUTES] = (self._core, routes)
         return routes
 
-    def _route(self, processors: Any, facts: Sequence[_Fact]) -> Route:
+    def _route(self, processors: Any, facts: Sequence[Fact]) -> Route:
         """Which methods of the processors are called, and which are not because they do nothing.
 
         Args:

@@ -82,6 +82,26 @@ class Subclass(_STATIC):
         return sampling.SamplingResult(result.decision, {"subclass": True}, result.trace_state)
 
 
+class InheritingParentBased(sampling.ParentBased):
+    """Overrides nothing that decides."""
+
+
+class InheritingRatio(sampling.TraceIdRatioBased):
+    """Likewise."""
+
+
+class InheritingStatic(_STATIC):
+    """Likewise."""
+
+
+class BoundOfItsOwn(sampling.TraceIdRatioBased):
+    """Overrides what the inherited `should_sample` reads."""
+
+    @property
+    def bound(self):  # noqa: D102  # upstream's interface
+        return 1 << 64
+
+
 def _overridden_on_the_instance(note: Any) -> Any:
     sampler = _STATIC(sampling.Decision.RECORD_AND_SAMPLE)
     sampler.should_sample = Telling(note).should_sample  # type: ignore[method-assign]
@@ -115,6 +135,12 @@ SAMPLERS: dict[str, Any] = {
     "raising": Raising,
     "subclass": lambda _: Subclass(sampling.Decision.RECORD_AND_SAMPLE),
     "instance": _overridden_on_the_instance,
+    "inheriting parent based": lambda _: InheritingParentBased(sampling.ALWAYS_ON),
+    "inheriting parent based ratio": lambda note: InheritingParentBased(
+        InheritingRatio(0.5), local_parent_sampled=Telling(note)
+    ),
+    "inheriting off": lambda _: InheritingStatic(sampling.Decision.DROP),
+    "bound of its own": lambda _: BoundOfItsOwn(0),
 }
 if hasattr(sampling, "AlwaysRecordSampler"):
     SAMPLERS["always record"] = lambda _: sampling.AlwaysRecordSampler(sampling.TraceIdRatioBased(0.5))

@@ -1,0 +1,86 @@
+"""An ended span is exported by the thread that ends it. Plain Python; compiled as `exporting_c`.
+
+The steps and their order are those of `opentelemetry.sdk.trace.export.SimpleSpanProcessor.on_end`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opentelemetry import context as _context_api
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import export as _export_api
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.context.current_context import attach_value, detach
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.trace.identity import INVALID
+from otel_fastpath.trace.recorded import Recorded
+from otel_fastpath.trace.upstream import as_defined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+
+# What is skipped: other code may replace it.
+_CALLED = ("attach", "detach", "set_value")
+_exporting = Facts(
+    [
+        *((_export_api, name, as_defined(_context_api, name)) for name in _CALLED),
+        (ReadableSpan, "context", as_defined(ReadableSpan, "context")),
+    ]
+)
+
+
+def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
+    """Make the replacement for `SimpleSpanProcessor.on_end`, which subclasses of the processor call, too."""
+    switch = Switch()
+    # Until 1.44, the processor's own metrics are recorded after the export, with its error.
+    counts_first = "_shutdown" in original.__code__.co_names
+
+    def on_end(self: SimpleSpanProcessor, span: ReadableSpan) -> None:
+        if not isinstance(span, Recorded) or is_inert(switch) or not _is_done(self, span, counts_first):
+            original(self, span)
+
+    return patching(original, on_end, switch)
+
+
+def _is_done(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool) -> bool:
+    """Export an ended span; False if stock's method must do it."""
+    if span.trace_flags >= INVALID or not _exporting.hold():
+        return False
+    if not span.trace_flags & 1:
+        return True
+    if counts_first and processor._shutdown:
+        return False
+    # 1.40 has none.
+    metrics = getattr(processor, "_metrics", None)
+    token = attach_value(_SUPPRESS_INSTRUMENTATION_KEY, True)  # noqa: FBT003  # its value
+    if token is None:
+        return False
+    try:
+        if metrics is None:
+            _exported(processor, span)
+        elif counts_first:
+            metrics.finish_items(1)
+            _exported(processor, span)
+        else:
+            metrics.finish_items(1, _exported(processor, span))
+    finally:
+        detach(token)
+    return True
+
+
+def _exported(processor: SimpleSpanProcessor, span: Recorded) -> Exception | None:
+    """Export the span; return the error if the exporter failed, which is logged as by stock."""
+    try:
+        processor.span_exporter.export((span,))  # type: ignore[arg-type]  # a `ReadableSpan` by its class in `span_classes`
+    except Exception as error:
+        faults.raise_interruption(error)
+        _export_api.logger.exception("Exception while exporting Span.")
+        return error
+    return None

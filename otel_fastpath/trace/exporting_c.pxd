@@ -1,0 +1,15 @@
+# C types for the compiled twin of exporting.py.
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.trace.recorded_c cimport Recorded
+
+cdef object ReadableSpan
+cdef object _context_api
+cdef object _export_api
+cdef object _SUPPRESS_INSTRUMENTATION_KEY
+cdef object as_defined
+cdef object faults
+cdef Facts _exporting
+
+cdef bint _is_done(object processor, Recorded span, bint counts_first) except -1
+
+cdef _exported(object processor, Recorded span)

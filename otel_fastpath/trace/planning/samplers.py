@@ -1,0 +1,93 @@
+"""Which decisions of samplers a plan can make without calling them.
+
+These are the decisions of stock's samplers, also of those whose class inherits `should_sample` and all that it reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.trace.sampling import (
+    Decision,
+    ParentBased,
+    ParentBasedTraceIdRatio,
+    StaticSampler,
+    TraceIdRatioBased,
+)
+
+from otel_fastpath.compiled.facts import ABSENT
+from otel_fastpath.trace.planning import sampling
+from otel_fastpath.trace.planning.routes import inherits, is_upstream
+
+if TYPE_CHECKING:
+    from otel_fastpath.trace.planning.routes import Fact
+
+SHOULD_SAMPLE: Final = ("should_sample",)
+_DELEGATES: Final = (
+    *("_root", "_remote_parent_sampled", "_remote_parent_not_sampled"),
+    *("_local_parent_sampled", "_local_parent_not_sampled"),
+)
+# What each class's `should_sample` reads of the instance, and of the class.
+_READ: Final[dict[type, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    StaticSampler: (("_decision",), ()),
+    TraceIdRatioBased: (("_bound",), ("bound", "TRACE_ID_LIMIT")),
+    ParentBased: (_DELEGATES, ()),
+}
+# What the plan reads of samplers.
+FIELDS: Final = tuple(name for fields, _ in _READ.values() for name in fields)
+_RULES: Final[dict[Decision, int]] = {
+    Decision.DROP: sampling.DROP,
+    Decision.RECORD_ONLY: sampling.RECORD_ONLY,
+    Decision.RECORD_AND_SAMPLE: sampling.SAMPLE,
+}
+
+
+def plan_sampling(plan: Any, sampler: Any) -> list[Fact]:
+    """Set the rules of a plan; return what they rest on if the class of a sampler is not stock's."""
+    plan.bounds = plan.delegates = ()
+    facts: list[Fact] = []
+    is_exact = is_upstream(sampler, ParentBasedTraceIdRatio, SHOULD_SAMPLE)
+    if is_exact or _decides_like(sampler, ParentBased, facts):
+        rules = [_delegated(plan, getattr(sampler, name), facts) for name in _DELEGATES]
+    else:
+        rules = [_rule(plan, sampler, facts)] * len(_DELEGATES)
+    plan.root, plan.remote_sampled, plan.remote_not_sampled, plan.local_sampled, plan.local_not_sampled = rules
+    return facts
+
+
+def _rule(plan: Any, sampler: Any, facts: list[Fact]) -> int:
+    """The sampler as a number of `sampling`; the bound of a ratio is added to the plan."""
+    rule = sampling.ASK
+    if _decides_like(sampler, StaticSampler, facts):
+        rule = _RULES[sampler._decision]
+    elif _decides_like(sampler, TraceIdRatioBased, facts):
+        # The bound is compared with 64 bits of the trace id.
+        if 0 < sampler._bound < 1 << 64:
+            plan.bounds += (sampler._bound,)
+            return sampling.RATIO + len(plan.bounds) - 1
+        rule = sampling.SAMPLE if sampler._bound > 0 else sampling.DROP
+    # A span is dropped without a look at the facts.
+    return sampling.ASK if rule == sampling.DROP and facts else rule
+
+
+def _delegated(plan: Any, sampler: Any, facts: list[Fact]) -> int:
+    """The same for a sampler that `ParentBased` asks; one that must be asked is added to the plan."""
+    rule = _rule(plan, sampler, facts)
+    if rule != sampling.ASK:
+        return rule
+    plan.delegates += (sampler,)
+    return -len(plan.delegates)
+
+
+def _decides_like(sampler: Any, kind: type, facts: list[Fact]) -> bool:
+    """Whether the sampler decides as this class of stock; if its own class only inherits, the facts are added."""
+    if is_upstream(sampler, kind, SHOULD_SAMPLE):
+        return True
+    fields, of_class = _READ[kind]
+    own = type(sampler)
+    names = (*SHOULD_SAMPLE, *of_class)
+    if not inherits(sampler, kind, names) or any(name not in vars(sampler) or hasattr(own, name) for name in fields):
+        return False
+    facts += [fact for name in names for fact in ((own, name, getattr(own, name)), (sampler, name, ABSENT))]
+    facts += [(sampler, name, vars(sampler)[name]) for name in fields]
+    return True
