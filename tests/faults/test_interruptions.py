@@ -33,8 +33,8 @@ def test_at_lines_and_returns_of_c_functions(core):
 
 @pytest.mark.parametrize("core", ["c", "py"])
 def test_by_a_signal(core):
-    """At random instants."""
-    check("--core", core, "--workload", "spans", "sqlite3", "--signals", "60")
+    """At random instants of each operation."""
+    check("--core", core, "--workload", "spans", "sqlite3", "--signals", "6")
 
 
 @pytest.mark.slow
@@ -42,4 +42,4 @@ def test_by_a_signal(core):
 @pytest.mark.parametrize("core", ["c", "py"])
 def test_by_a_signal_in_each_workload(core):
     """At more instants, in every workload."""
-    check("--core", core, "--signals", "500")
+    check("--core", core, "--signals", "50")
