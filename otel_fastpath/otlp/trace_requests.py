@@ -182,12 +182,12 @@ class Encoder:
         for resource, scopes in batch.resources.items():
             inner: list[bytes] = []
             for scope, spans in scopes.items():
-                if not (batch.is_whole or len(spans)):
+                if not batch.is_whole and not len(spans):
                     continue
                 head, tail = self._parts_of(scope, self._upstream.scope, rules.SCOPE)
                 inner += (b"\x12", varint(len(head) + len(spans) + len(tail)), head, spans.content(), tail)
             head, tail = self._parts_of(resource, self._upstream.resource, rules.RESOURCE)
-            if not (batch.is_whole or inner):
+            if not batch.is_whole and not inner:
                 continue
             inner = [head, *inner, tail]
             pieces += (b"\x0a", varint(sum(map(len, inner))), *inner)
@@ -197,12 +197,12 @@ class Encoder:
         self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]], fields: rules.Fields
     ) -> tuple[bytes, bytes]:
         """The encoded fields before and after the spans of a resource or scope."""
-        if type(owner) is _ByIdentity:
-            owner = owner.owner
         known = self._parts.items.get(id(owner))
         if known is not None and known[1] is owner.attributes:
             return known[2], known[3]
 
+        if type(owner) is _ByIdentity:
+            owner = owner.owner
         made, is_whole = rules.encoded(encode, fields, owner)
         head, tail, complete = made or (b"", b"", False)
         # A failed attribute is logged each time, as stock does, and what was altered is counted each time.
