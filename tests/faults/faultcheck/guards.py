@@ -226,9 +226,10 @@ class Module:
         if isinstance(node, (ast.Raise, ast.Assert)):
             # Alone it is in an `except`: what it raises again has come of a `try` that is looked at as well.
             return isinstance(node, ast.Raise) and node.exc is None
-        if isinstance(node, ast.Try) and any(_is_wide(each) for each in node.handlers):
-            rest = [*(line for each in node.handlers for line in each.body), *node.orelse, *node.finalbody]
-            return self._is_safe(rest, owner)
+        if isinstance(node, ast.Try) and (_is_cleaning_up(node) or any(map(_is_wide, node.handlers))):
+            handled = [line for each in node.handlers for line in each.body]
+            first = node.body if _is_cleaning_up(node) else handled
+            return self._is_safe([*first, *node.orelse, *node.finalbody], owner)
         if isinstance(node, CALLS) and not self._is_safe_call(node, owner):
             return False
         return all(self._cannot_raise(each, owner) for each in ast.iter_child_nodes(node))
@@ -340,6 +341,12 @@ def _is_sorting_out(node: ast.AST) -> bool:
         and call.func.attr in _TRUSTED["patching/faults.py"]
         and all(isinstance(each, ast.Raise) and each.exc is None for each in last)
     )
+
+
+def _is_cleaning_up(node: ast.Try) -> bool:
+    """Whether all handlers raise again: around what lets no fault through, they run only at an interruption."""
+    last = [each.body[-1] for each in node.handlers]
+    return bool(last) and all(isinstance(each, ast.Raise) and each.exc is None for each in last)
 
 
 def _raises(node: ast.AST) -> bool:
