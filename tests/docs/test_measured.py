@@ -65,9 +65,9 @@ def test_the_command_writes_the_file(name):
         assert f"--markdown {part.tables[0].file}" in part.command
 
 
-def test_all_tables_take_half_an_hour_at_most():
+def test_all_tables_take_an_hour_at_most():
     """On a quiet machine. The help says how long each part takes."""
-    assert sum(part.minutes for part in PARTS.values()) <= 30
+    assert sum(part.minutes for part in PARTS.values()) <= 60
     assert min(part.minutes for part in PARTS.values()) > 0
 
 
