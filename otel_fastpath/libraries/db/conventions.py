@@ -18,6 +18,7 @@ from otel_fastpath.patching import faults, interpreter
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.patching.stock import Stock
 
 BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
@@ -91,10 +92,12 @@ class Convention(Protocol):
     Attributes:
         captures: Whether the parameters of queries become attributes, regardless of our options.
         comments: Whether a comment is added to queries, likewise.
+        stock: The functions of stock that it stands for; None: none.
     """
 
     captures: bool
     comments: bool
+    stock: Stock | None
 
     def tracer(self, tracer_provider: Any) -> Any:
         """The tracer for the instrumentation scope."""
@@ -117,6 +120,7 @@ class Stable:
 
     captures = False
     comments = False
+    stock: Stock | None = None
 
     def __init__(self, scope: str) -> None:
         self._scope = scope

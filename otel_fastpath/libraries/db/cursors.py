@@ -119,7 +119,7 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return original(*args, **kwargs)
+                return calls.otherwise(database, call, args, original)(*args, **kwargs)
             if database.is_curious:
                 args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
             result = original(*args, **kwargs)

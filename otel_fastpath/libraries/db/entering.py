@@ -24,10 +24,11 @@ class Connections:
         kind: How the rows of the result are counted.
     """
 
-    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name")
+    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name", "_replacements")
 
     def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._keeper = keeper
         self._name = name
@@ -45,7 +46,7 @@ class Connections:
             Whether it has begun; False if it is not instrumented.
         """
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             connection = args[0]
             try:
@@ -84,7 +85,9 @@ class Cursors:
         text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
     """
 
-    __slots__ = ("_active", "_connection", "_database", "_name", "_parameters", "_query", "_text_of")
+    __slots__ = (
+        *("_active", "_connection", "_database", "_name", "_parameters", "_query", "_replacements", "_text_of"),
+    )
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class Cursors:
         text_of: Any,
     ) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._connection = connection
         self._name = name
@@ -107,7 +111,7 @@ class Cursors:
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin the query of `execute`, given what `new_query` made and its arguments; returns whether it has begun."""
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             connection = getattr(args[0], self._connection) if self._connection else args[0]
             if connection is None:

@@ -75,10 +75,11 @@ class Statements:
         others: Begins the other statements, and all of them if the options ask for more; it must not raise.
     """
 
-    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others")
+    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others", "_replacements")
 
     def __init__(self, active: Any, database: Any, name: Any, others: Any) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._is_simple = not active.options.drivers
         self._name = name
@@ -87,7 +88,7 @@ class Statements:
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin a statement, given what `new_query` made and the method's arguments; returns whether it has begun."""
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:

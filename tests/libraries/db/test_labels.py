@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import left_out
-from otel_fastpath.libraries.db import labels
+from otel_fastpath.libraries import labels
 from otel_fastpath.locks import Tally
 
 DURATION = "db.client.operation.duration"
