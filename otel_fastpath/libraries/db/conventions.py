@@ -60,14 +60,14 @@ class Query:
 
 def unread(raw: Any) -> Query:
     """What is known of a text without reading it."""
-    text = raw if type(raw) is str else _plain(raw)
+    text = raw if type(raw) is str else plain(raw)
     return Query(text, text)
 
 
-def _plain(raw: Any) -> str:
+def plain(raw: Any) -> str:
     """The text as a plain string; empty for what is no text: the library reports this error itself."""
-    # A subclass may override methods.
-    return str.__str__(raw) if isinstance(raw, str) else ""
+    # A subclass may override methods, and `__class__` may be anything.
+    return str.__str__(raw) if issubclass(type(raw), str) else ""
 
 
 def read(raw: Any, *, has_arguments: bool) -> Query:
@@ -78,7 +78,7 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
         has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
             recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
-    raw = raw if type(raw) is str else _plain(raw)
+    raw = raw if type(raw) is str else plain(raw)
     if not raw:
         return Query("")
     found = compiled.hot("libraries.db.sql").scan(raw)

@@ -7,6 +7,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
+from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.patching import faults
 
 # The first of a method's arguments: the connection or cursor, and the text.
@@ -59,11 +60,10 @@ class Connections:
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_PARAMETERS
-            try:
-                found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
-            except TypeError:
+            if type(text) is not str:
                 # A list, for example: the library raises an error.
-                found = None
+                text = plain(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
             return open_query(call, link, found, self._kind, None)

@@ -6,6 +6,7 @@ from otel_fastpath.libraries.replacements_c cimport Replacements
 
 cdef object CoroutineType
 cdef object faults
+cdef object plain
 cdef int _BEFORE_PARAMETERS
 
 cdef class Connections:

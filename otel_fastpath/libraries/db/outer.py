@@ -10,6 +10,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, _begin, _metered, is_suppressed, outer_call, watch
+from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 
@@ -95,6 +96,9 @@ class Statements:
                 return bool(self._others(call, args, kwargs))
             link = _link_of(self._active, self._database, self._name, args[0])
             text = context.statement
+            if type(text) is not str:
+                # The driver raises an error.
+                text = plain(text)
             has_arguments = bool(context.parameters[0])
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:

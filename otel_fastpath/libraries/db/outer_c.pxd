@@ -7,6 +7,7 @@ from otel_fastpath.libraries.replacements_c cimport Replacements
 cpdef bint open_outer(Query call, Link link, Plan plan, object start_ns) except -1
 
 cdef object faults
+cdef object plain
 cdef int _CONTEXT
 
 @cython.locals(link=Link)

@@ -209,16 +209,13 @@ class Plans:
             prefix: The prefix of its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
             has_arguments: Whether arguments are passed with the text.
         """
+        if type(text) is not str:
+            # No text, such as a list: the library reports this error itself.
+            text = conventions.plain(text)
         items = self.of_queries_with_arguments if has_arguments else self.of_queries
-        key = text
-        if prefix:
-            items, key = self.of_others, (prefix, has_arguments, text)
-        try:
-            # A plan may be None.
-            found = items.get(key, self)
-        except TypeError:
-            # It is no text, such as a list: the library reports this error itself.
-            found = self
+        key = (prefix, has_arguments, text) if prefix else text
+        # A plan may be None.
+        found = (self.of_others if prefix else items).get(key, self)
         return self.new(text, prefix, has_arguments) if found is self else found
 
     def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:

@@ -206,10 +206,7 @@ def single(args: Any, kwargs: Any) -> Opening:
         return many(args, kwargs)
     link = link_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    plan = (link.queries_with_arguments if has_any(parameters) else link.queries).get(text)
-    if plan is None:
-        plan = link.plans.plan(text, "", has_any(parameters))
-    return link, plan, parameters, None, context
+    return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, context
 
 
 def many(args: Any, kwargs: Any) -> Opening:
