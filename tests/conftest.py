@@ -231,6 +231,19 @@ def redis_server(start_redis):
 
 
 @pytest.fixture(scope="session")
+def mariadb(tmp_path_factory):
+    """A MariaDB with a database `test`."""
+    pytest.importorskip("pymysql", reason="PyMySQL is not installed")
+    from mariadb_servers import NO_SERVER, Server, daemon
+
+    if daemon() is None:
+        pytest.skip(NO_SERVER)
+    server = Server(tmp_path_factory.mktemp("mariadb"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
 def simulacron(tmp_path_factory):
     """A running Simulacron, in which tests start clusters: `simulacron.cluster(nodes)`."""
     pytest.importorskip("cassandra.cluster", reason="cassandra-driver is not installed")

@@ -33,6 +33,7 @@ PURE = "py"
 TWINS = (
     "compiled.facts_c",
     "libraries.call_span_c",
+    "libraries.replacements_c",
     "libraries.starting_c",
     "libraries.db.dbapi.execution_c",
     "libraries.db.entering_c",

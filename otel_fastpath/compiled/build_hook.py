@@ -30,6 +30,7 @@ EXTENSIONS = {
     "otel_fastpath.trace.context.current_context_c": "otel_fastpath/trace/context/current_context.py",
     "otel_fastpath.metrics.bound_c": "otel_fastpath/metrics/bound.py",
     "otel_fastpath.libraries.call_span_c": "otel_fastpath/libraries/call_span.py",
+    "otel_fastpath.libraries.replacements_c": "otel_fastpath/libraries/replacements.py",
     "otel_fastpath.libraries.starting_c": "otel_fastpath/libraries/starting.py",
     "otel_fastpath.metrics.points_c": "otel_fastpath/metrics/points.py",
     "otel_fastpath.compiled.facts_c": "otel_fastpath/compiled/facts_c.pyx",

@@ -135,6 +135,70 @@ class Stock:
         raise ReplacedError(f"{place} is replaced already, by {own}")
 
 
+class Reached(Stock):
+    """What some functions of stock call, directly or not, of releases that are bounded otherwise: without fingerprints.
+
+    Args:
+        first: The functions, each as "module:qualified.name", or as its class or module and its name.
+    """
+
+    def __init__(self, first: Sequence[tuple[Any, str] | str]) -> None:
+        super().__init__(None, None)  # type: ignore[arg-type]  # no fingerprints
+        self._first = tuple(first)
+
+    def look(self) -> tuple[list[_Item], SkipError | None]:
+        """Every function as it is now, and why they may not be replaced."""
+        found: dict[tuple[int, str], _Item] = {}
+        error: SkipError | None = None
+        waiting = [_owner_of(each) if isinstance(each, str) else each for each in self._first]
+        kinds = tuple(dict.fromkeys(owner for owner, _ in waiting if isinstance(owner, type)))
+        while waiting:
+            owner, name = waiting.pop()
+            if (id(owner), name) in found:
+                continue
+            value = getattr(owner, name)
+            found[id(owner), name] = (owner, name, value)
+            function = _plain(value)
+            if is_own(function):
+                waiting += _reached(function, kinds)
+            else:
+                error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already, by {origin(value)}")
+        return list(found.values()), error
+
+
+def _reached(function: FunctionType, kinds: tuple[type, ...]) -> Iterator[tuple[Any, str]]:
+    """The functions of stock that a function's code names, and the methods of its module's classes and of `kinds`."""
+    variables = function.__globals__
+    own = sys.modules[variables["__name__"]]
+    classes = [value for value in variables.values() if isinstance(value, type) and _is_watched(value.__module__)]
+    for used in _names(swap.own_code(function)):
+        if used.startswith("__"):
+            continue
+        if used in variables and _is_function(used, variables[used]):
+            yield own, used
+        for kind in dict.fromkeys((*kinds, *classes)):
+            if isinstance(inspect.getattr_static(kind, used, None), (FunctionType, staticmethod, classmethod)):
+                yield kind, used
+
+
+def _is_function(name: str, value: Any) -> bool:
+    """Whether this global of stock's is a function of stock's, or what other code has put in its place."""
+    if isinstance(value, (type, ModuleType)) or not callable(value):
+        return False
+    function = _plain(value)
+    if is_own(function):
+        return _is_watched(function.__globals__["__name__"])
+    if name.startswith("_"):
+        return True
+    # What stock imports from elsewhere is there, too.
+    return getattr(sys.modules.get(getattr(value, "__module__", None) or ""), name, None) is not value
+
+
+def _is_watched(module: Any) -> bool:
+    """Whether a module is one of the instrumentations: what they call of the API and the SDK, ours calls, too."""
+    return str(module).startswith(("opentelemetry.instrumentation.", "opentelemetry.util.genai."))
+
+
 def is_own(function: Any) -> bool:
     """Whether a function is defined by OpenTelemetry's code and is no wrapper."""
     return (

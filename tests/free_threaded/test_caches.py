@@ -26,6 +26,7 @@ from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.options import Options
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
+from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.libraries.library import Setup
 from otel_fastpath.patching.cache import Cache
 
@@ -182,7 +183,7 @@ def test_series_of_openai_calls_are_made_once_for_all_threads(core):
     names = ("content", "error", "fixed", "has_result", "is_fetched", "is_inference", "more", "nests", "options")
     endpoint = SimpleNamespace(**dict.fromkeys((*names, "started")), request={}, result=(), series=("model",))
     endpoint.has_result = endpoint.is_fetched = endpoint.is_inference = False
-    target = prepared.Target(endpoint, "chat", {"operation": "chat"}, histograms)
+    target = prepared.Target(endpoint, "chat", {"operation": "chat"}, histograms, Labels("test", (), ()))
 
     def work(_):
         for index in range(2000):

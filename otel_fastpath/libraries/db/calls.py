@@ -100,7 +100,7 @@ def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any)
 
 def _enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool | None:
     """Begin a query; None: it has no telemetry."""
-    if database.active is None:
+    if database.active is None or database.active.replacements.exist():
         return False
     link, plan, start_ns, parameters, size = opener(args, kwargs)
     if plan is None:
@@ -134,6 +134,63 @@ def _enter_untold(call: Any, database: Database, args: Any) -> bool:
     call.span = trace.get_current_span()
     link.call = call
     return True
+
+
+def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
+    """What runs a call that was not begun: the method, or stock's code around it if one of its functions is replaced.
+
+    Args:
+        database: The library's `Database`.
+        call: What `new` made.
+        args: The method's arguments, `self` first.
+        original: The method, or the coroutine that it returned.
+    """
+    active = database.active
+    if active is None or not active.replacements.exist():
+        return _resumed(original) if inspect.iscoroutine(original) else original
+    return guarded(database.place, _by_stock, database, call, args, original) or original
+
+
+def _resumed(coroutine: Any) -> Any:
+    """A function that returns this coroutine."""
+    return lambda *_args, **_kwargs: coroutine
+
+
+def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
+    is_begun = inspect.iscoroutine(original)
+    method = _resumed(original) if is_begun else original
+    held, link = args[0], database.link(database.connection_of(args[0]))
+    run = _untold_async if is_begun or inspect.iscoroutinefunction(original) else _untold
+    if link.call is None and not (link.is_driver and link.active.hot.outer_call() is not None):
+        inner = functools.partial(run, database, call, args, method)
+        made = link.plans.convention.around(original.__name__, held, inner)
+        if made is not None:
+            return lambda _self, *rest, **kwargs: made(*rest, **kwargs)
+    return method
+
+
+def _untold(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Call the method: what it executes on this connection is part of it."""
+    guarded(database.place, _enter_untold, call, database, args)
+    try:
+        result = method(args[0], *rest, **kwargs)
+        call.done(result)
+    except BaseException as error:
+        call.failed(error)
+        raise
+    return result
+
+
+async def _untold_async(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Likewise, for a method that returns an awaitable."""
+    guarded(database.place, _enter_untold, call, database, args)
+    try:
+        result = await method(args[0], *rest, **kwargs)
+        call.done(result)
+    except BaseException as error:
+        call.failed(error)
+        raise
+    return result
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
@@ -200,7 +257,7 @@ async def watch(
     call = new(database)
     try:
         if not enter(call, database, opener, args, kwargs):
-            return await coroutine
+            return await otherwise(database, call, args, coroutine)(*args, **kwargs)
         result = await coroutine
         if rows is not None:
             guarded_during(call, database.place, _count, rows, call, result)
@@ -232,7 +289,7 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return await original(*args, **kwargs)
+                return await otherwise(database, call, args, original)(*args, **kwargs)
             if database.is_curious:
                 args, kwargs = look(database, call, args, kwargs)
             result = await original(*args, **kwargs)
@@ -290,7 +347,7 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
         call = new(database)
         try:
             if not enter(call, database, opener, args, kwargs):
-                return original(*args, **kwargs)
+                return otherwise(database, call, args, original)(*args, **kwargs)
             result = original(*args, **kwargs)
             if rows is not None:
                 guarded_during(call, database.place, _count, rows, call, result)

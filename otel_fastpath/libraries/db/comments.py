@@ -45,7 +45,7 @@ def with_comment(query: Any, *, is_formatted: bool = False) -> Any:
         query: The query.
         is_formatted: See `comment`.
     """
-    if isinstance(query, str) and type(query) is not str:
+    if type(query) is not str and issubclass(type(query), str):
         return query
     return changed(lambda text: text and text + comment(text, is_formatted=is_formatted), query)
 
@@ -57,10 +57,10 @@ def changed(add: Callable[[str], str], query: Any) -> Any:
         add: The function, for a text; it adds ASCII.
         query: The query.
     """
-    if isinstance(query, str):
+    if issubclass(type(query), str):
         # A subclass may override methods: that of an enumeration has the member's name.
         return add(str.__str__(query))
-    if isinstance(query, BYTES):
+    if issubclass(type(query), BYTES):
         return add(bytes(query).decode(_ENCODING)).encode(_ENCODING, "replace")
     return query
 

@@ -18,6 +18,7 @@ from otel_fastpath.patching import faults, interpreter
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.servers import Server
+    from otel_fastpath.patching.stock import Stock
 
 BATCH: Final = "BATCH "
 CURSOR: Final = "CURSOR "
@@ -59,14 +60,14 @@ class Query:
 
 def unread(raw: Any) -> Query:
     """What is known of a text without reading it."""
-    text = raw if type(raw) is str else _plain(raw)
+    text = raw if type(raw) is str else plain(raw)
     return Query(text, text)
 
 
-def _plain(raw: Any) -> str:
+def plain(raw: Any) -> str:
     """The text as a plain string; empty for what is no text: the library reports this error itself."""
-    # A subclass may override methods.
-    return str.__str__(raw) if isinstance(raw, str) else ""
+    # A subclass may override methods, and `__class__` may be anything.
+    return str.__str__(raw) if issubclass(type(raw), str) else ""
 
 
 def read(raw: Any, *, has_arguments: bool) -> Query:
@@ -77,7 +78,7 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
         has_arguments: Whether arguments were passed with it. Only then its values are not in the text, which may be
             recorded unchanged. A parameter in the text proves nothing: PREPARE has them, and EXECUTE has their values.
     """
-    raw = raw if type(raw) is str else _plain(raw)
+    raw = raw if type(raw) is str else plain(raw)
     if not raw:
         return Query("")
     found = compiled.hot("libraries.db.sql").scan(raw)
@@ -91,10 +92,12 @@ class Convention(Protocol):
     Attributes:
         captures: Whether the parameters of queries become attributes, regardless of our options.
         comments: Whether a comment is added to queries, likewise.
+        stock: The functions of stock that it stands for; None: none.
     """
 
     captures: bool
     comments: bool
+    stock: Stock | None
 
     def tracer(self, tracer_provider: Any) -> Any:
         """The tracer for the instrumentation scope."""
@@ -117,6 +120,7 @@ class Stable:
 
     captures = False
     comments = False
+    stock: Stock | None = None
 
     def __init__(self, scope: str) -> None:
         self._scope = scope

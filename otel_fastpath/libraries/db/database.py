@@ -79,6 +79,7 @@ class Database:
 
     Attributes:
         place: The name of a call of the library for `faults.report`.
+        connection_of: Returns the connection of the object that a method is called on.
         active: The set-up; None: there is none, and no call is instrumented.
         is_curious: Whether a call reads its arguments and its result.
     """
@@ -106,7 +107,7 @@ class Database:
         self.is_curious = False
         self._server = server
         self._status_code = status_code
-        self._connection = connection
+        self.connection_of = connection
         self._options = options
         self._official = official
         self._stable = stable
@@ -200,7 +201,7 @@ class Database:
     def link_held(self, held: Any) -> Any:
         """The stored link of the object that a method is called on; None if there is none."""
         try:
-            return self._link_of(self._connection(held))
+            return self._link_of(self.connection_of(held))
         except AttributeError:
             return None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
+from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.patching import faults
 
 # The first of a method's arguments: the connection or cursor, and the text.
@@ -24,10 +25,11 @@ class Connections:
         kind: How the rows of the result are counted.
     """
 
-    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name")
+    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name", "_replacements")
 
     def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._keeper = keeper
         self._name = name
@@ -45,7 +47,7 @@ class Connections:
             Whether it has begun; False if it is not instrumented.
         """
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             connection = args[0]
             try:
@@ -58,11 +60,10 @@ class Connections:
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_PARAMETERS
-            try:
-                found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
-            except TypeError:
+            if type(text) is not str:
                 # A list, for example: the library raises an error.
-                found = None
+                text = plain(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
             return open_query(call, link, found, self._kind, None)
@@ -84,7 +85,9 @@ class Cursors:
         text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
     """
 
-    __slots__ = ("_active", "_connection", "_database", "_name", "_parameters", "_query", "_text_of")
+    __slots__ = (
+        *("_active", "_connection", "_database", "_name", "_parameters", "_query", "_replacements", "_text_of"),
+    )
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class Cursors:
         text_of: Any,
     ) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._connection = connection
         self._name = name
@@ -107,7 +111,7 @@ class Cursors:
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin the query of `execute`, given what `new_query` made and its arguments; returns whether it has begun."""
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             connection = getattr(args[0], self._connection) if self._connection else args[0]
             if connection is None:

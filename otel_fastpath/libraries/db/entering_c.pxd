@@ -2,12 +2,15 @@
 import cython
 
 from otel_fastpath.libraries.call_span_c cimport Link, Query
+from otel_fastpath.libraries.replacements_c cimport Replacements
 
 cdef object CoroutineType
 cdef object faults
+cdef object plain
 cdef int _BEFORE_PARAMETERS
 
 cdef class Connections:
+    cdef Replacements _replacements
     cdef object _active
     cdef str _keeper
     cdef int _kind
@@ -17,6 +20,7 @@ cdef class Connections:
     cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
+    cdef Replacements _replacements
     cdef object _active
     cdef str _connection
     cdef str _name

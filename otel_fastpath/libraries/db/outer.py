@@ -10,6 +10,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import Link, _begin, _metered, is_suppressed, outer_call, watch
+from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.libraries.starting import start_if_kept
 from otel_fastpath.patching import faults
 
@@ -75,10 +76,11 @@ class Statements:
         others: Begins the other statements, and all of them if the options ask for more; it must not raise.
     """
 
-    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others")
+    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others", "_replacements")
 
     def __init__(self, active: Any, database: Any, name: Any, others: Any) -> None:
         self._active = active
+        self._replacements = active.replacements
         self._database = database
         self._is_simple = not active.options.drivers
         self._name = name
@@ -87,13 +89,16 @@ class Statements:
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin a statement, given what `new_query` made and the method's arguments; returns whether it has begun."""
         try:
-            if is_suppressed():
+            if is_suppressed() or self._replacements.exist():
                 return False
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
                 return bool(self._others(call, args, kwargs))
             link = _link_of(self._active, self._database, self._name, args[0])
             text = context.statement
+            if type(text) is not str:
+                # The driver raises an error.
+                text = plain(text)
             has_arguments = bool(context.parameters[0])
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:

@@ -2,10 +2,12 @@
 import cython
 
 from otel_fastpath.libraries.call_span_c cimport Link, Plan, Query
+from otel_fastpath.libraries.replacements_c cimport Replacements
 
 cpdef bint open_outer(Query call, Link link, Plan plan, object start_ns) except -1
 
 cdef object faults
+cdef object plain
 cdef int _CONTEXT
 
 @cython.locals(link=Link)
@@ -17,6 +19,7 @@ cdef class Statements:
     cdef bint _is_simple
     cdef str _name
     cdef object _others
+    cdef Replacements _replacements
     @cython.locals(link=Link, has_arguments=bint)
     cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 

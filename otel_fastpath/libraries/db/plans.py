@@ -19,8 +19,8 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.call import Series, Telemetry
 from otel_fastpath.libraries.db import conventions, repeats
 from otel_fastpath.libraries.db.conventions import BATCH, Stable
-from otel_fastpath.libraries.db.labels import Labels
 from otel_fastpath.libraries.db.parameters import tell_slow
+from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import SharedCache
@@ -46,6 +46,9 @@ _ROW_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1000
 _TRANSACTIONS: Final = frozenset(
     {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE TRANSACTION"}
 )
+# The conventions allow these labels because queries have few of them, or servers.
+_OF_QUERIES: Final = ("db.query.summary", "db.operation.name", "db.stored_procedure.name")
+_OF_SERVERS: Final = ("db.namespace", "server.address", "server.port", "db.client.connection.pool.name")
 # The prefixes of queries whose repetitions are counted; the round trips of a cursor are parts of one.
 _COUNTED: Final = frozenset({"", BATCH})
 
@@ -94,6 +97,8 @@ class Active:
             has_meter=setup.providers.get("meter_provider") is not None,
         )
         self.hot = compiled.hot("libraries.call_span")
+        # Of stock's functions: its own code runs then.
+        self.replacements = compiled.hot("libraries.replacements").Replacements(self.convention.stock)
         # Whether parameters are recorded, at once or if the query was slow; whether a comment is added to a query.
         self.reads_parameters = self.captures or options.slow is not None
         self.comments = self.convention.comments or self.options.sqlcommenter
@@ -110,7 +115,7 @@ class Active:
         self.meter = metrics.get_meter(
             scope, interpreter.version("otel-fastpath") or "", setup.providers.get("meter_provider")
         )
-        self.labels = Labels(scope.rpartition(".")[2])
+        self.labels = Labels(scope.rpartition(".")[2], _OF_QUERIES, _OF_SERVERS)
         self.durations: Any = None
         self.rows: Any = None
         if self.options.metrics:
@@ -145,6 +150,9 @@ class Active:
             server: The server.
             own: Anything else of the library that the plans depend on; must be hashable.
         """
+        if self.replacements.exist():
+            # What stock's functions return may be of one connection only.
+            return self._make_plans(self, server, own)
         key = (server, own)
         found = self._plans.get(key)
         if found is None:
@@ -201,16 +209,13 @@ class Plans:
             prefix: The prefix of its summary: "BATCH ", "PREPARE ", "EXPLAIN ", "CURSOR ".
             has_arguments: Whether arguments are passed with the text.
         """
+        if type(text) is not str:
+            # No text, such as a list: the library reports this error itself.
+            text = conventions.plain(text)
         items = self.of_queries_with_arguments if has_arguments else self.of_queries
-        key = text
-        if prefix:
-            items, key = self.of_others, (prefix, has_arguments, text)
-        try:
-            # A plan may be None.
-            found = items.get(key, self)
-        except TypeError:
-            # It is no text, such as a list: the library reports this error itself.
-            found = self
+        key = (prefix, has_arguments, text) if prefix else text
+        # A plan may be None.
+        found = (self.of_others if prefix else items).get(key, self)
         return self.new(text, prefix, has_arguments) if found is self else found
 
     def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:

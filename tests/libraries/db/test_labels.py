@@ -12,7 +12,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import left_out
-from otel_fastpath.libraries.db import labels
+from otel_fastpath.libraries import labels
+from otel_fastpath.libraries.db import plans
 from otel_fastpath.locks import Tally
 
 DURATION = "db.client.operation.duration"
@@ -90,7 +91,7 @@ def test_files_without_end_are_one_server(wrapped, tmp_path):
 
 def test_labels_are_kept_up_to_the_limit():
     """Known sets stay as they are, new ones lose the names of queries, and then those of servers."""
-    made = labels.Labels("x")
+    made = labels.Labels("x", plans._OF_QUERIES, plans._OF_SERVERS)
     most = labels.MOST_SETS
 
     for _ in range(2):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 _OFFICIAL: Final = "opentelemetry.instrumentation.asyncpg"
 _LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
+# The methods that run a query of a connection, a cursor and a statement.
+_WRAPPERS: Final = ("_do_execute", "_do_cursor_execute", "_do_prepared_execute")
+_OF_CONNECTIONS: Final = frozenset({"execute", "executemany", "fetch", "fetchval", "fetchrow"})
+# Those of ours, which are the round trips.
+_OF_CURSORS: Final = frozenset({"_bind_exec", "_exec", "forward"})
 
 
 class Official:
@@ -32,6 +38,10 @@ class Official:
         instrumentor: Its `AsyncPGInstrumentor`.
         was_instrumented: Whether it has a tracer because it had instrumented before our wrapper.
         is_same: Whether spans have exactly its names.
+
+    Attributes:
+        comments: Whether a comment is added to queries: never.
+        stock: The functions of stock that it stands for.
     """
 
     comments = False
@@ -51,6 +61,19 @@ class Official:
             self._keywords["semconv_opt_in_mode"] = stability._get_opentelemetry_stability_opt_in_mode(signal)
             self._schema = self._module._get_schema_url_for_signal_types([signal])
         self.captures = bool(getattr(instrumentor, "capture_parameters", False))
+        self.stock = Reached([(type(instrumentor), name) for name in _WRAPPERS])
+
+    def around(self, name: str, held: Any, method: Any) -> Any:
+        """Stock's code around a method of a connection, a statement or a cursor; None: it has none."""
+        if name in _OF_CURSORS:
+            wrapper = self._instrumentor._do_cursor_execute
+        elif not hasattr(held, "_query") and name in _OF_CONNECTIONS:
+            wrapper = self._instrumentor._do_execute
+        elif hasattr(held, "_query") and name in self._module._PREPARED_STMT_METHODS:
+            wrapper = self._instrumentor._do_prepared_execute
+        else:
+            return None
+        return lambda *args, **kwargs: wrapper(method, held, args, kwargs)
 
     def tracer(self, tracer_provider: Any) -> Any:
         if self._tracer is None:

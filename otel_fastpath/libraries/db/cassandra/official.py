@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 
 from otel_fastpath.libraries.db.one_tracer import OneTracer
+from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,7 @@ class Official:
     Attributes:
         captures: Whether each statement must be printed as the official instrumentation does.
         comments: Whether a comment is added to statements: never.
+        stock: The functions of stock that it stands for.
     """
 
     comments = False
@@ -48,6 +50,7 @@ class Official:
         stability._initialize()
         self._mode = stability._get_opentelemetry_stability_opt_in_mode(self._signal)
         self._of_session: dict[str, Any] = {}
+        self.stock = Reached([(self._module, "_instrument")])
 
     def of_session(self, keyspace: str | None, contact_points: Any) -> Official:
         """The same for sessions with this keyspace and these contact points of their cluster."""

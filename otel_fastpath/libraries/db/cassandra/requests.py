@@ -41,7 +41,12 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
         session = args[0]
         found = getattr(session, LINK, None)
         link = found if type(found) is Link else DATABASE.new_link(session)
-        if link.active is not active or link.plans.server.namespace != session.keyspace:
+        if (
+            link.active is not active
+            or link.plans.server.namespace != session.keyspace
+            # Its plans are of this request only: what stock's functions return may be, too.
+            or active.replacements.exist()
+        ):
             link = DATABASE.new_link(session)
         statement = args[1] if len(args) > 1 else kwargs.get("query")
         reader = statements.READERS.get(type(statement))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.libraries.db.parameters import has_any
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def _bound(statement: Any, _parameters: Any) -> tuple[str, bool]:
 def of_any(statement: Any, parameters: Any) -> tuple[str, bool]:
     """The text of a statement of any class, such as a subclass of one of the driver's."""
     for kind, reader in readers().items():
-        if isinstance(statement, kind):
-            return reader(statement, parameters)
+        if issubclass(type(statement), kind):
+            text, has = reader(statement, parameters)
+            return text if type(text) is str else plain(text), has
     return _UNKNOWN, False
 
 

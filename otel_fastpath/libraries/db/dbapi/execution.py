@@ -15,10 +15,11 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.call_span import is_suppressed
 from otel_fastpath.libraries.db.collected import CollectedAttributes
+from otel_fastpath.libraries.db.dbapi.known import STOCK
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "a query of a driver of the DB-API"
 # Where an official integration has its `Texts`.
@@ -31,14 +32,7 @@ _TEXT_BYTES = 2048
 _CLIENT = SpanKind.CLIENT
 _Tracer = upstream.CursorTracer
 # What is not called for each query: other code may replace it.
-_ASKED_ONCE = (
-    "get_operation_name",
-    "get_statement",
-    "_populate_span",
-    "_get_metric_attributes",
-    "_record_metrics",
-)
-_facts = Facts([(_Tracer, name, as_defined(_Tracer, name)) for name in _ASKED_ONCE])
+_facts = Facts(UNKNOWN)
 
 
 class Text:
@@ -104,7 +98,7 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
         # Drivers with an instrumentation of their own have subclasses.
         if type(text) is not str or type(tracer) is not _Tracer or tracer._commenter_enabled:
             return None
-        if is_suppressed() or not _facts.hold():
+        if is_suppressed() or not (_facts.hold() or STOCK.holds_again(_facts)):
             return None
         integration = tracer._db_api_integration
         texts, state = integration.__dict__.get(_KEPT), _state(integration)

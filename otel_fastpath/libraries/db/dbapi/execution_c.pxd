@@ -9,7 +9,8 @@ cdef object CollectedAttributes
 cdef object bind
 cdef object faults
 cdef object Cache
-cdef object as_defined
+cdef object UNKNOWN
+cdef object STOCK
 cdef object _PLACE
 cdef object _KEPT
 cdef object _MOST_BYTES
@@ -17,7 +18,6 @@ cdef object _LONGEST_BYTES
 cdef object _TEXT_BYTES
 cdef object _CLIENT
 cdef object _Tracer
-cdef tuple _ASKED_ONCE
 cdef Facts _facts
 
 cdef class Text:

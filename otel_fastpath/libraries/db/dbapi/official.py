@@ -6,9 +6,9 @@ Its own functions return them, called with the server and the text.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import sys
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 from otel_fastpath.libraries.db.dbapi.template import Template
 from otel_fastpath.metrics.bind import bind
-from otel_fastpath.patching.stock import is_own
+from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 # The arguments that all of them read, and one that some do.
 COMMENTER: Final = ("tracer_provider", "enable_commenter", "commenter_options", "enable_attribute_commenter")
 _KEYWORDS: Final = (*COMMENTER, "capture_parameters")
-# The methods of the official tracer of cursors whose results are kept for a text.
-_CALLED: Final = attrgetter("_populate_span", "get_statement", "get_operation_name")
+# The methods of stock's tracer of cursors that run a query, in a coroutine or not.
+_EXECUTIONS: Final = ("traced_execution", "traced_execution_async")
 # The attributes of a query's text, by convention.
 _TEXTS: Final = ("db.statement", "db.query.text")
+# What stock's tracer of cursors is called for.
+_TRACED: Final = frozenset({"execute", "executemany", "callproc"})
+# Marks a method that stock's tracer of cursors is called with by us.
+_BY_STOCK: Final = "_otel_fastpath_by_stock"
+# The method among the arguments of its `traced_execution`.
+_METHOD: Final = 2
 # By these, queries are known that are put together of parts.
 _COMPOSED: Final = ("as_string", "interpolations")
 
@@ -48,6 +54,11 @@ def given_keywords(connect: Any) -> dict[str, Any]:
     return {name: given[name] for name in _KEYWORDS if given.get(name) is not None}
 
 
+def is_by_stock(args: Any) -> bool:
+    """Whether these are arguments of stock's `traced_execution` that we have called."""
+    return len(args) > _METHOD and hasattr(args[_METHOD], _BY_STOCK)
+
+
 class Official:
     """What the official instrumentation emits, under its own scope.
 
@@ -59,6 +70,7 @@ class Official:
 
     Attributes:
         comments: Whether the official instrumentation's comment is added to queries.
+        stock: The functions of stock that it stands for.
     """
 
     def __init__(self, setup: Setup, name: str, library: str, keywords_read: tuple[str, ...] = _KEYWORDS) -> None:
@@ -79,8 +91,8 @@ class Official:
         # Of no server; see `of`.
         self._cursor_tracer = self._its("CursorTracer")(self._integration)
         self._template = Template(self._cursor_tracer)
-        # The methods that were looked at, and whether they are stock's own.
-        self._looked: tuple[Any, bool] = (None, False)
+        first = [(self._its("CursorTracer"), name) for name in _EXECUTIONS if hasattr(self._its("CursorTracer"), name)]
+        self.stock = Reached([*first, (self._its("DatabaseApiIntegration"), "get_connection_attributes")])
         self.captures = bool(keywords.get("capture_parameters"))
         self.comments = bool(keywords.get("enable_commenter"))
 
@@ -88,14 +100,13 @@ class Official:
         """A class of the official instrumentation, or that of the DB-API's that it uses."""
         return getattr(self._module, name, None) or getattr(self._dbapi, name)
 
-    def is_stock(self) -> bool:
-        """Whether the functions that it calls are stock's own: others may return something else for each query."""
-        called = _CALLED(self._its("CursorTracer"))
-        looked, answer = self._looked
-        if looked != called:
-            answer = all(map(is_own, called))
-            self._looked = called, answer
-        return answer
+    def around(self, name: str, cursor: Any, method: Any) -> Any:
+        """Stock's code around a method of a cursor, which its proxies run; None: it has none for such a method."""
+        if name not in _TRACED:
+            return None
+        setattr(method, _BY_STOCK, True)
+        is_async = inspect.iscoroutinefunction(method)
+        return functools.partial(getattr(self._cursor_tracer, _EXECUTIONS[is_async]), cursor, method)
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
         """What the official instrumentation reads of a connection to this server: an object with its attributes."""

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.cursors import DATABASE_OF
+from otel_fastpath.libraries.db.dbapi.known import STOCK, TRACER
 from otel_fastpath.libraries.db.dbapi.template import KNOWN
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
-
-_TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
 
 
 def _make_query(original: Any, _settings: Config) -> Any:
@@ -56,17 +55,18 @@ def _make_comment(original: Any, _settings: Config) -> Any:
 PATCHES: Final = (
     Patch(
         name="dbapi.query",
-        target=f"{_TRACER}.traced_execution",
+        target=f"{TRACER}.traced_execution",
         why="The attributes of a query of any other driver are made anew; here they are made once for each text.",
         make=_make_query,
         # Older releases do not support the stable conventions.
         requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
-        sources=KNOWN.sources(f"{_TRACER}.traced_execution", f"{_TRACER}.get_operation_name"),
+        sources=KNOWN.sources(f"{TRACER}.traced_execution", f"{TRACER}.get_operation_name"),
+        stock=STOCK,
         budgets=("dbapi, execute of another driver",),
     ),
     Patch(
         name="dbapi.execution",
-        target=f"{_TRACER}.traced_execution",
+        target=f"{TRACER}.traced_execution",
         why="A proxy that an official instrumentation made before ours replaced it: one span for each query.",
         make=_make_execution,
         requires=("opentelemetry-instrumentation-dbapi>=0.45b0",),
@@ -74,7 +74,7 @@ PATCHES: Final = (
     ),
     Patch(
         name="dbapi.comment",
-        target=f"{_TRACER}._update_args_with_added_sql_comment",
+        target=f"{TRACER}._update_args_with_added_sql_comment",
         why="A query in bytes gets its comment as bytes: stock sends the `repr` of the bytes, a syntax error.",
         make=_make_comment,
         requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),

@@ -39,11 +39,6 @@ class Plans(plans.Plans):
             found.text = text
         return found
 
-    def is_kept(self, text: Any) -> bool:
-        """Whether the text is likely to be used again, with the same attributes."""
-        convention = self.active.convention
-        return super().is_kept(text) and (not isinstance(convention, Official) or convention.is_stock())
-
     def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
         if self.active.is_same:
             convention: Any = self.convention

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db.dbapi.official import is_by_stock
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
@@ -68,7 +69,7 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return original(*args, **kwargs)
+                return calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
@@ -96,7 +97,7 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return await original(*args, **kwargs)
+                return await calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
@@ -165,7 +166,7 @@ def make_untraced(original: Any) -> Any:
 
     @functools.wraps(original)
     def traced_execution(*args: Any, **kwargs: Any) -> Any:
-        if DATABASE.active is None:
+        if DATABASE.active is None or is_by_stock(args):
             return original(*args, **kwargs)
         _, _, method, *rest = args
         return method(*rest, **kwargs)
@@ -178,7 +179,7 @@ def make_untraced_async(original: Any) -> Any:
 
     @functools.wraps(original)
     async def traced_execution_async(*args: Any, **kwargs: Any) -> Any:
-        if DATABASE.active is None:
+        if DATABASE.active is None or is_by_stock(args):
             return await original(*args, **kwargs)
         _, _, method, *rest = args
         return await method(*rest, **kwargs)

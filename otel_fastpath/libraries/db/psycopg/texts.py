@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Final
 
 from otel_fastpath.libraries.db import comments
@@ -23,14 +24,15 @@ def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
     """
     from psycopg import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
-    if isinstance(query, str):
-        # A subclass may override methods.
+    if issubclass(type(query), str):
+        # A subclass may override methods, and `__class__` may be anything.
         return str.__str__(query)
-    if isinstance(query, (bytes, bytearray)):
-        return query.decode("utf-8", "replace")
+    if issubclass(type(query), (bytes, bytearray)):
+        return bytes(query).decode("utf-8", "replace")
     if isinstance(query, sql.Composable):
         return query.as_string(connection) if with_values else _without_values(query, connection)
-    if hasattr(query, "interpolations"):
+    # Without the application's own `__getattr__`.
+    if inspect.getattr_static(query, "interpolations", None) is not None:
         return _of_template(query, connection, with_values=with_values)
     return _UNKNOWN
 

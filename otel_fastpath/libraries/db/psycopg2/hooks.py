@@ -150,7 +150,7 @@ def _submitting(entrance: Any, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return original(*args, **kwargs)
+                return calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 looked = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs)
                 args, kwargs = looked or (args, kwargs)

@@ -32,7 +32,7 @@ def make_untraced(original: Any) -> Any:
 
     @functools.wraps(original)
     def traced_execution(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1 and is_derived(type(args[1])):
+        if len(args) > 1 and is_derived(type(args[1])) and not official.is_by_stock(args):
             _, _, method, *rest = args
             return method(*rest, **kwargs)
         return original(*args, **kwargs)

@@ -20,10 +20,10 @@ def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
     """
     from psycopg2 import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
-    if isinstance(query, str):
-        # A subclass may override methods.
+    if issubclass(type(query), str):
+        # A subclass may override methods, and `__class__` may be anything.
         return str.__str__(query)
-    if isinstance(query, (bytes, bytearray, memoryview)):
+    if issubclass(type(query), (bytes, bytearray, memoryview)):
         return bytes(query).decode("utf-8", "replace")
     if isinstance(query, sql.Composed) and not with_values:
         return "".join([rendered(part, connection, with_values=False) for part in query.seq])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db import calls as db_calls
 from otel_fastpath.libraries.db.conventions import shortened
-from otel_fastpath.libraries.db.redis import commands
+from otel_fastpath.libraries.db.redis import commands, official
 from otel_fastpath.libraries.db.redis.official import Official
 from otel_fastpath.libraries.db.redis.plans import DATABASE, LINK
 from otel_fastpath.patching import faults
@@ -63,7 +63,7 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
     """
     try:
         active = DATABASE.active
-        if active is None or active.hot.is_suppressed():
+        if active is None or active.hot.is_suppressed() or active.replacements.exist():
             return False
         holder = holder_of(args[0])
         try:
@@ -97,7 +97,7 @@ def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
 
 def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
     active = DATABASE.active
-    if active is None or active.hot.is_suppressed():
+    if active is None or active.hot.is_suppressed() or active.replacements.exist():
         return False
     kind, every = _commands(args[0])
     if not every and not active.is_same and not getattr(args[0], "watching", False):
@@ -121,6 +121,14 @@ def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
             # The call has begun, and is ended as any other.
             faults.absorb_any(DATABASE.place, error)
     return has_begun
+
+
+def _otherwise(method: str, args: Any, original: Any) -> Any:
+    """What runs a call that was not begun: see `calls.otherwise`."""
+    active = DATABASE.active
+    if active is None or not active.replacements.exist():
+        return original
+    return guarded(DATABASE.place, active.convention.around, method, args, original) or original
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:
@@ -148,7 +156,7 @@ def around_command(holder_of: Holder, original: Any) -> Any:
         call = db_calls.new(DATABASE)
         try:
             if not _enter(call, holder_of, args):
-                return original(*args, **kwargs)
+                return _otherwise(official.COMMAND, args, original)(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -178,7 +186,7 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
         call = db_calls.new(DATABASE)
         try:
             if not _enter(call, holder_of, args):
-                return await original(*args, **kwargs)
+                return await _otherwise(official.ASYNC_COMMAND, args, original)(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -206,7 +214,7 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
         call = db_calls.new(DATABASE)
         try:
             if not _enter_pipeline(call, holder_of, args):
-                return original(*args, **kwargs)
+                return _otherwise(official.PIPELINE, args, original)(*args, **kwargs)
             result = original(*args, **kwargs)
             if DATABASE.is_curious:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
@@ -231,7 +239,7 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
         call = db_calls.new(DATABASE)
         try:
             if not _enter_pipeline(call, holder_of, args):
-                return await original(*args, **kwargs)
+                return await _otherwise(official.ASYNC_PIPELINE, args, original)(*args, **kwargs)
             result = await original(*args, **kwargs)
             if DATABASE.is_curious:
                 guarded_during(call, DATABASE.place, _response, call, args, result)

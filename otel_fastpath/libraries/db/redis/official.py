@@ -6,12 +6,15 @@ arguments were passed with the name, and a pipeline's after what its commands ha
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.one_tracer import OneTracer
+from otel_fastpath.patching import swap
+from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.redis.commands import Batch, Command
@@ -20,6 +23,17 @@ if TYPE_CHECKING:
 
 _OFFICIAL: Final = "opentelemetry.instrumentation.redis"
 _HOOKS: Final = ("request_hook", "response_hook")
+# The functions that make its wrappers.
+COMMAND: Final = "command"
+ASYNC_COMMAND: Final = "async_command"
+PIPELINE: Final = "pipeline"
+ASYNC_PIPELINE: Final = "async_pipeline"
+_FACTORIES: Final = {
+    COMMAND: "_traced_execute_factory",
+    PIPELINE: "_traced_execute_pipeline_factory",
+    ASYNC_COMMAND: "_async_traced_execute_factory",
+    ASYNC_PIPELINE: "_async_traced_execute_pipeline_factory",
+}
 # The names that it has for commands of which it tells more.
 _CREATE: Final = "redis.create_index"
 _SEARCH: Final = "redis.search"
@@ -35,6 +49,7 @@ class Official:
         captures: Whether it was given hooks.
         comments: Whether a comment is added to commands: never.
         most: How many commands of a pipeline are read: all.
+        stock: The functions of stock that it stands for.
     """
 
     comments = False
@@ -50,9 +65,28 @@ class Official:
         self._module._OpenTelemetrySemanticConventionStability._initialize()
         self._modes = self._module._get_semconv_opt_in_modes((signals.DATABASE, signals.HTTP))
         self._signals = (signals.DATABASE, signals.HTTP)
+        self.stock = Reached([(self._module, factory) for factory in _FACTORIES.values()])
+        self._wrappers: dict[str, Any] = {}
 
     def tracer(self, tracer_provider: Any) -> Any:
-        return self._module.RedisInstrumentor._get_tracer(tracer_provider=tracer_provider)
+        tracer = self._module.RedisInstrumentor._get_tracer(tracer_provider=tracer_provider)
+        hooks = (self._request, self._response)
+        for method, factory in _FACTORIES.items():
+            # Without ours, which leaves all commands to our wrappers.
+            self._wrappers[method] = swap.seen_through(getattr(self._module, factory))(tracer, *hooks)
+        return tracer
+
+    def around(self, method: str, args: Any, original: Any) -> Any:
+        """Stock's code around a method of a client.
+
+        Args:
+            method: Its name in `_FACTORIES`.
+            args: The method's arguments, the client first.
+            original: The method.
+        """
+        wrapper, client = self._wrappers[method], args[0]
+        bound = functools.partial(original, client)
+        return lambda _client, *rest, **kwargs: wrapper(bound, client, rest, kwargs)
 
     def key_of(self, kind: str, every: list[Any]) -> Any:
         """What a pipeline's plan is kept by."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _CONTEXT: Final = 2
 _STATEMENT: Final = 2
 _PARAMETERS: Final = 3
+# The attribute of an engine with the set-up for which stock's code listens to it.
+_LISTENED: Final = "_otel_fastpath_listened"
 _NOTHING: Final = (None, None, None, None, None)
 # The styles of parameters that a driver puts in with `%` (PEP 249).
 _FORMATS: Final = frozenset({"format", "pyformat"})
@@ -62,7 +64,7 @@ class ByOpener:
 
     def _enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         active = DATABASE.active
-        if active is None or self._is_suppressed():
+        if active is None or self._is_suppressed() or active.replacements.exist():
             return False
         if active.options.drivers and self._leaves_to_drivers and is_told_by_driver(args[0]):
             return False
@@ -109,6 +111,9 @@ def _wrapped(entrance: Any, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
+                active = DATABASE.active
+                if active is not None and active.replacements.exist():
+                    guarded(DATABASE.place, _listen, active, args[0])
                 return original(*args, **kwargs)
             result = original(*args, **kwargs)
             # What a ping returns, whose call is quiet, has no rows.
@@ -127,6 +132,14 @@ def _wrapped(entrance: Any, original: Any) -> Any:
         return result
 
     return method
+
+
+def _listen(active: Any, held: Any) -> None:
+    """Let stock's code run for the engine of a connection, while one of its functions is replaced."""
+    engine = getattr(held, "engine", None)
+    if engine is not None and getattr(engine, _LISTENED, None) is not active:
+        setattr(engine, _LISTENED, active)
+        active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist())
 
 
 def is_told_by_driver(held: Any) -> bool:
@@ -193,10 +206,7 @@ def single(args: Any, kwargs: Any) -> Opening:
         return many(args, kwargs)
     link = link_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    plan = (link.queries_with_arguments if has_any(parameters) else link.queries).get(text)
-    if plan is None:
-        plan = link.plans.plan(text, "", has_any(parameters))
-    return link, plan, parameters, None, context
+    return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, context
 
 
 def many(args: Any, kwargs: Any) -> Opening:

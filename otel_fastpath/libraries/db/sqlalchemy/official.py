@@ -19,9 +19,10 @@ from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.collected import CollectedAttributes
 from otel_fastpath.libraries.db.conventions import Stable
 from otel_fastpath.libraries.db.one_tracer import OneTracer
+from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from otel_fastpath.libraries.db.conventions import Query
     from otel_fastpath.libraries.db.servers import Server
@@ -61,6 +62,7 @@ class Official(Stable):
 
     Attributes:
         comments: Whether it adds a comment to each statement.
+        stock: The functions of stock that it stands for.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -83,6 +85,12 @@ class Official(Stable):
         self._its.commenter_options = self._keywords.get("commenter_options") or {}
         self.comments = bool(self._keywords.get("enable_commenter", False))
         self._read = Read("", None, (), is_whole=False)
+        self.stock = Reached(
+            [
+                (self._module.EngineTracer, "_before_cur_exec"),
+                *((self._module, name) for name in ("_after_cur_exec", "_handle_error", "_wrap_connect")),
+            ]
+        )
 
     def of(self, read: Read) -> Official:
         """The convention for connections of which this was read."""
@@ -111,7 +119,34 @@ class Official(Stable):
         return Read(vendor, name, tuple(attributes.items()), is_whole=True)
 
     def tracer(self, tracer_provider: Any) -> Any:
-        return trace.get_tracer(_OFFICIAL, self._package.__version__, tracer_provider, schema_url=self._schema)
+        self._its.tracer = trace.get_tracer(
+            _OFFICIAL, self._package.__version__, tracer_provider, schema_url=self._schema
+        )
+        self._its.enable_commenter = self.comments
+        self._its.enable_attribute_commenter = self._keywords.get("enable_attribute_commenter", False)
+        return self._its.tracer
+
+    def listen(self, engine: Any, is_used: Callable[[], bool]) -> None:
+        """Let stock's own code run for the statements of an engine.
+
+        Args:
+            engine: The engine.
+            is_used: Returns whether it is to run now.
+        """
+        from sqlalchemy import event  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
+
+        module, its = self._module, copy.copy(self._its)
+        its.vendor = module._normalize_vendor(engine.name)
+
+        def before(connection: Any, cursor: Any, statement: Any, *rest: Any) -> Any:
+            if not is_used():
+                return statement, rest[0]
+            return its._before_cur_exec(connection, cursor, statement, *rest)
+
+        event.listen(engine, "before_cursor_execute", before, retval=True)
+        # They end what the first one has begun.
+        event.listen(engine, "after_cursor_execute", module._after_cur_exec)
+        event.listen(engine, "handle_error", module._handle_error)
 
     def meter(self, meter_provider: Any) -> Any:
         """The meter of its metric."""

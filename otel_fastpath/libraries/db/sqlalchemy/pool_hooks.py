@@ -63,7 +63,8 @@ def _late(engine: Any, start_ns: int) -> Any:
     active = DATABASE.active
     if not isinstance(active.convention, Official):
         return all_pools.begin_acquire(active, pools.watched(engine), engine.dialect.name, start_ns)
-    plan = DATABASE.link(engine).plans.special(CONNECT, {})
+    link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
+    plan = link.plans.special(CONNECT, {})
     return begin_call(active.telemetry, plan.name, plan.attributes, None, start_ns)
 
 
@@ -93,7 +94,7 @@ def make_connect(original: Any) -> Any:
             return None
         if active.options.drivers and hooks.is_told_by_driver(engine):
             return None, pool
-        link = DATABASE.link(engine)
+        link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
         attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
         call = calls.new(DATABASE)
         try:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from otel_fastpath import settings as config
 from otel_fastpath import wrong_settings
 from otel_fastpath.libraries.genai.openai import logfire, official, patches, sockets
+from otel_fastpath.libraries.genai.openai.by_stock import ByStock
 from otel_fastpath.libraries.genai.openai.endpoints import OFFICIAL as OFFICIAL_ENDPOINTS
 from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
 from otel_fastpath.libraries.library import Library, Rival, Setup
@@ -37,7 +38,8 @@ def configure(setup: Setup) -> None:
         hook=_hook(setup.keywords.get("completion_hook"), wanted.hook),
         longest=_longest(setup.options),
     )
-    telemetry = Telemetry(scope, settings, setup.providers, OFFICIAL_ENDPOINTS if setup.is_same else None)
+    by_stock = ByStock(setup.keywords, setup.providers) if setup.rival else None
+    telemetry = Telemetry(scope, settings, setup.providers, OFFICIAL_ENDPOINTS if setup.is_same else None, by_stock)
     patches.use(telemetry)
     sockets.use(telemetry)
 

@@ -308,6 +308,8 @@ def begin(call: Call, telemetry: Telemetry, client: OpenAI | AsyncOpenAI, option
         if is_suppressed() or getattr(client, "_is_instrumented_by_logfire", False) is True:
             return False
         calls = telemetry.calls
+        if calls.replacements.exist():
+            return False
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
         listens = measures or calls.always
         context = current()

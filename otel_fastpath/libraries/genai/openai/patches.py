@@ -42,7 +42,7 @@ def _make_request(original: Any, _settings: Config) -> Any:
         telemetry, call = _telemetry, new_call()
         try:
             if telemetry is None or not begin(call, telemetry, self, options):
-                return original(self, cast_to, options, *args, **kwargs)
+                return _otherwise(original, self, options)(self, cast_to, options, *args, **kwargs)
             result = original(self, cast_to, options, *args, **kwargs)
             received(call, result, options, kwargs)
         except BaseException as error:
@@ -66,7 +66,7 @@ def _make_async_request(original: Any, _settings: Config) -> Any:
         telemetry, call = _telemetry, new_call()
         try:
             if telemetry is None or not begin(call, telemetry, self, options):
-                return await original(self, cast_to, options, *args, **kwargs)
+                return await _otherwise(original, self, options)(self, cast_to, options, *args, **kwargs)
             result = await original(self, cast_to, options, *args, **kwargs)
             received(call, result, options, kwargs)
         except BaseException as error:
@@ -79,6 +79,13 @@ def _make_async_request(original: Any, _settings: Config) -> Any:
         return result
 
     return request
+
+
+def _otherwise(original: Any, client: Any, options: Any) -> Any:
+    """What runs a call that was not begun: the method, or stock's code if one of its functions is replaced."""
+    if _telemetry is None or _telemetry.by_stock is None or not _telemetry.calls.replacements.exist():
+        return original
+    return guarded("an OpenAI call", _telemetry.by_stock.around, original, client, options) or original
 
 
 def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:

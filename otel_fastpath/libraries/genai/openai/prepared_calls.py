@@ -9,6 +9,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.genai.rule_kinds import TOKEN_TYPE
+from otel_fastpath.libraries.replacements import Replacements
 from otel_fastpath.metrics.bound import BoundHistogram
 from otel_fastpath.patching.cache import Cache
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
     from otel_fastpath.libraries.genai.openai.endpoints import Endpoint
+    from otel_fastpath.libraries.labels import Labels
 
 
 # The most bytes cached for the series of one target, the largest series, and the size of each besides its texts.
@@ -49,11 +51,13 @@ class Target:
         name: The name of the span.
         start: The attributes that a span starts with; they must not be changed.
         histograms: The histograms of durations, tokens, first and further chunks.
+        labels: Bounds the sets of their labels.
     """
 
     __slots__ = (
         "_by_values",
         "_kept",
+        "_labels",
         "endpoint",
         "error",
         "fixed",
@@ -74,8 +78,14 @@ class Target:
     )
 
     def __init__(
-        self, endpoint: Endpoint, name: str, start: dict[str, types.AttributeValue], histograms: tuple[Histogram, ...]
+        self,
+        endpoint: Endpoint,
+        name: str,
+        start: dict[str, types.AttributeValue],
+        histograms: tuple[Histogram, ...],
+        labels: Labels,
     ) -> None:
+        self._labels = labels
         self.endpoint = endpoint
         self.name = name
         self.start = start
@@ -110,7 +120,7 @@ class Target:
             for at, name in enumerate(which):
                 if key[at] is not None:
                     own[name] = key[at]
-            found = Series(self.histograms, own)
+            found = Series(self.histograms, self._labels.bounded(own))
             self._kept.keep(key, found, _EACH + sum(map(getsizeof, key)))
         return found
 
@@ -122,15 +132,20 @@ class Calls:
         telemetry: The `telemetry.Telemetry` that does the rest.
 
     Attributes:
+        replacements: Of functions of stock, which then records the calls.
         tracer: Starts the spans.
         targets: Method, path, identity of the base URL, class of the client, model -> target.
     """
 
-    __slots__ = ("always", "captures", "events", "has_meter", "kind", "on_span", "targets", "telemetry", "tracer")
+    __slots__ = (
+        *("always", "captures", "events", "has_meter", "kind", "on_span", "replacements", "targets", "telemetry"),
+        "tracer",
+    )
 
     def __init__(self, telemetry: Any) -> None:
         settings = telemetry.settings
         self.telemetry = telemetry
+        self.replacements = Replacements(None if telemetry.by_stock is None else telemetry.by_stock.functions)
         self.tracer = telemetry.tracer
         self.kind = SpanKind.CLIENT
         self.has_meter = telemetry.has_meter

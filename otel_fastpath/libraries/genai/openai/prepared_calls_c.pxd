@@ -1,4 +1,5 @@
 # C types for the compiled twin of prepared_calls.py.
+from otel_fastpath.libraries.replacements_c cimport Replacements
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 
 cdef object SpanKind
@@ -19,6 +20,7 @@ cdef class Series:
 cdef class Target:
     cdef public dict _by_values
     cdef public object _kept
+    cdef object _labels
     cdef public object endpoint
     cdef public object error
     cdef public object fixed
@@ -45,6 +47,7 @@ cdef class Calls:
     cdef public bint has_meter
     cdef public object kind
     cdef public bint on_span
+    cdef public Replacements replacements
     cdef public dict targets
     cdef public object telemetry
     cdef public object tracer

@@ -16,12 +16,14 @@ from otel_fastpath.libraries.genai.openai import completion_hooks as hooks
 from otel_fastpath.libraries.genai.openai.content import Captured, Shape
 from otel_fastpath.libraries.genai.openai.endpoints import ERROR_AND_MODEL, TABLE, endpoint_of
 from otel_fastpath.libraries.genai.openai.providers import site_of
+from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.patching.cache import Cache
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from otel_fastpath.libraries.genai.openai.by_stock import ByStock
     from otel_fastpath.libraries.genai.openai.endpoints import Endpoint
 
 _logger = logging.getLogger(__name__)
@@ -44,6 +46,9 @@ HISTOGRAMS: Final = (
     ("gen_ai.client.operation.time_per_output_chunk", "s", _NEXT_CHUNK, SECONDS),
 )
 _PLACE: Final = "the event of an OpenAI call"
+# The labels of its metrics that an application, or a server, makes up.
+_OF_CALLS: Final = (names.MODEL, names.RESPONSE_MODEL, names.ERROR_TYPE, names.RESPONSE_TIER, names.FINGERPRINT)
+_OF_SERVERS: Final = (names.SERVER_ADDRESS, names.SERVER_PORT)
 # The most bytes cached for what calls have in common, the largest entry, and the size of each besides its texts: there
 # are few models and hosts.
 _MOST: Final = 1 << 20
@@ -104,6 +109,7 @@ class Telemetry:
         settings: What is captured.
         providers: `tracer_provider`, `meter_provider` and `logger_provider`, if they are not the global ones.
         only: The endpoints whose calls are instrumented; None: all.
+        by_stock: Stock's own code, if this stands for it.
 
     Attributes:
         calls: What all calls have in common, as `calls` works with it.
@@ -115,7 +121,9 @@ class Telemetry:
         settings: Settings,
         providers: Mapping[str, Any],
         only: frozenset[Endpoint] | None = None,
+        by_stock: ByStock | None = None,
     ) -> None:
+        self.by_stock = by_stock
         url = names.SCHEMA_URL
         self.settings = settings
         self.tracer: Any = trace.get_tracer(scope.name, scope.version, providers.get("tracer_provider"), schema_url=url)
@@ -132,6 +140,7 @@ class Telemetry:
         self.calls: Any = hot.Calls(self)
         self._new_target: Any = hot.Target
         self._only = only
+        self._labels = Labels("openai", _OF_CALLS, _OF_SERVERS)
         self._known = Cache(_MOST, _LARGEST)
         self._targets = Cache(_MOST, _LARGEST)
         self.calls.targets = self._targets.items
@@ -168,6 +177,7 @@ class Telemetry:
                 f"{endpoint.operation} {model}" if model else endpoint.operation,
                 {name: value for name, value in start.items() if value is not None},
                 self.histograms,
+                self._labels,
             )
             if is_kept:
                 self._known.keep((endpoint, site, model), found, size)

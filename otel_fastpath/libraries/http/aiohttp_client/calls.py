@@ -108,7 +108,8 @@ class SetUp:
             excluded = context.excluded_urls
             if is_suppressed() or (excluded._excluded_urls and excluded.url_disabled(str(params.url))):
                 return False
-            if callable(context.url_filter):
+            # A method that is no text is the application's mistake, which stock passes on.
+            if callable(context.url_filter) or type(params.method) is not str:
                 return None
             url = redacted(str(params.url))
             shape = self._shapes.find(params.method, url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 
 import pytest
@@ -134,16 +135,23 @@ def test_a_query_in_bytes_has_its_comment_as_bytes(wrap, proxied, connect, form)
     assert connection.given.endswith(b"*/;")
 
 
-def test_the_attributes_are_found_once(wrap, proxied, seen, monkeypatch):
+def test_the_attributes_are_found_once(wrap, proxied, seen):
     """For each text."""
-    asked = []
-    populate = dbapi._set_db_statement
-    monkeypatch.setattr(dbapi, "_set_db_statement", lambda *given: (asked.append(given[1]), populate(*given)))
+    asked, populate = [], dbapi.CursorTracer._populate_span.__code__
+
+    def look(frame, event, _arg):
+        if event == "call" and frame.f_code is populate:
+            asked.append(frame.f_locals["args"][0])
+
     wrap(telemetry="same", sqlite3="off")
     cursor = proxied().cursor()
-    for number in range(10):
-        cursor.execute("SELECT ?", (number,))
-        cursor.execute("SELECT 1")
+    sys.setprofile(look)
+    try:
+        for number in range(10):
+            cursor.execute("SELECT ?", (number,))
+            cursor.execute("SELECT 1")
+    finally:
+        sys.setprofile(None)
 
     assert asked == ["SELECT ?", "SELECT 1"]
     assert len(seen.spans()) == 20

@@ -9,19 +9,6 @@ import pytest
 MODULES = {"pymysql": "pymysql", "mysqlclient": "MySQLdb"}
 
 
-@pytest.fixture(scope="session")
-def mariadb(tmp_path_factory):
-    """A server with a database `test`."""
-    pytest.importorskip("pymysql", reason="PyMySQL is not installed")
-    from mariadb_servers import NO_SERVER, Server, daemon
-
-    if daemon() is None:
-        pytest.skip(NO_SERVER)
-    server = Server(tmp_path_factory.mktemp("mariadb"))
-    yield server
-    server.stop()
-
-
 @pytest.fixture(params=MODULES)
 def library(request):
     """The name of each driver's wrapper in turn."""

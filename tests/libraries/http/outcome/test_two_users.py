@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from contextlib import ExitStack, contextmanager
-from unittest import mock
+from contextlib import ExitStack
 
 import pytest
 import users
@@ -74,32 +72,20 @@ def _given(turn, hooks):
     return made
 
 
-@contextmanager
-def _replaced(turn, places, is_open):
-    """Functions of stock that name the user."""
-    with ExitStack() as stack:
-        for owner, name in places:
-            made = turn.marking(getattr(owner, name), is_open=is_open)
-            if isinstance(inspect.getattr_static(owner, name), staticmethod):
-                made = staticmethod(made)
-            stack.enter_context(mock.patch.object(owner, name, made))
-        yield
-
-
 def _compare(instrumentor, core, name, url, *, order, places, hooks, is_open, is_before):
     turn = users.Turn()
     run, given = _called(name, url, turn, order), _given(turn, hooks)
-    with _replaced(turn, places, is_open):
+    with users.replaced(turn, places, is_open=is_open):
         expected = users.telemetry(run, given)
     with ExitStack() as stack:
         if is_before:
-            stack.enter_context(_replaced(turn, places, is_open))
+            stack.enter_context(users.replaced(turn, places, is_open=is_open))
         instrumentor.instrument(core=core, disabled="exceptions")
         try:
             if not is_before:
                 # What is kept is kept before.
                 users.telemetry(run, given)
-                stack.enter_context(_replaced(turn, places, is_open))
+                stack.enter_context(users.replaced(turn, places, is_open=is_open))
             found = users.telemetry(run, given)
         finally:
             instrumentor.uninstrument()

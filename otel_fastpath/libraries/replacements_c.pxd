@@ -1,0 +1,9 @@
+# C types for the compiled twin of replacements.py.
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef object UNKNOWN
+
+cdef class Replacements:
+    cdef Facts _facts
+    cdef object _stock
+    cpdef bint exist(self) except -1
