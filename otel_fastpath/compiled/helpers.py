@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Creates an instance of a class without calling `__init__`.
 new_instance = object.__new__
+# Creates an instance of a subclass of `tuple` with these items, without calling that class's own `__new__`.
+new_tuple = tuple.__new__
 process_id = os.getpid
 # An item of a tuple by index. The C form is also fast for subclasses of `tuple`, for which Cython has no fast path.
 item = operator.getitem

@@ -174,6 +174,12 @@ cdef extern from *:
         Py_XDECREF(none);
         return made;
     }
+    static PyObject *otel_fastpath_new_tuple(PyObject *type, PyObject *items) {
+        PyObject *given = PyTuple_Pack(1, items);
+        PyObject *made = given == NULL ? NULL : PyTuple_Type.tp_new((PyTypeObject *)type, given, NULL);
+        Py_XDECREF(given);
+        return made;
+    }
     static inline PyObject *otel_fastpath_get_item(PyObject *mapping, PyObject *key) {
         PyObject *value;
         return otel_fastpath_get(mapping, key, &value) ? value : Py_NewRef(Py_None);
@@ -327,6 +333,7 @@ cdef extern from *:
         object is_locked, dict state, object amount, Py_ssize_t index, bint keeps_extremes) except -1
     int drop_finalizer "otel_fastpath_drop_finalizer"(object instance, object plain) except -1
     object new_instance "otel_fastpath_new_instance"(object kind)
+    object new_tuple "otel_fastpath_new_tuple"(object kind, tuple items)
     object current_value "otel_fastpath_current_value"(object variable, object key)
     object with_value "otel_fastpath_with_value"(object kind, object mapping, object key, object value)
     object set_with_value "otel_fastpath_set_with_value"(object variable, object kind, object key, object value)

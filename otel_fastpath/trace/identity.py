@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.trace.span import SpanContext, TraceFlags
 
+from otel_fastpath.compiled.helpers import new_tuple
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace.span import TraceState
 
 
-_tuple_new = tuple.__new__
 _128_BITS = (1 << 128) - 1
 # Indexed by the flag bits: 1 sampled, 2 random trace id.
 FLAGS = (TraceFlags(0), TraceFlags(1), TraceFlags(2), TraceFlags(3))
@@ -52,7 +52,7 @@ class Identity:
                 if trace_id is None:
                     trace_id = span_id & _128_BITS or _drawn_again(128)
                     span_id = span_id >> 128 or _drawn_again(64)
-                context = _tuple_new(
+                context = new_tuple(
                     SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
                 )
             except Exception as error:

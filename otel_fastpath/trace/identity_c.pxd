@@ -2,7 +2,6 @@
 
 cdef object SpanContext
 cdef object getrandbits
-cdef object _tuple_new
 cdef object _128_BITS
 cdef object faults
 cdef tuple FLAGS

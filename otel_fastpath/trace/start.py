@@ -205,8 +205,10 @@ def _asked(
                 flags = 0
     if rule <= ASK:
         result = _sampled(plan, rule, given, trace_id)
-        decision, attributes, state = result.decision, result.attributes, result.trace_state or DEFAULT_TRACE_STATE
+        decision, state = result.decision, result.trace_state or DEFAULT_TRACE_STATE
         rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES[decision]
+        if rule != DROP:
+            attributes = result.attributes
     elif rule >= RATIO:
         rule = _by_ratio(plan, rule, trace_id)
     if rule != DROP and attributes is not None and type(attributes) is not dict:

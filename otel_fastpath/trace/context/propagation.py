@@ -13,7 +13,7 @@ from opentelemetry.propagators.textmap import default_getter, default_setter
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator as _Propagator
 from opentelemetry.trace.span import DEFAULT_TRACE_STATE, NonRecordingSpan, Span, SpanContext, TraceFlags
 
-from otel_fastpath.compiled.helpers import item, new_instance
+from otel_fastpath.compiled.helpers import item, new_instance, new_tuple
 from otel_fastpath.compiled.traceparent import read_traceparent, write_traceparent
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import span_in, with_span
@@ -31,7 +31,6 @@ _LENGTH: Final = 55
 _span_types: set[type] = set()
 # Limits the memory used if an application makes a class for every span.
 _MOST_TYPES = 64
-_tuple_new = tuple.__new__
 
 
 class _Answers:
@@ -87,7 +86,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                 if read is not None and states is None:
                     trace_id, span_id, flags = read
                     span = new_instance(NonRecordingSpan)
-                    span._context = _tuple_new(
+                    span._context = new_tuple(
                         SpanContext, (trace_id, span_id, True, _FLAGS[flags], DEFAULT_TRACE_STATE, True)
                     )
                     return with_span(context, span)

@@ -7,7 +7,6 @@ cdef object NonRecordingSpan
 cdef object _Propagator
 cdef object Span
 cdef object SpanContext
-cdef object _tuple_new
 cdef set _span_types
 cdef Py_ssize_t _LENGTH
 cdef tuple _FLAGS
