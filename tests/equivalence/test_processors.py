@@ -212,6 +212,7 @@ def test_a_sampler_that_inherits_and_changes_itself(fast, roots):
     assert_same(scenario, Setup(processors=("batch",)))
 
 
+@pytest.mark.proves("simple_processor.on_end")
 def test_the_context_of_an_export_at_the_end_of_a_span(fast):
     """An exporter that is called at once sees stock's context, which is restored; what it raises is logged."""
     del fast
