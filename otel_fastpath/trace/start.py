@@ -73,15 +73,16 @@ def configure(make_plan: Callable[[Tracer], plans.Plan | None]) -> None:
     _make_plan[:] = [make_plan]
 
 
-def start_span(given: _Given, gives_up: bool = False) -> object:
+def start_span(given: _Given, gives_up: bool = False, made: plans.Plan | None = None) -> object:
     """Start a span as upstream's `Tracer.start_span` does; None if upstream's method must start it.
 
     Args:
         given: The tracer and the arguments of its `start_span`, in order; a `Late` as attributes has the name, too.
         gives_up: Whether to return `_GIVEN_UP` instead of a span that would be dropped.
+        made: The plan, if it was made just now.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
-    plan = getattr(tracer, "_otel_fastpath_plan", None)
+    plan = getattr(tracer, "_otel_fastpath_plan", None) if made is None else made
     if plan is None or plan.tracer_class is not type(tracer):  # an object that delegates to a tracer finds its plan
         plan = _make_plan[0](tracer)
         if plan is None:
@@ -114,9 +115,10 @@ def start_span(given: _Given, gives_up: bool = False) -> object:
         if gives_up:
             return _GIVEN_UP
         is_asked = False
-    elif plan.is_stale or not plan.starting.hold():
-        # The rule is the old plan's, too.
-        return None if _make_plan[0](tracer) is None else start_span(given, gives_up)
+    elif made is None and (plan.is_stale or not plan.starting.hold()):
+        made = _make_plan[0](tracer)
+        # Again from the beginning: the rule is the old plan's, too.
+        return None if made is None else start_span(given, gives_up, made)
     context_made = metrics = None
     if is_asked:
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id

@@ -70,6 +70,6 @@ cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int fl
     is_asked=cython.bint,
     late=Late,
 )
-cpdef start_span(tuple given, bint gives_up=*)
+cpdef start_span(tuple given, bint gives_up=*, Plan made=*)
 
 cdef _started(SpanState span, Plan plan, tuple given, object attributes, Late late, object parent, object metrics)
