@@ -86,6 +86,7 @@ TWINS = (
     "trace.attributes_c",
     "trace.ending_c",
     "trace.events_c",
+    "trace.exporting_c",
     "trace.identity_c",
     "trace.recorded_c",
     "trace.span_c",

@@ -39,6 +39,7 @@ RUN_BY = {
     "span.record_exception": "record_exception, 5 frames",
     "span.end": "start_span",
     "batch_processor.on_end": "a batch processor that filters",
+    "simple_processor.on_end": "SimpleSpanProcessor",
     "tracer.start_as_current_span": "start_as_current_span",
     "metrics.counter": "counter.add, 3 attributes",
     "metrics.updowncounter": "up_down_counter.add, 3 attributes",
