@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # The modules of the decorators that stock uses.
 _DECORATORS: Final = frozenset({"contextlib", "opentelemetry.util._decorator"})
+_CACHED: Final = type(functools.lru_cache(len))
 # Facts that do not hold, until somebody has looked: `Stock.holds_again`.
 UNKNOWN: Final = ((sys.modules[__name__], "_DECORATORS", None),)
 
@@ -158,7 +159,7 @@ class Reached(Stock):
                 continue
             value = getattr(owner, name)
             found[id(owner), name] = (owner, name, value)
-            function = _plain(value)
+            function = _uncached(value)
             if is_own(function):
                 waiting += _reached(function, kinds)
             else:
@@ -185,13 +186,14 @@ def _is_function(name: str, value: Any) -> bool:
     """Whether this global of stock's is a function of stock's, or what other code has put in its place."""
     if isinstance(value, (type, ModuleType)) or not callable(value):
         return False
-    function = _plain(value)
+    function = _uncached(value)
     if is_own(function):
         return _is_watched(function.__globals__["__name__"])
-    if name.startswith("_"):
-        return True
-    # What stock imports from elsewhere is there, too.
-    return getattr(sys.modules.get(getattr(value, "__module__", None) or ""), name, None) is not value
+    # What stock imports from elsewhere is there, too; from Python's library, it may have a private name in stock.
+    module, own = (str(getattr(value, each, "")) for each in ("__module__", "__name__"))
+    known = own if module.partition(".")[0] in sys.stdlib_module_names else name
+    is_private = name.startswith("_") and known == name
+    return is_private or getattr(sys.modules.get(module), known, None) is not value
 
 
 def _is_watched(module: Any) -> bool:
@@ -219,6 +221,12 @@ def _plain(value: Any) -> Any:
     if type(function) is FunctionType and function.__globals__.get("__name__") in _DECORATORS:
         function = getattr(function, "__wrapped__", function)
     return function
+
+
+def _uncached(value: Any) -> Any:
+    """Likewise, and below a cache of its results: some functions of stock have one."""
+    function = _plain(value)
+    return _plain(function.__wrapped__) if type(function) is _CACHED else function
 
 
 def _named(function: Any, names: frozenset[str]) -> Iterator[tuple[ModuleType, str]]:
