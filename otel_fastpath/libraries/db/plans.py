@@ -222,7 +222,7 @@ class Plans:
         """The same for a text that has no plan yet."""
         query = self.query(text, has_arguments)
         made = self._make(text, query, prefix)
-        if isinstance(text, str) and self.is_kept(text):
+        if issubclass(type(text), str) and self.is_kept(text):
             beside = 0 if query.text is text else sys.getsizeof(query.text)
             items = self.of_queries_with_arguments if has_arguments else self.of_queries
             key: Any = text
@@ -309,4 +309,4 @@ class Plans:
 
     def is_quiet(self, text: Any, operation: str) -> bool:
         """Whether calls with this text are not instrumented."""
-        return isinstance(text, str) and operation in _TRANSACTIONS and not self.active.options.transactions
+        return issubclass(type(text), str) and operation in _TRANSACTIONS and not self.active.options.transactions

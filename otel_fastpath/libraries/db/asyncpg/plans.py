@@ -42,7 +42,7 @@ class Plans(plans.Plans):
 
     def is_quiet(self, text: Any, operation: str) -> bool:
         """Whether the text is asyncpg's own, which the official one instruments, or disabled by the options."""
-        if not isinstance(text, str):
+        if not issubclass(type(text), str):
             return False
         if self.active.is_same:
             return super().is_quiet(text, operation)

@@ -58,7 +58,7 @@ class Plans(plans.Plans):
 
     def read(self, text: Any, has_arguments: bool) -> Query:
         """Read a text, once."""
-        return cql.read(text, has_arguments=has_arguments) if isinstance(text, str) else Query("")
+        return cql.read(text, has_arguments=has_arguments) if issubclass(type(text), str) else Query("")
 
     def of_batch(self, batch: statements.Batch) -> Any:
         """The plan for a batch."""

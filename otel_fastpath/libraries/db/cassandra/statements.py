@@ -101,7 +101,7 @@ def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> Batch:
                 if len(found) == MOST_SHOWN:
                     break
                 text = getattr(prepared.get(what), "query_string", _UNKNOWN) if is_prepared else what
-                found[what] = bool(is_prepared and values), text if isinstance(text, str) else _UNKNOWN
+                found[what] = bool(is_prepared and values), text if issubclass(type(text), str) else _UNKNOWN
     except TypeError:
         # Something without a hash, such as a list, in the place of a text.
         return Batch((_UNKNOWN,), len(entries), has_arguments=False)

@@ -30,7 +30,7 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
         has_arguments: Whether arguments were passed with it.
         read_whole: Reads any other text.
     """
-    if not isinstance(text, str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
+    if not issubclass(type(text), str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
         return read_whole(text, has_arguments)
     first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
     return Query(text, text if has_arguments else "", first, first, first.upper())

@@ -73,9 +73,10 @@ def is_plain(given: Any) -> bool:
 
 
 def _words(given: Any) -> list[str]:
-    if isinstance(given, (bytes, bytearray)):
+    if issubclass(type(given), (bytes, bytearray)):
         given = bytes(given[:_MOST_READ]).decode("ascii", "replace")
-    return str.split(given[:_MOST_READ]) if isinstance(given, str) else []
+    # Whatever its `__class__` says of it.
+    return str.split(given[:_MOST_READ]) if issubclass(type(given), str) else []
 
 
 def _name_words(words: Sequence[str]) -> int:

@@ -89,7 +89,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]
     """The first arguments of `urlopen`; None if one of them is wrong, which upstream's code finds first."""
     given = args[: _HEADERS + 1]
     given += tuple([kwargs.get(name) for name in _PARAMETERS[len(given) :]])
-    are_known = isinstance(given[0], str) and type(given[1]) is str
+    are_known = issubclass(type(given[0]), str) and type(given[1]) is str
     # Otherwise, one is given twice.
     return given if are_known and kwargs.keys().isdisjoint(_PARAMETERS[: len(args)]) else None
 
