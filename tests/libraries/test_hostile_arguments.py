@@ -127,6 +127,11 @@ USES = {
 }
 
 
+def _rows(value):
+    """The value; of a text only its beginning, as a driver sends a query for each character."""
+    return value[:9] if type(value) is str else value
+
+
 def _queries(cursor_of, mark, **more):
     """How the cursors of a driver are used; each has a connection that commits by itself."""
 
@@ -144,7 +149,7 @@ def _queries(cursor_of, mark, **more):
         "execute": run(lambda cursor, value: cursor.execute(value)),
         "parameters": run(lambda cursor, value: cursor.execute(f"SELECT {mark}", value)),
         "a parameter": run(lambda cursor, value: cursor.execute(f"SELECT {mark}", (value,))),
-        "executemany": run(lambda cursor, value: cursor.executemany(f"SELECT {mark}", value)),
+        "executemany": run(lambda cursor, value: cursor.executemany(f"SELECT {mark}", _rows(value))),
         **{name: run(use) for name, use in more.items()},
     }
 
@@ -188,7 +193,7 @@ def _asyncpg(server):
         "execute": run(lambda connection, value: connection.execute(value)),
         "fetch": run(lambda connection, value: connection.fetch(value)),
         "a parameter": run(lambda connection, value: connection.fetchrow("SELECT $1::text", value)),
-        "executemany": run(lambda connection, value: connection.executemany("SELECT $1::text", value)),
+        "executemany": run(lambda connection, value: connection.executemany("SELECT $1::text", _rows(value))),
         "prepare": run(lambda connection, value: connection.prepare(value)),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.libraries.db import calls, cursors
+from otel_fastpath.libraries.db import calls, conventions, cursors
 from otel_fastpath.libraries.db.dbapi.official import Official
 
 if TYPE_CHECKING:
@@ -20,12 +20,19 @@ def opener(driver: Driver) -> Any:
         if connection is None:
             return cursors.NOTHING
         link = driver.database.link(connection)
-        name = str(args[1] if len(args) > 1 else kwargs.get("procname"))
+        name = _name(args[1] if len(args) > 1 else kwargs.get("procname"))
         if isinstance(link.active.convention, Official):
             return link, link.plans.plan(name), None, None, None
-        return link, link.plans.special(f"CALL {name}", {"db.stored_procedure.name": name}), None, None, None
+        own = {"db.stored_procedure.name": name} if name else {}
+        return link, link.plans.special(f"CALL {name}".rstrip(), own), None, None, None
 
     return opened
+
+
+def _name(given: Any) -> str:
+    """The name of a procedure; empty for what is none: the driver reports this error itself."""
+    # Nothing is asked of another object, whose methods may raise.
+    return bytes.decode(given, "utf-8", "replace") if issubclass(type(given), bytes) else conventions.plain(given)
 
 
 def around(driver: Driver, original: Any) -> Any:
