@@ -139,7 +139,9 @@ def _listen(active: Any, held: Any) -> None:
     engine = getattr(held, "engine", None)
     if engine is not None and getattr(engine, _LISTENED, None) is not active:
         setattr(engine, _LISTENED, active)
-        active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist())
+        link = getattr(engine, LINK, None)
+        known = link.plans.own if link is not None and link.active is active else None
+        active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist(), known)
 
 
 def is_told_by_driver(held: Any) -> bool:

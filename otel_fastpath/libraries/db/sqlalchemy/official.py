@@ -126,17 +126,19 @@ class Official(Stable):
         self._its.enable_attribute_commenter = self._keywords.get("enable_attribute_commenter", False)
         return self._its.tracer
 
-    def listen(self, engine: Any, is_used: Callable[[], bool]) -> None:
+    def listen(self, engine: Any, is_used: Callable[[], bool], known: Read | None) -> None:
         """Let stock's own code run for the statements of an engine.
 
         Args:
             engine: The engine.
             is_used: Returns whether it is to run now.
+            known: What was read of a connection of the engine before.
         """
         from sqlalchemy import event  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
         module, its = self._module, copy.copy(self._its)
-        its.vendor = module._normalize_vendor(engine.name)
+        # Stock names the system once, when the engine is made.
+        its.vendor = module._normalize_vendor(engine.name) if known is None else known.vendor
 
         def before(connection: Any, cursor: Any, statement: Any, *rest: Any) -> Any:
             if not is_used():
