@@ -193,7 +193,9 @@ def _is_function(name: str, value: Any) -> bool:
     module, own = (str(getattr(value, each, "")) for each in ("__module__", "__name__"))
     known = own if module.partition(".")[0] in sys.stdlib_module_names else name
     is_private = name.startswith("_") and known == name
-    return is_private or getattr(sys.modules.get(module), known, None) is not value
+    # A wrapper may have taken over the names of the function, in whose own module it is.
+    is_wrapper = own != "" and _is_watched(module)
+    return is_private or is_wrapper or getattr(sys.modules.get(module), known, None) is not value
 
 
 def _is_watched(module: Any) -> bool:

@@ -18,6 +18,7 @@ from opentelemetry import context
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db import calls as db_calls
 from otel_fastpath.libraries.db import comments, conventions, cursors, database, derived
+from otel_fastpath.libraries.db import connecting as db_connecting
 from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.psycopg2 import connecting, hooks, texts
 
@@ -106,7 +107,7 @@ OWN = {
     "cursor": (connecting, "_given"),
     "left": (hooks, "_left"),
     "ended": (hooks, "_ended"),
-    "begin": (calls, "begin"),
+    "begin": (db_connecting, "_has_begun"),
 }
 
 
