@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.db import calls, comments
+from otel_fastpath.libraries.db import calls, comments, not_begun
 from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.patching.outcome import guarded, guarded_during
@@ -120,7 +120,7 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return calls.otherwise(database, call, args, original)(*args, **kwargs)
+                return not_begun.otherwise(database, call, args, original)(*args, **kwargs)
             if database.is_curious:
                 args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
             result = original(*args, **kwargs)

@@ -26,6 +26,7 @@ _HANDED_ON = re.compile(
     # What makes that call itself, with guards around it.
     r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying|handle|_end_further)$"
 )
+_INSTEAD = {"otherwise", "_otherwise"}
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
 # Arguments that must not raise, as the functions say that take them; the lines of what is given fail.
@@ -49,6 +50,9 @@ _TRUSTED = {
     # They only make an object and set its fields.
     "libraries/call_span.py": {"new_call", "new_query"},
     "libraries/db/calls.py": {"new"},
+    "libraries/db/not_begun.py": {"_resumed"},
+    # It only sets the class of an object.
+    "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
     "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
@@ -155,10 +159,8 @@ class Module:
 
     def _take_hot(self) -> None:
         """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or by a name of it."""
-        for node in ast.walk(self.tree):
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], (ast.Name, ast.Attribute)):
-                continue
-            name, value = _name(node.targets[0]), node.value
+        for target, value in _assigned(self.tree):
+            name = _name(target)
             call = value.value if isinstance(value, ast.Attribute) else value
             if isinstance(call, ast.Call) and _name(call.func) == "hot":
                 module = self._hot(call)
@@ -288,7 +290,9 @@ def of(file: Path, root: Path) -> Module:
 
 def is_handed_on(node: ast.Call) -> bool:
     """Whether it is the call that the host made, or upstream's that stands for it: what it raises is not ours."""
-    return _HANDED_ON.match(_name(node.func)) is not None
+    # What `otherwise(...)` returns makes the host's call.
+    is_instead = isinstance(node.func, ast.Call) and _name(node.func.func) in _INSTEAD
+    return is_instead or _HANDED_ON.match(_name(node.func)) is not None
 
 
 def is_of_host(node: ast.AST) -> bool:
@@ -305,6 +309,16 @@ def _is_of_host(value: ast.AST) -> bool:
 def is_awaited_call(node: ast.Await) -> bool:
     """Whether what is awaited is a call, which is looked at by itself, or the host's coroutine."""
     return isinstance(node.value, ast.Call) or _name(node.value) == "coroutine"
+
+
+def _assigned(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """The names and attributes that are assigned to, with the values; those of `a, b = c, d` one by one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            pairs = zip(target.elts, value.elts, strict=True) if both else [(target, value)]
+            yield from (pair for pair in pairs if isinstance(pair[0], (ast.Name, ast.Attribute)))
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -22,7 +22,6 @@ ALLOWED = {
 # What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
 ALLOWED |= {
     ("db/redis/hooks.py", "_enter"),
-    ("http/aiohttp_server/middleware.py", "begin"),
     ("http/closures.py", "_hand_over"),
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),

@@ -10,7 +10,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.db import calls
+from otel_fastpath.libraries.db import calls, not_begun
 from otel_fastpath.libraries.db.dbapi.official import is_by_stock
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
@@ -69,7 +69,7 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
+                return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
@@ -97,7 +97,7 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return await calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
+                return await not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline

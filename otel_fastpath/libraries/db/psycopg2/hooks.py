@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db import calls, cursors
+from otel_fastpath.libraries.db import calls, cursors, not_begun
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.dbapi import procedures
 from otel_fastpath.libraries.db.derived import Derived, is_derived
@@ -150,7 +150,7 @@ def _submitting(entrance: Any, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return calls.otherwise(DATABASE, call, args, original)(*args, **kwargs)
+                return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
             if DATABASE.is_curious:
                 looked = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs)
                 args, kwargs = looked or (args, kwargs)

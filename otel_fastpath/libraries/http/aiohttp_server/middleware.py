@@ -12,7 +12,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.exclusions import excludes
 from otel_fastpath.libraries.http.stock import STOCK
-from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import guarded
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
@@ -31,14 +31,13 @@ class _SetUp:
 
     def made(self, urls: Any, request: Any) -> Any:
         """The `Request`, not begun yet; None: it is excluded, or after an error."""
-        try:
-            if excludes(urls) and urls.url_disabled(request.url.path):
-                return None
-            return self.requests().made(request)
-        except Exception as error:
-            # A client can make upstream's functions raise with a Host header: the request is served all the same.
-            faults.absorb_any(_PLACE, error)
+        # A client can make upstream's functions raise with a Host header: the request is served all the same.
+        return guarded(_PLACE, self._made, urls, request)
+
+    def _made(self, urls: Any, request: Any) -> Any:
+        if excludes(urls) and urls.url_disabled(request.url.path):
             return None
+        return self.requests().made(request)
 
     def requests(self) -> Any:
         """The requests, of the instruments that the instrumentation has now."""
@@ -50,6 +49,11 @@ class _SetUp:
         return requests
 
 
+def _are_stock(stock: Any, facts: Facts) -> bool:
+    """Whether nobody has replaced a function in whose place the middleware stands."""
+    return bool(facts.hold() or stock.holds_again(facts))
+
+
 def made() -> Callable[..., Any]:
     """Make the function that makes the middleware functions, with the chosen core."""
     set_up = _SetUp()
@@ -58,12 +62,7 @@ def made() -> Callable[..., Any]:
     def make(twin: Any, *, _tracer: Any) -> Any:
         async def middleware(request: Any, handler: Any) -> Any:
             urls = upstream._excluded_urls
-            try:
-                is_known = _tracer is not None and urls is not None and (facts.hold() or stock.holds_again(facts))
-            except Exception as error:
-                faults.absorb_any(_PLACE, error)
-                is_known = False
-            if not is_known:
+            if _tracer is None or urls is None or not guarded(_PLACE, _are_stock, stock, facts):
                 # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
                 return await twin(request, handler)
             begun = None if is_suppressed() else set_up.made(urls, request)

@@ -197,7 +197,7 @@ class Request(Answer):
 
     def answer(self, response: Any, code: Any) -> None:
         """Put a response with this status on the span."""
-        if self.is_over:
+        if self.is_over or self.span is None:
             return
         try:
             self.put(self.span, code, str(code))
@@ -208,7 +208,7 @@ class Request(Answer):
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
-        if self.is_over:
+        if self.is_over or self.span is None:
             return
         try:
             self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))

@@ -287,6 +287,14 @@ class Request:
         if self._span is not None:
             end_span(self._span, _PLACE)
 
+    def _end_open_span(self) -> None:
+        """End the span, if `_finish` was interrupted before it did."""
+        try:
+            if self._span is not None and self._span.is_recording():
+                self._end_span()
+        except Exception as error:
+            faults.absorb_any(_PLACE, error)
+
     def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
         """Add the route, the status and the type of an error; return whether the request failed."""
         telemetry = self._telemetry
@@ -307,8 +315,7 @@ class Request:
         try:
             self._restore()
         finally:
-            if self._span is not None and self._span.is_recording():
-                self._end_span()
+            self._end_open_span()
         if self._telemetry is None:
             return
         try:

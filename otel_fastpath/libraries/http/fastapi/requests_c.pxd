@@ -71,6 +71,7 @@ cdef class Request:
     @cython.locals(attributes=dict, failed=bint)
     cdef _record(self, object error)
     cdef _end_span(self)
+    cdef _end_open_span(self)
     cdef bint _put_outcome(self, dict attributes, object error) except -1
     cpdef close(self)
 

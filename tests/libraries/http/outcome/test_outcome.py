@@ -197,7 +197,7 @@ OWN = (
     "flask.hooks.Request._tell",
     "flask.hooks.Activation",
     "django.middleware._put_response",
-    "aiohttp_server.requests.Requests.begin",
+    "aiohttp_server.requests.Requests.made",
     "outgoing.Shapes.find",
     "outgoing.propagated",
     "kinds.new_answer",
