@@ -66,6 +66,7 @@ TWINS = (
     "libraries.http.fastapi.instruments_c",
     "libraries.http.fastapi.operations_c",
     "libraries.http.fastapi.requests_c",
+    "libraries.http.fastapi.scopes_c",
     "libraries.http.fastapi.signals_c",
     "libraries.http.flask.hooks_c",
     "libraries.http.httpx.calls_c",

@@ -69,6 +69,7 @@ EXTENSIONS = {
     "otel_fastpath.libraries.http.fastapi.instruments_c": "otel_fastpath/libraries/http/fastapi/instruments.py",
     "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",
     "otel_fastpath.libraries.http.fastapi.requests_c": "otel_fastpath/libraries/http/fastapi/requests.py",
+    "otel_fastpath.libraries.http.fastapi.scopes_c": "otel_fastpath/libraries/http/fastapi/scopes.py",
     "otel_fastpath.libraries.http.fastapi.signals_c": "otel_fastpath/libraries/http/fastapi/signals.py",
     "otel_fastpath.libraries.http.httpx.calls_c": "otel_fastpath/libraries/http/httpx/calls.py",
     "otel_fastpath.libraries.http.outgoing_c": "otel_fastpath/libraries/http/outgoing.py",

@@ -12,14 +12,13 @@ from typing import Any
 
 from opentelemetry import context as _context_api
 from opentelemetry.context.context import Context
-from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN
 
 from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set_value, with_value
 from otel_fastpath.libraries.failure import described, tell
-from otel_fastpath.libraries.starting import end_span, start_if_kept
+from otel_fastpath.libraries.starting import end_span, metered, start_if_kept
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorbed
 from otel_fastpath.trace.context.current_context import attach, attach_context, attach_upstreams_way, current, restore
@@ -32,7 +31,6 @@ _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
 # In the context in which a library calls its driver: the library's call. See `db.outer`.
 OUTER = _context_api.create_key("otel_fastpath_outer_call")
-_metrics_globals = vars(_metrics_api)
 # The query without a span of its own that is in progress here: the current span does not show it.
 _spanless: ContextVar[Any] = ContextVar("otel_fastpath_spanless_query", default=None)
 
@@ -150,9 +148,8 @@ class Link:
     )
 
     def __init__(self, active: Any, plans: Any, queries: Any, queries_with_arguments: Any) -> None:
-        telemetry = active.telemetry
-        self.active, self.telemetry = active, telemetry
-        self.tracer, self.has_meter = telemetry.tracer, telemetry.has_meter
+        self.active, self.telemetry = active, active.telemetry
+        self.tracer, self.has_meter = self.telemetry.tracer, self.telemetry.has_meter
         self.plans, self.queries, self.queries_with_arguments = plans, queries, queries_with_arguments
         self.call = self.prepared = None
         self.slow, self.count, self.is_driver = active.slow, active.count, active.is_driver
@@ -269,7 +266,7 @@ def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: An
     try:
         if is_suppressed():
             return False
-        series = _metered(telemetry.has_meter, series)
+        series = metered(telemetry.has_meter, series)
         # From here on, the call can be ended: it has the span as soon as there is one.
         call._telemetry, call._is_ours = telemetry, True
         call.span = span = start_if_kept(telemetry.tracer, telemetry.kind, name, attributes, start_ns)
@@ -283,11 +280,6 @@ def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: An
         faults.absorb_any(_BEGINNING, fault)
         return False
     return True
-
-
-def _metered(has_meter: Any, series: Any) -> Any:
-    """The series, if there is a meter provider that records it."""
-    return None if not has_meter and _metrics_globals["_METER_PROVIDER"] is None else series
 
 
 def _begin(call: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:
@@ -351,8 +343,7 @@ def watch(call: Any, start_ns: Any) -> None:
             call.began = perf_counter()
             if start_ns is not None:
                 call.began -= max(time_ns() - start_ns, 0) / 1e9
-            call.parameters = None
-            call.is_timed = True
+            call.parameters, call.is_timed = None, True
         if link.count is not None and call.plan.summary:
             link.count(call.span, call.plan.summary)
     except BaseException as fault:
@@ -388,11 +379,8 @@ def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> boo
         is_inside = get_value(_spanless) is around
     if plan.is_quiet or is_inside or (link.is_driver and outer_call() is not None):
         return False
-    series = _metered(link.has_meter, plan.series)
-    call.link = link
-    call.plan = plan
-    call.kind = kind
-    # As in `begin_call`.
+    series = metered(link.has_meter, plan.series)
+    call.link, call.plan, call.kind = link, plan, kind
     call._telemetry, call._is_ours = link.telemetry, True
     call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
     if span is None:

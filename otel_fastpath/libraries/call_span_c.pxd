@@ -18,7 +18,6 @@ cdef object _SUPPRESS
 cdef object OUTER
 cdef object _spanless
 cdef object Context
-cdef dict _metrics_globals
 
 cdef class Call:
     cdef bint _is_ours
@@ -82,8 +81,6 @@ cpdef outer_call()
 cpdef Call new_call()
 
 cpdef bint begin_call(Call call, object telemetry, object name, object attributes, object series=*, object start_ns=*) except -1
-
-cdef _metered(bint has_meter, object series)
 
 cdef _begin(Call call, object span, object series, object start_ns, bint is_outer=*)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from opentelemetry import trace as _trace_api
+from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import ProxyTracer
 
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
 _trace_globals = vars(_trace_api)
+_metrics_globals = vars(_metrics_api)
 
 
 class Watched:
@@ -172,3 +174,8 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
     elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
         return None
     return tracer.start_span(name, None, kind, attributes, (), start_ns)
+
+
+def metered(has_meter: Any, series: Any) -> Any:
+    """The series, if there is a meter provider that records it."""
+    return None if not has_meter and _metrics_globals["_METER_PROVIDER"] is None else series

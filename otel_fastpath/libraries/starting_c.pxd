@@ -6,6 +6,7 @@ from otel_fastpath.trace.planning.plan_c cimport Late, Spans
 cdef object ProxyTracer
 cdef object faults
 cdef dict _trace_globals
+cdef dict _metrics_globals
 cdef Watch _watch
 
 cdef class Watched:
@@ -35,3 +36,5 @@ cpdef end_span(object span, str place)
 
 @cython.locals(watched=Watched)
 cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
+
+cpdef metered(bint has_meter, object series)

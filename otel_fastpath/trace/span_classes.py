@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import threading
 from abc import ABCMeta
-from sys import maxsize
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -395,8 +394,3 @@ def make_dropped_class(identity: type) -> type:
 
     DroppedSpan.__name__ = DroppedSpan.__qualname__ = NonRecordingSpan.__name__
     return DroppedSpan
-
-
-def unlimited(limit: int | None) -> int:
-    """The limit as a number; no limit is `sys.maxsize`."""
-    return maxsize if limit is None else limit

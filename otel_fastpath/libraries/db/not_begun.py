@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 
-from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded
 
 if TYPE_CHECKING:
@@ -49,15 +48,10 @@ def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
         args: The method's arguments, `self` first.
         original: The method, or the coroutine that it returned.
     """
-    try:
-        active = database.active
-        if active is not None and active.replacements.exist():
-            instead = _by_stock(database, call, args, original)
-            if instead is not None:
-                return instead
-    except Exception as error:
-        faults.absorb_any(database.place, error)
-    return _resumed(original) if isinstance(original, CoroutineType) else original
+    instead = guarded(database.place, _by_stock, database, call, args, original)
+    if instead is None:
+        instead = _resumed(original) if isinstance(original, CoroutineType) else original
+    return instead
 
 
 def _resumed(coroutine: Any) -> Any:
@@ -66,6 +60,9 @@ def _resumed(coroutine: Any) -> Any:
 
 
 def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
+    active = database.active
+    if active is None or not active.replacements.exist():
+        return None
     is_begun = isinstance(original, CoroutineType)
     method = _resumed(original) if is_begun else original
     held, link = args[0], database.link(database.connection_of(args[0]))

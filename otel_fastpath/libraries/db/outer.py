@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.call_span import Link, _begin, _metered, is_suppressed, outer_call, watch
+from otel_fastpath.libraries.call_span import Link, _begin, is_suppressed, outer_call, watch
 from otel_fastpath.libraries.db.conventions import plain
-from otel_fastpath.libraries.starting import start_if_kept
+from otel_fastpath.libraries.starting import metered, start_if_kept
 from otel_fastpath.patching import faults
 
 # The position of SQLAlchemy's execution context among the arguments of its method.
@@ -40,7 +40,7 @@ def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
     call.kind = 0
     call._telemetry = link.telemetry
     if not plan.is_quiet:
-        series = _metered(link.has_meter, plan.series)
+        series = metered(link.has_meter, plan.series)
         # As in `call_span.begin_call`.
         call._is_ours = True
         call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)

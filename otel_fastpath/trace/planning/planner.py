@@ -10,6 +10,7 @@ import inspect
 import logging
 import weakref
 from contextlib import suppress
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import attributes as attributes_api
@@ -24,7 +25,6 @@ from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
 from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
-from otel_fastpath.trace.span_classes import unlimited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,10 +260,15 @@ class Planner:
     @staticmethod
     def _plan_limits(plan: Any, limits: Any) -> None:
         plan.limits = limits
-        plan.max_attributes = unlimited(limits.max_span_attributes)
-        plan.max_value = unlimited(limits.max_span_attribute_length)
+        plan.max_attributes = _unlimited(limits.max_span_attributes)
+        plan.max_value = _unlimited(limits.max_span_attribute_length)
         plan.as_is = _PLAIN if limits.max_span_attribute_length is None else _PLAIN - {str}
-        plan.max_events = unlimited(limits.max_events)
+        plan.max_events = _unlimited(limits.max_events)
         # If no events are kept, their attributes are not needed either.
-        plan.max_event_attributes = unlimited(limits.max_event_attributes) if plan.max_events else 0
-        plan.max_event_value = unlimited(limits.max_attribute_length)
+        plan.max_event_attributes = _unlimited(limits.max_event_attributes) if plan.max_events else 0
+        plan.max_event_value = _unlimited(limits.max_attribute_length)
+
+
+def _unlimited(limit: int | None) -> int:
+    """The limit as a number; no limit is `sys.maxsize`."""
+    return maxsize if limit is None else limit

@@ -18,6 +18,7 @@ from opentelemetry.trace.status import Status, StatusCode
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.call_span import is_suppressed
 from otel_fastpath.libraries.failure import named
+from otel_fastpath.libraries.genai.openai.prepared_calls import body_of
 from otel_fastpath.libraries.genai.openai.reading_models import is_count, read, read_body
 from otel_fastpath.libraries.genai.rule_kinds import (
     CONVERSATION,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 
 _ERROR_AND_MODEL = (RESPONSE_MODEL, ERROR_TYPE)
-_NO_BODY: dict[str, object] = {}
 _END = "the end of an OpenAI call"
 ABANDONED = "abandoned stream"
 RAW = "X-Stainless-Raw-Response"
@@ -78,24 +78,9 @@ class Call:
     """
 
     __slots__ = (
-        "_calls",
-        "_chunks",
-        "_has_chunk",
-        "_is_open",
-        "_measures",
-        "_recording",
-        "_served_model",
-        "_token",
-        "attributes",
-        "captured",
-        "context",
-        "has_times",
-        "is_over",
-        "is_quiet",
-        "outer",
-        "span",
-        "started",
-        "target",
+        *("_calls", "_chunks", "_has_chunk", "_is_open", "_measures", "_recording", "_served_model", "_token"),
+        *("attributes", "captured", "context", "has_times", "is_over", "is_quiet", "outer", "span", "started"),
+        *("target",),
     )
     _calls: prepared.Calls
     _chunks: Chunks | None
@@ -313,7 +298,7 @@ def begin(call: Call, telemetry: Telemetry, client: OpenAI | AsyncOpenAI, option
         measures = calls.has_meter or _metrics_globals["_METER_PROVIDER"] is not None
         listens = measures or calls.always
         context = current()
-        body = _body(options)
+        body = body_of(options)
         target = _target(calls, client, options, body)
         if target is None:
             return False
@@ -409,12 +394,3 @@ def _read_request(
             target.options(options, attributes)
     if target.shape is not None and calls.captures:
         call.captured = calls.telemetry.capture(target.shape, body)
-
-
-def _body(options: FinalRequestOptions) -> dict[str, object]:
-    """The request's body, with what the caller added to it."""
-    body = options.json_data
-    if type(body) is not dict:
-        body = dict(body) if isinstance(body, dict) else _NO_BODY
-    extra = options.extra_json
-    return {**body, **extra} if isinstance(extra, dict) else body

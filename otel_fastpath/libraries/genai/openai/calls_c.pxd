@@ -22,7 +22,6 @@ cdef object RESPONSE_MODEL
 cdef object STREAM
 cdef object TIME_TO_FIRST_CHUNK
 cdef tuple _ERROR_AND_MODEL
-cdef dict _NO_BODY
 cdef object OTHER_ERROR
 cdef object ABANDONED
 cdef object RAW
@@ -81,5 +80,3 @@ cdef _open(
 
 @cython.locals(attributes=dict)
 cdef _read_request(Call call, Calls calls, Target target, object options, dict body)
-
-cdef _body(object options)

@@ -16,6 +16,7 @@ from otel_fastpath.patching.cache import Cache
 if TYPE_CHECKING:
     from typing import Any
 
+    from openai._models import FinalRequestOptions
     from opentelemetry.metrics import Histogram
     from opentelemetry.util import types
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _MOST_SERIES = 1 << 16
 _LARGEST_SERIES = 1 << 12
 _EACH = 1024
+_NO_BODY: dict[str, object] = {}
 
 
 class Series:
@@ -155,3 +157,12 @@ class Calls:
         # Whether a call that is not sampled is instrumented all the same.
         self.always = settings.events or settings.hook is not None
         self.targets: dict[tuple[str, str, int, type, str | None], Target] = {}
+
+
+def body_of(options: FinalRequestOptions) -> dict[str, object]:
+    """The request's body, with what the caller added to it."""
+    body = options.json_data
+    if type(body) is not dict:
+        body = dict(body) if isinstance(body, dict) else _NO_BODY
+    extra = options.extra_json
+    return {**body, **extra} if isinstance(extra, dict) else body

@@ -7,6 +7,7 @@ cdef object Cache
 cdef object getsizeof
 cdef object TOKEN_TYPE
 cdef int _EACH
+cdef dict _NO_BODY
 cdef int _LARGEST_SERIES
 cdef int _MOST_SERIES
 
@@ -51,3 +52,5 @@ cdef class Calls:
     cdef public dict targets
     cdef public object telemetry
     cdef public object tracer
+
+cdef body_of(object options)

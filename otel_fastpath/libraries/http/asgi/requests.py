@@ -51,28 +51,9 @@ class Request(Answer):
     """
 
     __slots__ = (
-        "_about",
-        "_found",
-        "_is_active",
-        "_is_http",
-        "_is_silent",
-        "_length",
-        "_middleware",
-        "_parent",
-        "_receive",
-        "_request_hook",
-        "_response_hook",
-        "_scope",
-        "_send",
-        "_send_name",
-        "_sends",
-        "_shape",
-        "_started",
-        "_token",
-        "_tracer",
-        "_trailers",
-        "has_hooks",
-        "span",
+        *("_about", "_found", "_is_active", "_is_http", "_is_silent", "_length", "_middleware", "_parent"),
+        *("_receive", "_request_hook", "_response_hook", "_scope", "_send", "_send_name", "_sends", "_shape"),
+        *("_started", "_token", "_tracer", "_trailers", "has_hooks", "span"),
     )
 
     def prepare(

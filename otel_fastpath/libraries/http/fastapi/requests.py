@@ -8,26 +8,21 @@ from __future__ import annotations
 import functools
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlencode
 
 from fastapi.telemetry import _api, _asgi
-from opentelemetry import _logs, propagate
+from opentelemetry import _logs
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
-from starlette.datastructures import Headers
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
+from otel_fastpath.libraries.http.fastapi.scopes import query_of, read, server_attributes
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.libraries.http.parents import attached, taken_back
-from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 
@@ -39,33 +34,12 @@ asgi: Any = _asgi
 _PLACE: Final = "a request of FastAPI"
 _SERVER: Final = SpanKind.SERVER
 _LOWEST_ERROR: Final = 500
-_PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})
 # What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
 _UPSTREAM: Final = object()
 _NOTHING: Final = object()
 # Other code may replace the functions in whose place these stand.
 _STOCK: Final = STOCK["fastapi_own.request"]
 _facts = Facts(UNKNOWN)
-_addresses: dict[Any, dict[str, Any]] = {}
-
-
-def _server_attributes(scope: dict[str, Any], authority: bytes | None) -> dict[str, Any]:
-    """The address and port of the server, from the Host header or the socket."""
-    server = scope.get("server")
-    key = (authority, scope.get("scheme"), tuple(server) if server and authority is None else None)
-    found = get_item(_addresses, key)
-    if found is None:
-        found = asgi._server_attributes(scope)
-        if authority is None or len(authority) <= LONGEST:
-            keep(_addresses, key, found)
-    return found
-
-
-def _query(query: bytes) -> str:
-    """The query, parsed and encoded anew, without the values of sensitive parameters."""
-    secret = asgi._SENSITIVE_QUERY_PARAMETERS
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return urlencode([(name, "REDACTED" if name in secret else value) for name, value in pairs])
 
 
 class Request:
@@ -143,7 +117,7 @@ class Request:
         tracer = None
         context: Any = current()
         if self._provider is not None:
-            authority, parent = _read(scope)
+            authority, parent = read(scope)
             if parent or context:
                 self._parent = attached(parent)
             context = parent
@@ -168,11 +142,11 @@ class Request:
         """The attributes that the span starts with."""
         scope = self._scope
         made = self._attributes.copy()
-        made.update(_server_attributes(scope, authority))
+        made.update(server_attributes(scope, authority))
         if not self.is_websocket:
             made["url.path"] = scope["path"]
             if query := scope.get("query_string"):
-                made["url.query"] = _query(query)
+                made["url.query"] = query_of(query)
             if (method := scope.get("method", "")) != self._method:
                 made["http.request.method_original"] = method
         return made
@@ -332,21 +306,6 @@ class Request:
         if self._parent is not None:
             taken_back(self._parent)
             self._parent = None
-
-
-def _read(scope: dict[str, Any]) -> tuple[bytes | None, Context]:
-    """The first Host header, and the context with the remote parent."""
-    authority = None
-    is_child = w3c_reader() is None
-    for name, value in scope["headers"]:
-        if name == b"host":
-            if authority is None:
-                authority = value
-        elif name in _PROPAGATED:
-            is_child = True
-    if is_child:
-        return authority, propagate.extract(Headers(scope=scope), getter=asgi._HEADERS_GETTER)
-    return authority, Context()
 
 
 def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,16 +7,10 @@ from otel_fastpath.metrics.bound_c cimport BoundCounter
 
 cdef object functools
 cdef object perf_counter
-cdef object parse_qsl
-cdef object urlencode
 cdef object _logs
-cdef object propagate
 cdef object Context
 cdef object SpanKind
 cdef object StatusCode
-cdef object Headers
-cdef object LONGEST
-cdef object keep
 cdef object faults
 cdef object STOCK
 cdef object _STOCK
@@ -27,13 +21,8 @@ cdef object asgi
 cdef object _PLACE
 cdef object _SERVER
 cdef int _LOWEST_ERROR
-cdef object _PROPAGATED
 cdef object _UPSTREAM
 cdef object _NOTHING
-cdef dict _addresses
-
-cdef dict _server_attributes(dict scope, object authority)
-cdef _query(bytes query)
 
 cdef class Request:
     cdef BoundCounter _active
@@ -75,7 +64,6 @@ cdef class Request:
     cdef bint _put_outcome(self, dict attributes, object error) except -1
     cpdef close(self)
 
-cdef _read(dict scope)
 cdef _chosen_or_none(object own, object scope, object legacy_otel)
 cdef _started(Request request, object receive, object send)
 cdef _instead(object error)

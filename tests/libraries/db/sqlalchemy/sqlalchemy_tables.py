@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+USAGE = "db.client.connections.usage"
 METADATA = sa.MetaData()
 T = sa.Table("t", METADATA, sa.Column("id", sa.Integer, primary_key=True), sa.Column("v", sa.String))
 
@@ -24,3 +25,9 @@ class Row(Base):
 def select_one(connection):
     """The row of a statement with a parameter."""
     return connection.execute(sa.select(T).where(T.c.id == 1)).all()
+
+
+def usage(seen):
+    """State -> number of connections, and the name of the pool."""
+    points = seen.metrics().get(USAGE, [])
+    return {(point.attributes["pool.name"], point.attributes["state"]): point.value for point in points}

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy_tables import METADATA, T, select_one
+from sqlalchemy_tables import METADATA, T, select_one, usage
 
 SCOPE = "opentelemetry.instrumentation.sqlalchemy"
-USAGE = "db.client.connections.usage"
 
 
 @pytest.fixture(params=["", "database", "database/dup", "http,database"])
@@ -201,51 +200,6 @@ def test_the_trace_context_is_in_its_comment(official, wrap, seen, engine):
 
     context = seen.one().context
     assert f"{context.trace_id:032x}-{context.span_id:016x}" in executed[0]
-
-
-def usage(seen):
-    """State -> number of connections, and the name of the pool."""
-    points = seen.metrics().get(USAGE, [])
-    return {(point.attributes["pool.name"], point.attributes["state"]): point.value for point in points}
-
-
-def test_its_metric_is_reported(official, wrap, seen, tmp_path):
-    """Under its name, with its values."""
-
-    def run():
-        engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db")
-        with engine.connect(), engine.connect() as second:
-            second.close()
-            found = usage(seen)
-        engine.dispose()
-        return found
-
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
-    expected = run()
-    official.uninstrument()
-    wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
-
-    assert run() == expected
-    assert set(expected.values()) == {1}
-    assert "db.client.operation.duration" not in seen.metrics()
-
-
-def test_its_metric_is_observed(official, wrap, seen, tmp_path):
-    """When metrics are collected: there are no exemplars, and no points of a pool that was disposed of."""
-    wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db")
-
-    with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):
-        connection = engine.connect()
-    with connection:
-        points = seen.metrics()[USAGE]
-    engine.dispose()
-
-    assert points
-    assert not any(point.exemplars for point in points)
-    assert usage(seen) == {}
 
 
 @pytest.fixture
