@@ -183,6 +183,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"new", "begin", "enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
+        ("libraries/db/not_begun.py", {"otherwise"}),
         ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),
         ("libraries/db/sqlalchemy/checkouts.py", {"begin", "acquired", "released"}),
@@ -206,7 +207,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             {"_chosen_or_none", "_started", "Request.fail", "Request.complete", "Request.close"},
         ),
         ("libraries/http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
-        ("libraries/http/activations.py", {"Activation.activate", "Activation.leave"}),
+        ("libraries/http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
         # `begin` is taken from a hot module there.
         ("libraries/genai/openai/patches.py", {"begin", "received"}),
     ],

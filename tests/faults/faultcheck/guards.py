@@ -51,6 +51,7 @@ _TRUSTED = {
     "libraries/call_span.py": {"new_call", "new_query"},
     "libraries/db/calls.py": {"new"},
     "libraries/db/not_begun.py": {"_resumed"},
+    "libraries/http/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
