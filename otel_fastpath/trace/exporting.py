@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import export as _export_api
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import attach_value, detach
+from otel_fastpath.trace.context.current_context import attach_value, detach, restore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import INVALID
 from otel_fastpath.trace.recorded import Recorded
@@ -43,13 +43,13 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
     counts_first = "_shutdown" in original.__code__.co_names
 
     def on_end(self: SimpleSpanProcessor, span: ReadableSpan) -> None:
-        if not isinstance(span, Recorded) or is_inert(switch) or not _is_done(self, span, counts_first):
+        if not isinstance(span, Recorded) or is_inert(switch) or not _try_export(self, span, counts_first):
             original(self, span)
 
     return patching(original, on_end, switch)
 
 
-def _is_done(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool) -> bool:
+def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool) -> bool:
     """Export an ended span; False if stock's method must do it."""
     if span.trace_flags >= INVALID or not _exporting.hold():
         return False
@@ -70,8 +70,10 @@ def _is_done(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool)
             _exported(processor, span)
         else:
             metrics.finish_items(1, _exported(processor, span))
-    finally:
         detach(token)
+    except BaseException:
+        restore(token)
+        raise
     return True
 
 

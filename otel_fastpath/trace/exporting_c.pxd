@@ -10,6 +10,6 @@ cdef object as_defined
 cdef object faults
 cdef Facts _exporting
 
-cdef bint _is_done(object processor, Recorded span, bint counts_first) except -1
+cdef bint _try_export(object processor, Recorded span, bint counts_first) except -1
 
 cdef _exported(object processor, Recorded span)
