@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 
 
@@ -22,5 +23,9 @@ class Replacements:
         self._stock = stock
 
     def exist(self) -> bool:
-        """Whether there is a replacement now."""
-        return not (self._facts.hold() or self._stock.holds_again(self._facts))
+        """Whether there is a replacement now; not after a fault of ours."""
+        try:
+            return not (self._facts.hold() or self._stock.holds_again(self._facts))
+        except Exception as fault:
+            faults.absorb_any("a look at stock's functions", fault)
+            return False

@@ -2,6 +2,7 @@
 from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef object UNKNOWN
+cdef object faults
 
 cdef class Replacements:
     cdef Facts _facts

@@ -48,10 +48,12 @@ def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
         args: The method's arguments, `self` first.
         original: The method, or the coroutine that it returned.
     """
-    instead = guarded(database.place, _by_stock, database, call, args, original)
-    if instead is None:
-        instead = _resumed(original) if isinstance(original, CoroutineType) else original
-    return instead
+    active = database.active
+    if active is not None and active.replacements.exist():
+        instead = guarded(database.place, _by_stock, database, call, args, original)
+        if instead is not None:
+            return instead
+    return _resumed(original) if isinstance(original, CoroutineType) else original
 
 
 def _resumed(coroutine: Any) -> Any:
@@ -60,9 +62,6 @@ def _resumed(coroutine: Any) -> Any:
 
 
 def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
-    active = database.active
-    if active is None or not active.replacements.exist():
-        return None
     is_begun = isinstance(original, CoroutineType)
     method = _resumed(original) if is_begun else original
     held, link = args[0], database.link(database.connection_of(args[0]))

@@ -125,14 +125,10 @@ def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
 
 def _otherwise(method: str, args: Any, original: Any) -> Any:
     """What runs a call that was not begun: see `calls.otherwise`."""
-    return guarded(DATABASE.place, _by_stock, method, args, original) or original
-
-
-def _by_stock(method: str, args: Any, original: Any) -> Any:
     active = DATABASE.active
     if active is None or not active.replacements.exist():
-        return None
-    return active.convention.around(method, args, original)
+        return original
+    return guarded(DATABASE.place, active.convention.around, method, args, original) or original
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:

@@ -83,13 +83,10 @@ def _make_async_request(original: Any, _settings: Config) -> Any:
 
 def _otherwise(original: Any, client: Any, options: Any) -> Any:
     """What runs a call that was not begun: the method, or stock's code if one of its functions is replaced."""
-    return guarded("an OpenAI call", _by_stock, original, client, options) or original
-
-
-def _by_stock(original: Any, client: Any, options: Any) -> Any:
-    if _telemetry is None or _telemetry.by_stock is None or not _telemetry.calls.replacements.exist():
-        return None
-    return _telemetry.by_stock.around(original, client, options)
+    telemetry = _telemetry
+    if telemetry is None or telemetry.by_stock is None or not telemetry.calls.replacements.exist():
+        return original
+    return guarded("an OpenAI call", telemetry.by_stock.around, original, client, options) or original
 
 
 def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:
