@@ -103,6 +103,7 @@ _HOLDERS = {
         ("libraries/db/sqlalchemy/hooks.py", "ByOpener"),
     ),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
+    "replacements": (("libraries/replacements.py", "Replacements"),),
 }
 
 
