@@ -5,6 +5,7 @@ The compiled form, `facts_c.pyx`, does not look at them again until CPython repo
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -33,19 +34,33 @@ class Facts:
         """Hold these attributes from now on, of classes and modules only."""
         self.items = tuple(items)
         # One expression over fixed objects: the interpreter reads their attributes much faster than `getattr` does.
-        names: dict[str, object] = {}
+        names: dict[str, object] = {"is_same": is_same}
         terms = []
         for number, (owner, name, value) in enumerate(self.items):
             is_absent = value is ABSENT
             names[f"owner_{number}"] = vars(owner) if is_absent else owner
             names[f"value_{number}"] = value
-            terms.append(f"{name!r} not in owner_{number}" if is_absent else f"owner_{number}.{name} is value_{number}")
+            if is_absent:
+                terms.append(f"{name!r} not in owner_{number}")
+            elif type(value) is MethodType:
+                terms.append(f"is_same(owner_{number}.{name}, value_{number})")
+            else:
+                terms.append(f"owner_{number}.{name} is value_{number}")
         self.hold: Callable[[], bool] = eval(f"lambda: {' and '.join(terms) or True}", names)  # noqa: S307  # see above
+
+
+def is_same(found: object, value: object) -> bool:
+    """Whether an attribute still has its value; a class method is bound again each time that it is read."""
+    if found is value:
+        return True
+    if not (type(found) is MethodType and type(value) is MethodType):
+        return False
+    return found.__func__ is value.__func__ and found.__self__ is value.__self__
 
 
 def is_true(facts: Facts) -> bool:
     """What `Facts.hold` returns, for code that is not hot: the compiled form of that cannot be called from Python."""
     for owner, name, value in facts.items:
-        if (name in vars(owner)) if value is ABSENT else (getattr(owner, name, ABSENT) is not value):
+        if (name in vars(owner)) if value is ABSENT else not is_same(getattr(owner, name, ABSENT), value):
             return False
     return True

@@ -58,6 +58,7 @@ cdef extern from *:
 
 
 ABSENT = _pure.ABSENT
+cdef object _is_same = _pure.is_same
 # Guards what CPython keeps of watchers.
 cdef object _watching = object()
 
@@ -122,14 +123,14 @@ cdef class Facts:
             if isinstance(owner, type):
                 with cython.critical_section(_watching):
                     is_watched = watch_class(owner) and is_watched
-                if getattr(owner, name, ABSENT) is not value:
+                if not _is_same(getattr(owner, name, ABSENT), value):
                     return False
             elif isinstance(owner, ModuleType):
                 namespace = owner.__dict__
                 # CPython 3.13 marks the dict as watched without its lock: a change at the same time could undo that.
                 with cython.critical_section(_watching, namespace):
                     is_watched = watch_dict(namespace) and is_watched
-                if _in_module(namespace, owner, name) is not value:
+                if not _is_same(_in_module(namespace, owner, name), value):
                     return False
         if is_watched:
             self.seen = before

@@ -13,7 +13,7 @@ import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.facts import Facts, is_same
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.guard import ReplacedError, SkipError, check_sources, is_known, owner_of
 from otel_fastpath.patching.origin import origin
@@ -87,6 +87,8 @@ class Stock:
         if refused is not None and refused.hold():
             return False
         found, error = self.look()
+        # What its owner makes anew each time that it is read never holds: everything would be looked at in each call.
+        found = [each for each in found if is_same(getattr(each[0], each[1]), each[2])]
         self._refused = None if error is None else Facts(found)
         if error is None:
             facts.renew(found)

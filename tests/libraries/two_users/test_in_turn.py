@@ -13,6 +13,8 @@ from connections import HOSTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from otel_fastpath.patching.stock import Reached
+
 # The same ones each time: `test_each_function` goes through all of them.
 FEW = settings(max_examples=3, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 WHEN = ("before", "after", "called")
@@ -140,6 +142,28 @@ def test_two_users(instrumentor, core, host):
         assert found == expected
 
     holds()
+
+
+def test_the_functions_are_looked_at_once(instrumentor, core, host, monkeypatch):
+    """As long as nobody replaces any, calls do not look for them again: that costs milliseconds."""
+    looks = []
+    turn = users.Turn()
+
+    def run(providers):
+        _, stock, keywords, calls = host
+        stock.instrument(**keywords, **providers)
+        turn.user = users.NAMES[0]
+        with calls() as call:
+            call(turn.user)
+            monkeypatch.setattr(Reached, "look", lambda each: looks.append(each) or look(each))
+            call(turn.user)
+        stock.uninstrument()
+
+    look = Reached.look
+    instrumentor.instrument(core=core, disabled="exceptions")
+    users.telemetry(run, {})
+    instrumentor.uninstrument()
+    assert looks == []
 
 
 @pytest.mark.slow
