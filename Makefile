@@ -15,6 +15,15 @@ PY := $(UV_PROJECT_ENVIRONMENT)/bin/python
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "%-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Alike targets are a family: `make bench NAME=otlp` makes bench/otlp. NAME= without a member, or with a wrong one, names them.
+MEMBERS = $(sort $(patsubst $(1)/%,%,$(filter $(1)/%,$(shell sed -n 's|^\([a-z]*/[a-z-]*\):.*|\1|p' $(MAKEFILE_LIST)))))
+# A shell may have a variable of this name.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
+family = $(if $(filter $(NAME),$(call MEMBERS,$(1))),$(MAKE) --no-print-directory $(1)/$(NAME),$(error \
+  NAME='$(NAME)' is not one of: $(call MEMBERS,$(1))))
+
 .PHONY: setup
 setup: $(UV) ## Set up the environment of the project
 	$(UV) sync --frozen --quiet
@@ -52,25 +61,25 @@ test-all: $(UV) ## Run both on each supported Python that is installed
 # the environment has others, tests/budget/test_ours.py skips them and names them.
 # Old releases use features that newer releases of other packages deprecate; these warnings are not errors there.
 WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
-.PHONY: test-newest test-lowest
-test-newest test-lowest: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
-test-newest: ## Run the tests with the newest releases that are allowed
-test-lowest: ## Run the tests with the lowest releases that are declared
-test-newest test-lowest: test-%: setup
-	$(PY) tests/releases/provide.py $*
-	$(UV_PROJECT_ENVIRONMENT)-$*/bin/python -m pytest $(WORKERS) $(WARNINGS_$*) $(ARGS)
+.PHONY: test-releases
+test-releases: export OTEL_FASTPATH_EXTENSION ?= $(shell command -v cc >/dev/null && echo require || echo auto)
+test-releases: setup ## Run the tests with other releases of what we use: NAME=newest, lowest
+	$(PY) tests/releases/provide.py '$(NAME)'
+	$(UV_PROJECT_ENVIRONMENT)-$(NAME)/bin/python -m pytest $(WORKERS) $(WARNINGS_$(NAME)) $(ARGS)
+
+.PHONY: soak
+soak: ## Run at full scale, for ten minutes to hours: NAME=core, http
+	@$(call family,soak)
 
 # Run the core's tests at full scale: each path through a span a million times without memory growth, 8 threads x
 # 100,000 spans with none lost or mixed up; forks, greenlets, tasks; and 100,000 calls with each of OpenAI's two
 # clients with content captured. This takes more than an hour.
-.PHONY: soak
-soak: setup ## Run the core and the OpenAI client at full scale (more than an hour)
+soak/core: setup
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/libraries/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
 
 # 200 clients of real servers for a minute with each core: no span is lost, mixed up or left open, and the memory stays as
 # it was. This takes ten minutes.
-.PHONY: http-soak
-http-soak: setup ## Run 200 clients against real servers (ten minutes)
+soak/http: setup
 	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/libraries/http/real_servers/test_load.py -s $(ARGS)
 
 # Raise an exception at each line of this package with a call, in a forked child for each, and show what reached the
@@ -91,30 +100,30 @@ interruptions: setup ## Raise time limits inside this package (hours)
 memcheck: setup ## Run the hot paths under valgrind, or count leaked references
 	$(PY) tests/memcheck/run.py $(if $(DEBUG_PYTHON),--debug-python $(DEBUG_PYTHON)) $(ARGS)
 
+.PHONY: free-threaded
+free-threaded: ## Run on a free-threaded Python: NAME=test, stress, tsan, costs
+	@$(call family,free-threaded)
+
 # Run the tests of shared objects on a free-threaded build of CPython: python3.13t or later from the PATH, or
 # FREE_THREADED_PYTHON, or else one that is built from Debian's source and kept in ~/.cache/otel-fastpath.
 FREE_THREADED := tests/free_threaded tests/trace tests/metrics tests/compiled
-.PHONY: test-free-threaded
-test-free-threaded: setup ## Run the tests of shared objects on a free-threaded Python
+free-threaded/test: setup
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_EXTENSION=require $$python -m pytest $(WORKERS) -m "not slow" $(or $(ARGS),$(FREE_THREADED))
 
-# Eight threads use everything at the same time for ten minutes with each core: make stress SECONDS=60
+# Eight threads use everything at the same time for ten minutes with each core: make free-threaded NAME=stress SECONDS=60
 SECONDS := 600
-.PHONY: stress
-stress: setup ## Use everything from eight threads on a free-threaded Python (20 minutes)
+free-threaded/stress: setup
 	python=$$($(PY) tests/free_threaded/provide.py) && \
 	  OTEL_FASTPATH_STRESS_SECONDS=$(SECONDS) $$python -m pytest tests/free_threaded/test_stress.py $(ARGS)
 
 # The tests of shared objects with CPython and the compiled core built with ThreadSanitizer: no race may be in our code. The
-# first time, CPython is built, too (ten minutes of CPU). make tsan ARGS="--seconds 600"
-.PHONY: tsan
-tsan: setup ## Look for races in compiled code with ThreadSanitizer
+# first time, CPython is built, too (ten minutes of CPU). make free-threaded NAME=tsan ARGS="--seconds 600"
+free-threaded/tsan: setup
 	$(PY) tests/free_threaded/tsan.py $(ARGS)
 
 # What spans and measurements cost on the free-threaded build, beside the build with the lock, and in two threads.
-.PHONY: free-threaded-costs
-free-threaded-costs: setup ## Measure spans and measurements on a free-threaded Python
+free-threaded/costs: setup
 	python=$$($(PY) tests/free_threaded/provide.py) && $(PY) tests/free_threaded/costs.py $$python $(ARGS)
 
 .PHONY: lint
@@ -133,23 +142,25 @@ workflows: setup ## Check the GitHub workflows
 	$(UV_PROJECT_ENVIRONMENT)/bin/zizmor --offline --no-progress .github
 	$$(command -v actionlint || echo go run $(ACTIONLINT))
 
-# The files of a release, in dist/: the source distribution and the wheel of this interpreter; ARGS=--pure: the pure wheel.
-# `make check-dist` checks all files there; `make test-wheel` runs the tests from the wheel there that fits this
-# interpreter: make test-wheel ARGS="--pure -- -k scope". CI builds the other wheels with cibuildwheel.
+# The files of a release, in dist/: `make release NAME=build` makes the source distribution and the wheel of this interpreter, or
+# with ARGS=--pure the pure wheel; NAME=check checks all files there; NAME=test runs the tests from the wheel that fits this
+# interpreter: make release NAME=test ARGS="--pure -- -k scope"; NAME=tag checks that a tag can be released: TAG=v0.2.0. CI
+# builds the other wheels with cibuildwheel.
 DIST ?= dist
-.PHONY: dist check-dist test-wheel
-dist: setup ## Build the files of a release
+.PHONY: release
+release: ## Build and check the files of a release: NAME=build, check, test, tag
+	@$(call family,release)
+
+release/build: setup
 	$(PY) tests/releases/wheels.py build $(DIST) $(ARGS)
 
-check-dist: setup ## Check the files of a release
+release/check: setup
 	$(PY) tests/releases/wheels.py check $(DIST)
 
-test-wheel: setup ## Run the tests from a built wheel
+release/test: setup
 	$(PY) tests/releases/wheels.py test $(DIST) $(ARGS)
 
-# Check that a tag can be released: make check-release TAG=v0.2.0
-.PHONY: check-release
-check-release: setup ## Check that a tag can be released
+release/tag: setup
 	$(PY) tests/releases/tag.py "$(TAG)"
 
 # Generate the pages that are made from the source: docs/patches.md and docs/telemetry.md. `make test` checks that they are up to date.
@@ -167,26 +178,26 @@ docs: setup ## Build the site
 demo: setup ## Measure two services under load: bare, with OpenTelemetry, with otel-fastpath
 	$(PY) -m examples.demo $(ARGS)
 
+.PHONY: example
+example: ## Measure an example service: NAME=guard, founding-case, inventory, gevent
+	@$(call family,example)
+
 # The example service under a step of five times the load, with a limit on telemetry's CPU; writes build/guard/result.svg.
-# make guard-demo ARGS="--limit 20% --seconds 60"
-.PHONY: guard-demo
-guard-demo: setup ## Show how the guard holds telemetry to a share of the CPU (two minutes)
+# make example NAME=guard ARGS="--limit 20% --seconds 60"
+example/guard: setup
 	$(PY) -m examples.guard.live $(ARGS)
 
-# The service that spent most of its CPU on version lookups: make founding-case ARGS="--metrics"
-.PHONY: founding-case
-founding-case: setup ## Measure the service that spent its CPU on version look-ups
+# The service that spent most of its CPU on version lookups: make example NAME=founding-case ARGS="--metrics"
+example/founding-case: setup
 	$(PY) -m examples.founding_case $(ARGS)
 
 # An inventory service, aiohttp and asyncpg, under three loads: CPU per request and requests per second without telemetry,
-# with OpenTelemetry's and with ours. make inventory ARGS="--rounds 5"
-.PHONY: inventory
-inventory: setup ## Measure the inventory service under three loads
+# with OpenTelemetry's and with ours. make example NAME=inventory ARGS="--rounds 5"
+example/inventory: setup
 	$(PY) -m examples.inventory $(ARGS)
 
-# 1,000 users in Cassandra under gevent, one by one and in a pool, with four latencies: make gevent ARGS="--latencies 1 5"
-.PHONY: gevent
-gevent: setup ## Measure a service under gevent with Cassandra
+# 1,000 users in Cassandra under gevent, one by one and in a pool, with four latencies: make example NAME=gevent ARGS="--latencies 1 5"
+example/gevent: setup
 	$(PY) -m examples.gevent_cassandra $(ARGS)
 
 # What `otel-fastpath profile` says about the example services and about kinds of services, beside the truth: the same services
@@ -198,51 +209,56 @@ profile-truth: setup ## Compare profiles with the truth on services of many kind
 	.tools/bin/uv pip install --quiet --python $(PY) --target $(PROFILE_TRUTH) --no-deps -r tests/profile/kinds.txt
 	$(PY) tests/profile/truth.py $(ARGS)
 
-# Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py"
+# Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py";
+# those of opentelemetry-python-contrib's packages: make upstream ARGS="--contrib --suite redis --core c"
 .PHONY: upstream
 upstream: setup ## Run OpenTelemetry's own tests with and without this package
 	$(PY) tests/upstream/run.py $(ARGS)
 
-# The suites of opentelemetry-python-contrib's packages, likewise: make upstream-contrib ARGS="--suite redis --core c"
-.PHONY: upstream-contrib
-upstream-contrib: setup ## Run the contrib packages' tests with and without this package
-	$(PY) tests/upstream/run.py --contrib $(ARGS)
+# The environment of other tracing libraries, in a separate environment.
+PEERS := .cache/peers-$(PYTHON_VERSION)
+.PHONY: $(PEERS)
+$(PEERS): setup
+	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
+	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
-# Run asyncpg's own tests that need only one server, with asyncpg wrapped: make asyncpg-suite ARGS="test_pool.py"
-.PHONY: asyncpg-suite
-asyncpg-suite: setup ## Run asyncpg's own tests with asyncpg wrapped
+.PHONY: suite
+suite: ## Run other projects' tests with them wrapped: NAME=psycopg, redis, ...
+	@$(call family,suite)
+
+# Run asyncpg's own tests that need only one server, with asyncpg wrapped: make suite NAME=asyncpg ARGS="test_pool.py"
+suite/asyncpg: setup
 	$(PY) tests/driver_suites/run_asyncpg.py $(ARGS)
 
 # Run psycopg's own tests with psycopg wrapped. They are not in its source distribution: they are taken from the tag of its
-# repository, or from a clone: make psycopg-suite ARGS="--source ../psycopg test_cursor.py"
-.PHONY: psycopg-suite
-psycopg-suite: setup ## Run psycopg's own tests with psycopg wrapped
+# repository, or from a clone: make suite NAME=psycopg ARGS="--source ../psycopg test_cursor.py"
+suite/psycopg: setup
 	$(PY) tests/driver_suites/run_psycopg.py $(ARGS)
 
-# Run SQLAlchemy's own tests of engines and dialects with it and its driver wrapped: make sqlalchemy-suite ARGS="--driver psycopg"
-.PHONY: sqlalchemy-suite
-sqlalchemy-suite: setup ## Run SQLAlchemy's own tests with it and its driver wrapped
+# Run SQLAlchemy's own tests of engines and dialects with it and its driver wrapped: make suite NAME=sqlalchemy ARGS="--driver psycopg"
+suite/sqlalchemy: setup
 	$(PY) tests/driver_suites/run_sqlalchemy.py $(ARGS)
 
-# Run redis-py's own tests with it wrapped; needs redis-server: make redis-suite ARGS="test_pipeline.py"
-.PHONY: redis-suite
-redis-suite: setup ## Run redis-py's own tests with it wrapped
+# Run redis-py's own tests with it wrapped; needs redis-server: make suite NAME=redis ARGS="test_pipeline.py"
+suite/redis: setup
 	$(PY) tests/driver_suites/run_redis.py $(ARGS)
 
 # Run the tests of Cassandra's driver that need a real Cassandra. Maven brings it (66 MB, kept in ~/.cache/otel-fastpath); it
-# takes 600 MB of memory. make cassandra ARGS="-k page"
-.PHONY: cassandra
-cassandra: setup ## Run the tests of Cassandra's driver with a real Cassandra
+# takes 600 MB of memory. make suite NAME=cassandra ARGS="-k page"
+suite/cassandra: setup
 	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra_driver/test_real_server.py $(ARGS)
 
 # The same tests as for cassandra-driver, in an environment of their own, because both drivers are the package `cassandra`.
 # Newer releases ask a server for columns of its own tables that Simulacron does not answer.
 SCYLLA := $(UV_PROJECT_ENVIRONMENT)-scylla
-.PHONY: scylla
-scylla: setup ## Run the tests of Cassandra's driver with ScyllaDB's fork of it
+suite/scylla: setup
 	UV_PROJECT_ENVIRONMENT=$(SCYLLA) $(UV) sync --frozen --quiet --no-install-package cassandra-driver
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(SCYLLA)/bin/python scylla-driver==3.29.3
 	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra_driver $(ARGS)
+
+# Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
+suite/openai: $(PEERS)
+	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
 
 # The real OpenTelemetry Collector, built by its own builder (which needs Go): what arrives there equals stock's. This
 # takes a quarter of an hour. make collector-test ARGS="--seconds 10 --protocol grpc"
@@ -257,30 +273,30 @@ vendors: export OTEL_FASTPATH_EXTENSION ?= require
 vendors: setup ## Compare what vendors' packages send, and measure the gain
 	$(PY) tests/vendors/run.py $(ARGS)
 
-# The fingerprint of a patch's target in each release: make fingerprints TARGETS="opentelemetry.sdk.trace:Span.end"
-.PHONY: fingerprints
-fingerprints: setup ## Print the fingerprints of a patch's target in each release
-	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
+.PHONY: sources
+sources: ## Record fingerprints of new releases: NAME=core, others, one, unknown
+	@$(call family,sources)
 
 # Read every release of OpenTelemetry's core again: write the fingerprints that the guards accept, and print what each new
-# release changed. A source that no patch declares is named in TARGETS. make sources ARGS="--since 1.44.0";
-# make sources ARGS=--history writes docs/keeping-up.md.
-.PHONY: sources
-sources: setup ## Record the fingerprints of new OpenTelemetry releases
+# release changed. A source that no patch declares is named in TARGETS. make sources NAME=core ARGS="--since 1.44.0";
+# make sources NAME=core ARGS=--history writes docs/keeping-up.md.
+sources/core: setup
 	$(PY) tests/upstream/follow.py $(TARGETS) $(ARGS)
 
 # The same for the patches of other instrumentations: of libraries, FastAPI and Starlette in the releases that their files
 # do not name yet, else in the releases that the patches name.
-.PHONY: sources-others
-sources-others: setup ## Record the fingerprints of other instrumentations
+sources/others: setup
 	$(PY) tests/others/lookup_fingerprints.py
 	$(PY) tests/others/openai_fingerprints.py
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/http/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/db/dbapi/sources.json
 
+# The fingerprint of a patch's target in each release: make sources NAME=one TARGETS="opentelemetry.sdk.trace:Span.end"
+sources/one: setup
+	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
+
 # The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
-.PHONY: new-sources
-new-sources: setup ## Write an issue about sources that no patch knows yet
+sources/unknown: setup
 	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
 # Check what hooks may cost (benchmarks/budgets.toml). `make test` checks the bytecodes and allocations of one
@@ -289,47 +305,41 @@ COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml
 .PHONY: budget
-budget: setup ## Check the exact counts of every hook
+budget: NAME := check
+budget: ## Check what hooks cost; NAME=calibrate, compare, accelerated, proof
+	@$(call family,budget)
+
+budget/check: setup
 	$(BUDGET) check $(BUDGETS) --metrics $(COUNTS) $(ARGS)
+
+# After an intended change, record what this version costs, in counts and in times.
+budget/calibrate: setup
+	$(BUDGET) calibrate $(BUDGETS) $(ARGS)
+
+# Record the exact counts for every version of Python.
+budget/calibrate-all:
+	for version in 3.10 3.11 3.12 3.13 3.14; do \
+	  $(MAKE) budget/calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
+
+# Run the timed gates: compare this tree with another version and with the frozen reference. make budget NAME=compare BASE=v0.1.0
+BASE ?= HEAD
+budget/compare: setup
+	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
+	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
 
 # Measure what OpenLLMetry's and OpenInference's instrumentations cost with and without our patches, in separate
 # environments.
 ACCELERATED := openai-recent:openllmetry openinference:openinference
-.PHONY: budget-accelerated
-budget-accelerated: setup ## Check the cost of patched OpenLLMetry and OpenInference
+budget/accelerated: setup
 	for each in $(ACCELERATED); do \
 	  bin=$$($(PY) -c 'import sys; from examples.founding_case.environment import provide; print(provide(sys.argv[1]))' \
 	    $${each%%:*}) && $$bin/python -m otel_fastpath budget $(or $(COMMAND),check) \
 	    --file benchmarks/accelerated.toml --only "$${each##*:}*" || exit; done
 
-# After an intended change, record what this version costs, in counts and in times.
-.PHONY: budget-calibrate
-budget-calibrate: setup ## Record what this version costs
-	$(BUDGET) calibrate $(BUDGETS) $(ARGS)
-
-# Record the exact counts for every version of Python.
-.PHONY: budget-calibrate-all
-budget-calibrate-all: ## Record the exact counts for each Python
-	for version in 3.10 3.11 3.12 3.13 3.14; do \
-	  $(MAKE) budget-calibrate PYTHON_VERSION=$$version ARGS="--metrics $(COUNTS)" || exit; done
-
-# Run the timed gates: compare this tree with another version and with the frozen reference. make bench-check BASE=v0.1.0
-BASE ?= HEAD
-.PHONY: bench-check
-bench-check: setup ## Compare the times of this tree with another version
-	PATH="$(CURDIR)/.tools/bin:$$PATH" $(BUDGET) compare $(BUDGETS) --base $(BASE) --build --metrics regression $(ARGS)
-	$(BUDGET) check $(BUDGETS) --metrics overhead $(ARGS)
-
-# What a span costs beside other processors, samplers and id generators.
-.PHONY: bench-processors
-bench-processors: setup ## Measure a span beside other processors and samplers
-	mkdir -p build/bench
-	$(PY) benchmarks/bench_processors.py --no-times --markdown build/bench/processors.md $(ARGS)
-
-# The tables: stock, pure and compiled core side by side.
-.PHONY: bench
-bench: setup ## Measure a span: stock, pure and compiled
-	$(PY) benchmarks/bench_span.py $(ARGS)
+# Verify the gates beside two busy processes: they detect an injected slowdown in 20 of 20 runs, and fail 0 of 40 runs
+# without a change. This takes half an hour.
+budget/proof: setup
+	$(PY) tests/budget/proof.py $(ARGS)
 
 # Measure the tables of the documentation and insert them into their pages; nothing else may run meanwhile. The first time,
 # environments are set up besides. make tables ARGS=--help: the parts and their minutes; make tables ARGS="spans openai"
@@ -337,70 +347,57 @@ bench: setup ## Measure a span: stock, pure and compiled
 tables: setup ## Measure the documentation's tables and insert them (half an hour)
 	$(PY) benchmarks/pages.py $(ARGS)
 
+.PHONY: bench
+bench: NAME := spans
+bench: ## Measure: NAME=spans, processors, otlp, django, openai, asyncpg, ...
+	@$(call family,bench)
+
+# The tables: stock, pure and compiled core side by side.
+bench/spans: setup
+	$(PY) benchmarks/bench_span.py $(ARGS)
+
+# What a span costs beside other processors, samplers and id generators.
+bench/processors: setup
+	mkdir -p build/bench
+	$(PY) benchmarks/bench_processors.py --no-times --markdown build/bench/processors.md $(ARGS)
+
 # Measure encoding spans to OTLP, and what exporting them costs a busy application; nothing else may run meanwhile.
-.PHONY: bench-first-sights
-bench-first-sights: setup ## Measure what is seen for the first time, and in turn
+bench/first-sights: setup
 	$(PY) benchmarks/first_sights_table.py $(ARGS)
 
-# Its environment has wagtail, and this package: make bench-django ARGS="--only wagtail"
+# Its environment has wagtail, and this package: make bench NAME=django ARGS="--only wagtail"
 DJANGO := .cache/django-$(PYTHON_VERSION)
-.PHONY: bench-django
-bench-django: setup ## Measure Django and wagtail under gunicorn
+bench/django: setup
 	[ -x $(DJANGO)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(DJANGO)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(DJANGO)/bin/python -r benchmarks/django.txt -e .
 	$(DJANGO)/bin/python benchmarks/django_site.py --markdown build/bench/django.md $(ARGS)
 
-.PHONY: bench-otlp
-bench-otlp: setup ## Measure encoding to OTLP
+bench/otlp: setup
 	$(PY) benchmarks/bench_otlp.py $(ARGS)
 
-.PHONY: bench-gil
-bench-gil: setup ## Measure what exporting takes from a busy application
+bench/gil: setup
 	$(PY) benchmarks/bench_export_gil.py $(ARGS)
-
-# Measure the same operations with other tracing libraries, in a separate environment.
-PEERS := .cache/peers-$(PYTHON_VERSION)
-.PHONY: peers
-peers: setup ## Set up the environment of other tracing libraries
-	[ -x $(PEERS)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(PEERS)
-	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(PEERS)/bin/python -r benchmarks/peers.txt -e .
 
 # What it costs to start a program in each way, in an environment with 20 instrumentations.
 STARTUP := .cache/startup-$(PYTHON_VERSION)
-.PHONY: bench-startup
-bench-startup: setup ## Measure the start of a program: stock, lazy, otel-fastpath run
+bench/startup: setup
 	mkdir -p build/bench
 	[ -x $(STARTUP)/bin/python ] || $(UV) venv --quiet --python $(PYTHON_VERSION) $(STARTUP)
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(STARTUP)/bin/python -r benchmarks/startup.txt -e .
 	$(STARTUP)/bin/python benchmarks/bench_startup.py --markdown build/bench/startup.md $(ARGS)
 
-.PHONY: bench-peers
-bench-peers: peers ## Measure a span in other tracing libraries
+bench/peers: $(PEERS)
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
 
 # A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours.
-.PHONY: bench-openai
-bench-openai: peers ## Measure a call of OpenAI's client with each instrumentation
+bench/openai: $(PEERS)
 	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
 # A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the official instrumentation and
 # with ours.
-.PHONY: bench-asyncpg
-bench-asyncpg: setup ## Measure a query of asyncpg with each instrumentation
+bench/asyncpg: setup
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
 
 # A query of psycopg, and a select of SQLAlchemy on it, likewise.
-.PHONY: bench-drivers
-bench-drivers: setup ## Measure a query of psycopg and SQLAlchemy with each instrumentation
+bench/drivers: setup
 	$(PY) benchmarks/drivers_table.py $(ARGS)
-
-# Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
-.PHONY: openai-cassettes
-openai-cassettes: peers ## Replay the recordings of the official OpenAI instrumentation's tests
-	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
-
-# Verify the gates beside two busy processes: they detect an injected slowdown in 20 of 20 runs, and fail 0 of 40 runs
-# without a change. This takes half an hour.
-.PHONY: budget-proof
-budget-proof: setup ## Verify that the timed checks detect a slowdown (half an hour)
-	$(PY) tests/budget/proof.py $(ARGS)

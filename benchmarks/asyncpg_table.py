@@ -1,6 +1,6 @@
 """What a query of asyncpg costs on a real PostgreSQL over loopback: bare, with the official instrumentation, with ours.
 
-    make bench-asyncpg ARGS="--markdown build/bench/asyncpg.md"
+    make bench NAME=asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
 The server is that of DATABASE_URL, or one that is started for this run. Each process calls the driver's own method and
 the instrumented one in turns; `turns` describes the rest. Times are CPU time of the thread that runs the event loop.

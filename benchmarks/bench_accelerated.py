@@ -1,6 +1,6 @@
 """The parts of OpenLLMetry's and OpenInference's OpenAI instrumentations that we replace, per call and per stream.
 
-    make budget-accelerated
+    make budget NAME=accelerated
 
 Each is measured in an environment with it (`examples/founding_case/environments`), unpatched and with our patches.
 """

@@ -1,6 +1,6 @@
 """A call of OpenAI's client: bare, and with the official instrumentation, OpenLLMetry's, OpenInference's and ours.
 
-    make bench-openai ARGS="--markdown build/bench/openai.md"
+    make bench NAME=openai ARGS="--markdown build/bench/openai.md"
 
 The client is the real one. For instructions, its transport answers in the process, spans go to a batch processor whose
 thread never wakes, and metrics to a reader that is never read. CPU times are taken over HTTP on loopback, in processes

@@ -1,6 +1,6 @@
 """A span in other tracing libraries: Sentry, ddtrace and Logfire compared with stock OpenTelemetry and fastpath.
 
-    make bench-peers
+    make bench NAME=peers
 
 Each library is set up as in its documentation, in a separate process, and sends nothing: finished spans are dropped
 where they would be passed to the network. A library that is not installed has no figures.

@@ -1,6 +1,6 @@
 """What it costs to start a program with OpenTelemetry, in each way that there is.
 
-    make bench-startup
+    make bench NAME=startup
 
 The figures are of the whole process: the CPU time of all its threads, the least of several runs that take turns; its
 memory; and the modules that are imported. The budgets are in startup.toml; the exit status is 1 if one of them is

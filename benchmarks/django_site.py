@@ -1,6 +1,6 @@
 """What is gone of telemetry's CPU in a request of Django under gunicorn, which connects for each one.
 
-    make bench-django ARGS="--only wagtail --rounds 5 --markdown build/bench/django.md"
+    make bench NAME=django ARGS="--only wagtail --rounds 5 --markdown build/bench/django.md"
 
 There is a small site with 20 queries in a page, on SQLite and on PostgreSQL, and the site that `wagtail start` makes.
 Each round starts gunicorn three times, in random order: without telemetry, with stock's instrumentations, and with

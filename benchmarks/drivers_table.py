@@ -1,6 +1,6 @@
 """What queries of psycopg and SQLAlchemy cost on a real PostgreSQL: bare, with the official instrumentations and ours.
 
-    make bench-drivers ARGS="--markdown build/bench/drivers.md"
+    make bench NAME=drivers ARGS="--markdown build/bench/drivers.md"
 
 The server is that of DATABASE_URL, or one that is started for this run. Bare queries have processes of their own: what
 CPython specialized for a driver's class would serve an instrumented one beside it badly. `turns` describes the rest.

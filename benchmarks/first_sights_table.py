@@ -1,6 +1,6 @@
 """The table of what is seen for the first time, and of more in turn than is kept: stock, pure and compiled.
 
-    make bench-first-sights ARGS="--markdown build/bench/first-sights.md"
+    make bench NAME=first-sights ARGS="--markdown build/bench/first-sights.md"
 
 The rows are the scenarios of budgets.toml that are counted with stock, too: the budgets are held to the same figures.
 """

@@ -1,6 +1,6 @@
 """Run the founding case: a service that spent most of its CPU on looking up the version of openai, before and after.
 
-    make founding-case
+    make example NAME=founding-case
     python -m examples.founding_case --seconds 30 --metrics
 
 FastAPI under gunicorn with a uvicorn worker passes a model's answers on to 75 clients, 34 chunks each: without

@@ -1,4 +1,4 @@
-"""The example service under a step of five times the load, with a limit on telemetry's CPU: `make guard-demo`.
+"""The example service under a step of five times the load, with a limit on telemetry's CPU: `make example NAME=guard`.
 
     python -m examples.guard.live --limit 12% --out build/guard
 

@@ -1,6 +1,6 @@
 """Send the read, grant and mix loads to three services: without telemetry, with OpenTelemetry's, with otel-fastpath.
 
-    make inventory
+    make example NAME=inventory
     python -m examples.inventory --rounds 3 --requests 100
 
 It starts its own PostgreSQL server unless DATABASE_URL names another, and writes `result.json`, `result.md` and the

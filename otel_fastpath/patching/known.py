@@ -1,4 +1,4 @@
-"""Reads the fingerprints that guards accept from a file that `make sources` or `make sources-others` writes."""
+"""Reads the fingerprints that guards accept from a file that `make sources` writes."""
 
 from __future__ import annotations
 

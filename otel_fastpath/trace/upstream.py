@@ -33,7 +33,7 @@ _START_ARGUMENTS: Final = (
 
 
 KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
-# The fingerprints of each "module:qualified.name" in the releases that `make sources` has read.
+# The fingerprints of each "module:qualified.name" in the releases that `make sources NAME=core` has read.
 sources: Final = KNOWN.sources
 
 

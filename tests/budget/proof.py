@@ -1,6 +1,6 @@
 """Prove the gates: an injected slowdown is caught in every run, no change fails in none, beside two busy neighbours.
 
-    make budget-proof
+    make budget NAME=proof
     python tests/budget/proof.py --injected 20 --unchanged 40 --slowdown 0.25
 
 The hook is a span of the stock SDK with seven attributes. The slowdown is more Python work of the same kind in it,

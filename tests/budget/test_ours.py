@@ -85,7 +85,7 @@ def exceeded(results):
     ],
 )
 def test_no_hook_costs_more_than_it_may(declaration, metrics, only):
-    """`make budget` says it in a table; `make budget-calibrate` writes down what is meant."""
+    """`make budget` says it in a table; `make budget NAME=calibrate` writes down what is meant."""
     here = calibration.here(declaration)
     known = calibration.matching(calibration.read(declaration.lock), here)
     why = known.unfit(here, "calls") if known else f"no counts of Python {here.python} are in {declaration.lock.name}"

@@ -1,4 +1,4 @@
-"""A part of each driver's own tests passes with it wrapped; `make asyncpg-suite` and its like run them all."""
+"""A part of each driver's own tests passes with it wrapped; `make suite NAME=asyncpg` and its like run them all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Replays what the official instrumentation's own tests recorded of OpenAI, with it and with ours, and compares.
 
-    make openai-cassettes
+    make suite NAME=openai
 
 The recordings are in its source distribution, which is fetched into the cache; nothing of it is kept here. What a
 client asked is asked again, and is answered as it was.

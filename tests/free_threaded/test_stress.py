@@ -1,4 +1,6 @@
-"""Eight threads use everything at the same time, for seconds or, with `make stress`, for minutes: nothing is lost.
+"""Eight threads use everything at the same time, for seconds: nothing is lost.
+
+`make free-threaded NAME=stress` runs it for minutes.
 
 Spans, measurements, log records, wrapped calls, exports in OTLP, collection, instrument and uninstrument.
 """

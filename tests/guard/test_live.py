@@ -1,4 +1,4 @@
-"""The check at the end of `make guard-demo`: it finds orphans, and counts by thresholds."""
+"""The check at the end of `make example NAME=guard`: it finds orphans, and counts by thresholds."""
 
 import sys
 from pathlib import Path

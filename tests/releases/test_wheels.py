@@ -23,7 +23,7 @@ SMOKE = wheels.ROOT / "tests" / "releases" / "smoke.py"
 TIMEOUT = 900
 # provide.py leaves this file in the environments that it makes. In any other one, a tool that is missing is an error.
 HAS_NO_TOOLS = Path(sys.prefix, "made-from.txt").exists()
-WHY = "the environments of make test-newest and test-lowest have no tools that build and check a release"
+WHY = "the environments of make test-releases have no tools that build and check a release"
 
 
 @pytest.mark.skipif(HAS_NO_TOOLS, reason=WHY)
@@ -52,9 +52,9 @@ def test_cibuildwheel_builds_for_each_platform_and_interpreter(platform, machine
 @pytest.mark.parametrize(
     ("command", "lacking", "building"),
     [
-        (["check"], "wheel and no source distribution", "Build them with: make dist DIST={}"),
-        (["test"], "compiled wheel for Python", "Build it with: make dist DIST={} PYTHON_VERSION="),
-        (["test", "--pure"], "pure wheel", "Build it with: make dist DIST={} ARGS=--pure"),
+        (["check"], "wheel and no source distribution", "Build them with: make release NAME=build DIST={}"),
+        (["test"], "compiled wheel for Python", "Build it with: make release NAME=build DIST={} PYTHON_VERSION="),
+        (["test", "--pure"], "pure wheel", "Build it with: make release NAME=build DIST={} ARGS=--pure"),
     ],
 )
 @pytest.mark.parametrize("exists", [True, False])
@@ -75,11 +75,11 @@ def test_a_folder_without_what_a_command_needs(tmp_path, capsys, exists, command
 
 
 def test_the_folder_of_the_makefile_needs_no_option(monkeypatch, tmp_path, capsys):
-    """There, `make dist` is the whole command."""
+    """There, `make release NAME=build` is the whole command."""
     monkeypatch.setattr(wheels, "ROOT", tmp_path)
 
     assert wheels.main(["check", str(tmp_path / "dist")]) == 1
-    assert capsys.readouterr().err.endswith("Build them with: make dist\n")
+    assert capsys.readouterr().err.endswith("Build them with: make release NAME=build\n")
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_the_pure_wheel_works_where_it_is_installed(built, tmp_path):
     python = wheels.install(wheel, tmp_path / "environment", offline=True)
 
     wheels.run(python, "-P" if sys.version_info >= (3, 11) else "-B", SMOKE, "pure")
-    text = " ".join(wheels.run(python.with_name("otel-fastpath"), "status").split())
+    text = " ".join(wheels.run(python.with_name("otel-fastpath"), "status", cwd=tmp_path).split())
     assert f"pure Python core (this installation has no compiled modules for CPython {python_version()})" in text
     assert "To get the compiled core, install a wheel for this platform, or install a C compiler" in text
 
@@ -168,7 +168,7 @@ def test_an_installation_without_a_compiler_is_pure(built, tmp_path):
 
     python = wheels.install(wheels.fitting(folder, pure=True), tmp_path / "environment", offline=True)
 
-    text = " ".join(wheels.run(python.with_name("otel-fastpath"), "status").split())
+    text = " ".join(wheels.run(python.with_name("otel-fastpath"), "status", cwd=tmp_path).split())
     assert "was built without a C compiler" in text
 
 

@@ -49,8 +49,8 @@ class CommandError(Exception):
     """A command failed; the message is the command and its output."""
 
 
-def run(*command: object, **variables: str) -> str:
-    """Run a command in the project's folder, and return what it printed.
+def run(*command: object, cwd: Path = ROOT, **variables: str) -> str:
+    """Run a command, by default in the project's folder, and return what it printed.
 
     Raises:
         CommandError: Its exit status is not 0.
@@ -59,7 +59,7 @@ def run(*command: object, **variables: str) -> str:
     kept = {key: value for key, value in os.environ.items() if key not in {"UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV"}}
     words = [str(word) for word in command]
     done = subprocess.run(
-        words, cwd=ROOT, env={**kept, **variables}, capture_output=True, encoding="utf-8", check=False, timeout=1500
+        words, cwd=cwd, env={**kept, **variables}, capture_output=True, encoding="utf-8", check=False, timeout=1500
     )
     if done.returncode:
         raise CommandError(f"{' '.join(words)}\nfailed with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -152,7 +152,7 @@ def fitting(folder: Path, *, pure: bool = False) -> Path:
 
 def _building(folder: Path) -> str:
     """The command that puts the files of a release into a folder."""
-    return "make dist" if folder == ROOT / "dist" else f"make dist DIST={folder}"
+    return "make release NAME=build" if folder == ROOT / "dist" else f"make release NAME=build DIST={folder}"
 
 
 def install(wheel: Path, environment: Path, *groups: str, offline: bool = False) -> Path:

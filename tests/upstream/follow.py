@@ -1,4 +1,4 @@
-"""Reads the sources that patches rest on from every core release that pyproject.toml allows: run by `make sources`.
+"""Reads the sources that patches rest on from every core release that pyproject.toml allows: `make sources NAME=core`.
 
 It writes the fingerprints that the guards accept, and prints what each new release changes: the functions that do
 something else, with a diff of their syntax trees, and the patches that rest on them. With `--history` it writes

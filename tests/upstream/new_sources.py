@@ -2,7 +2,7 @@
 
     python tests/upstream/new_sources.py build/new-sources.md
 
-The files that list the known sources are written anew, as by `make sources` and `make sources-others`. The issue names
+The files that list the known sources are written anew, as by `make sources`. The issue names
 each target whose source has a fingerprint that was not in its file, and the releases that have it. If nothing is new,
 the issue is empty. Exit status 2 means that the releases could not be read.
 """
@@ -71,7 +71,7 @@ def issue(found: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
             "",
             "1. Compare its source with that of the release before.",
             "2. Change the patch where the telemetry would differ, with a test.",
-            "3. Run `make sources` and `make sources-others`, and commit the files; then `make test-newest`.",
+            "3. Run `make sources` with `NAME=core` and `NAME=others`, and then `make test-releases NAME=newest`.",
             *lines,
             "",
         ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 RUN = Path(__file__).with_name("run.py")
-# Some of contrib's suites, with and without differences; `make upstream-contrib` runs all of them.
+# Some of contrib's suites, with and without differences; `make upstream ARGS=--contrib` runs all of them.
 CONTRIB = ("asgi", "asyncpg", "django", "fastapi", "logging", "redis")
 
 

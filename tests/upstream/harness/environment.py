@@ -208,7 +208,9 @@ def _listed(lock: Path, otel: str) -> list[str]:
     lines = lock.read_text().splitlines() if lock.exists() else []
     if f"opentelemetry-sdk=={otel}" not in lines:
         name = lock.relative_to(REPOSITORY)
-        raise UpstreamError(f"{name} is not for OpenTelemetry {otel}: `make upstream-contrib ARGS=--lock` writes it")
+        raise UpstreamError(
+            f"{name} is not for OpenTelemetry {otel}: `make upstream ARGS='--contrib --lock'` writes it"
+        )
     return lines
 
 

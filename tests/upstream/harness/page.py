@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 PAGE = REPOSITORY / "docs" / "upstream-suites.md"
 _HEAD = """# The suites of opentelemetry-python-contrib
 
-`make upstream-contrib ARGS=--page` runs the tests in the source distributions of these packages, each in an environment
-of its own, and writes this page. The process of a suite calls `FastpathInstrumentor().instrument()` before the first
-test. What passes without otel-fastpath ("stock") must pass with each of its cores ("py", "c"); the tests that do not
-are listed below, each with the reason. The suites need no other servers than those that they start or fake themselves.
+`make upstream ARGS='--contrib --page'` runs the tests in the source distributions of these packages, each in an
+environment of its own, and writes this page. The process of a suite calls `FastpathInstrumentor().instrument()` before
+the first test. What passes without otel-fastpath ("stock") must pass with each of its cores ("py", "c"); the tests that
+do not are listed below, each with the reason. The suites need no other servers than those that they start or fake
+themselves.
 """
 
 

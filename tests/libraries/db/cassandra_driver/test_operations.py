@@ -213,7 +213,7 @@ def test_a_batch_shows_a_bounded_number_of_texts(traced):
 
 @pytest.mark.proves("cassandra.page", "cassandra.wait.page")
 def test_each_page_is_a_span(traced, server):
-    """Simulacron has no pages: it is asked again. `make cassandra` has a server that does."""
+    """Simulacron has no pages: it is asked again. `make suite NAME=cassandra` has a server that does."""
     session, seen = traced
     server.answer("SELECT id FROM users", rows=[{"id": 1}], types={"id": "int"}, delay=30)
 

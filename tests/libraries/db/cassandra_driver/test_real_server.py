@@ -1,4 +1,4 @@
-"""A real Cassandra: pages, batches, lightweight transactions, CQL's own errors. `make cassandra` runs it."""
+"""A real Cassandra: pages, batches, lightweight transactions, CQL's own errors. `make suite NAME=cassandra` runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from opentelemetry import trace
 sys.path.insert(0, str(Path(__file__).parent))
 
 pytestmark = [
-    pytest.mark.skipif(os.environ.get("OTEL_FASTPATH_TESTS") != "cassandra", reason="`make cassandra` runs it"),
+    pytest.mark.skipif(
+        os.environ.get("OTEL_FASTPATH_TESTS") != "cassandra", reason="`make suite NAME=cassandra` runs it"
+    ),
     pytest.mark.timeout(900),
 ]
 KEYSPACE = "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"

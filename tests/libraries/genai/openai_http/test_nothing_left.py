@@ -22,7 +22,7 @@ from telemetry import Kept, ours
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
-# `make soak`: so many calls in the place of what a test run has time for.
+# `make soak NAME=core`: so many calls in the place of what a test run has time for.
 SOAK = 100_000 if os.environ.get("OTEL_FASTPATH_TESTS") == "heavy" else 0
 WINDOWS = 3
 ROUNDS = SOAK // 6 // WINDOWS or 6
