@@ -1,7 +1,8 @@
 """Generates the tables of the documentation from the source: run by `make docs-tables`, checked by tests/docs.
 
 A row of `patches.md` shows a patch's declaration, and the tests that are marked `proves` with its name. `telemetry.md`
-is made by `telemetry_page`, and `differences.md` by `differences_page`.
+is made by `telemetry_page`, `differences.md` by `differences_page`, and the drawing in `architecture.md` by
+`architecture_page`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import architecture_page
 import differences_page
 import telemetry_page
 
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 PATCHES = ROOT / "docs" / "patches.md"
 TELEMETRY = ROOT / "docs" / "telemetry.md"
 DIFFERENCES = ROOT / "docs" / "differences.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 MARK = "pytest.mark.proves"
 HEAD = """\
 # Patches and wrappers
@@ -99,4 +102,5 @@ def _row(patch: Patch, tests: list[str]) -> str:
 if __name__ == "__main__":
     PATCHES.write_text(patches_page(), encoding="utf-8")
     DIFFERENCES.write_text(differences_page.page(), encoding="utf-8")
+    ARCHITECTURE.write_text(architecture_page.page(ARCHITECTURE.read_text(encoding="utf-8")), encoding="utf-8")
     TELEMETRY.write_text(telemetry_page.page(TELEMETRY.read_text(encoding="utf-8")), encoding="utf-8")

@@ -49,7 +49,8 @@ def test_each_table_has_a_command():
         for name in re.findall(r"<!-- (\w+): begin -->", path.read_text(encoding="utf-8"))
     }
 
-    assert marked - {("tables", "docs/telemetry.md")} == {(name, table.page) for name, table in TABLES.items()}
+    made = {("tables", "docs/telemetry.md"), ("folders", "docs/architecture.md")}
+    assert marked - made == {(name, table.page) for name, table in TABLES.items()}
 
 
 @pytest.mark.parametrize("name", PARTS)

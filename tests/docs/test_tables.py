@@ -14,7 +14,8 @@ from otel_fastpath.rooms import ROOMS
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
-import differences_page  # noqa: E402  # found only from here on
+import architecture_page  # noqa: E402  # found only from here on
+import differences_page  # noqa: E402  # likewise
 import tables  # noqa: E402  # found only from here on
 import telemetry_page  # noqa: E402  # likewise
 
@@ -77,6 +78,18 @@ def test_the_page_is_what_is_declared():
 def test_the_page_of_differences_is_the_list():
     """`make docs-tables` writes it."""
     assert tables.DIFFERENCES.read_text(encoding="utf-8") == differences_page.page()
+
+
+def test_the_drawing_of_the_folders_follows_from_the_imports():
+    """Each is above all that it imports; `make docs-tables` draws it, and the page can be read in ten minutes."""
+    text = tables.ARCHITECTURE.read_text(encoding="utf-8")
+    rows = [line.split() for line in architecture_page.drawing().splitlines() if line.startswith("    ")]
+    units = [unit for row in rows for unit in row]
+
+    assert text == architecture_page.page(text)
+    assert len(text.split()) <= 1500
+    assert units.index("instrumentor") < units.index("libraries/db") < units.index("libraries") < units.index("trace")
+    assert {"patching", "compiled"} < set(units)
 
 
 def test_the_telemetry_that_full_adds_is_what_is_made():
