@@ -10,7 +10,7 @@ import functools
 import importlib
 import inspect
 import sys
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.facts import Facts, is_same
@@ -19,7 +19,7 @@ from otel_fastpath.patching.guard import ReplacedError, SkipError, check_sources
 from otel_fastpath.patching.origin import origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from otel_fastpath.patching.known import Known
 
@@ -155,38 +155,61 @@ class Reached(Stock):
         error: SkipError | None = None
         waiting = [_owner_of(each) if isinstance(each, str) else each for each in self._first]
         kinds = tuple(dict.fromkeys(owner for owner, _ in waiting if isinstance(owner, type)))
+        classes = functools.cache(functools.partial(_classes, kinds))
         while waiting:
             owner, name = waiting.pop()
             if (id(owner), name) in found:
                 continue
             value = getattr(owner, name)
             found[id(owner), name] = (owner, name, value)
-            function = _uncached(value)
-            if is_own(function):
-                waiting += _reached(function, kinds)
-            else:
-                error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already, by {origin(value)}")
+            for part in (value.fget, value.fset, value.fdel) if type(value) is property else (value,):
+                function = _uncached(part)
+                if is_own(function):
+                    waiting += _reached(function, classes)
+                elif part is not None:
+                    error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already, by {origin(part)}")
         return list(found.values()), error
 
 
-def _reached(function: FunctionType, kinds: tuple[type, ...]) -> Iterator[tuple[Any, str]]:
-    """The functions of stock that a function's code names, and the methods of its module's classes and of `kinds`."""
+def _reached(
+    function: FunctionType, classes: Callable[[ModuleType], list[tuple[type, frozenset[str]]]]
+) -> Iterator[tuple[Any, str]]:
+    """The functions of stock that a function's code names, and the methods of the classes that it may have called."""
     variables = function.__globals__
     own = sys.modules[variables["__name__"]]
-    classes = [value for value in variables.values() if isinstance(value, type) and _is_watched(value.__module__)]
     for used in _names(swap.own_code(function)):
         if used.startswith("__"):
             continue
         if used in variables and _is_function(used, variables[used]):
             yield own, used
-        for kind in dict.fromkeys((*kinds, *classes)):
-            if isinstance(inspect.getattr_static(kind, used, None), (FunctionType, staticmethod, classmethod)):
+        for kind, methods in classes(own):
+            if used in methods:
                 yield kind, used
+
+
+def _classes(kinds: tuple[type, ...], module: ModuleType) -> list[tuple[type, frozenset[str]]]:
+    """These classes and those of stock in a module, each with its methods."""
+    own = [value for value in vars(module).values() if isinstance(value, type) and _is_watched(value.__module__)]
+    return [(kind, _methods(kind)) for kind in dict.fromkeys((*kinds, *own))]
+
+
+def _methods(kind: type) -> frozenset[str]:
+    """The names of a class's methods and properties, whatever other code has put in their place."""
+    # Not those of the classes of other packages: nothing of stock's is in these.
+    classes = [base for base in reversed(kind.__mro__) if _is_watched(base.__module__)]
+    found = {name: value for base in classes for name, value in vars(base).items()}
+    return frozenset(
+        name for name, value in found.items() if isinstance(value, (classmethod, property)) or _is_called(value)
+    )
+
+
+def _is_called(value: Any) -> bool:
+    return callable(value) and not isinstance(value, (type, ModuleType))
 
 
 def _is_function(name: str, value: Any) -> bool:
     """Whether this global of stock's is a function of stock's, or what other code has put in its place."""
-    if isinstance(value, (type, ModuleType)) or not callable(value):
+    if not _is_called(value):
         return False
     function = _uncached(value)
     if is_own(function):
@@ -221,7 +244,9 @@ def _owner_of(place: str) -> tuple[Any, str]:
 def _plain(value: Any) -> Any:
     """The function of stock in this place: below this package's replacement, and below stock's own decorator."""
     function = swap.seen_through(value)
-    function = swap.seen_through(getattr(function, "__func__", function))
+    # A wrapper object of wrapt shows the attributes of what it wraps.
+    if type(function) in {MethodType, staticmethod, classmethod}:
+        function = swap.seen_through(function.__func__)
     if type(function) is FunctionType and function.__globals__.get("__name__") in _DECORATORS:
         function = getattr(function, "__wrapped__", function)
     return function

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import json
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from madeup import CHAT, RESPONSE, chunk, http
 
@@ -154,12 +154,15 @@ EMBEDDING = {
     "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}],
     "usage": {"prompt_tokens": 3, "total_tokens": 3},
 }
+WRONG = "none"
 ANSWERS = {"/v1/chat/completions": CHAT, "/v1/embeddings": EMBEDDING, "/v1/responses": RESPONSE}
 
 
 def _answered(request):
     """The answer to a request; its model is the one that was asked for."""
     asked = json.loads(request.content)
+    if asked["model"] == WRONG:
+        return http.Response(400, json={"error": {"message": "no such model"}})
     body = {**ANSWERS[request.url.path], "model": f"{asked['model']}-1"}
     if not asked.get("stream"):
         return http.Response(200, json=body)
@@ -188,6 +191,10 @@ def _openai(_server):
             list(each.chat.completions.create(**_asked(user), stream=True))
         client.embeddings.create(model=user, input="a", encoding_format="float")
         client.responses.create(model=user, input=user)
+        with suppress(openai.BadRequestError):
+            client.chat.completions.create(**_asked(WRONG))
+        with suppress(openai.BadRequestError):
+            client.embeddings.create(model=WRONG, input=user)
 
     yield calls
     client.close()

@@ -28,8 +28,7 @@ def cassandra(simulacron):
     made.stop()
 
 
-# OpenAI's has a difference left, which this finds now and then: a replaced method of an invocation that is called late.
-@pytest.fixture(params=[pytest.param(each, marks=pytest.mark.slow if "OpenAI" in each else ()) for each in HOSTS])
+@pytest.fixture(params=HOSTS)
 def host(request):
     """Stock's instrumentor, its arguments and the calls of each library."""
     folder, place, keywords, server, calls = HOSTS[request.param]
@@ -98,7 +97,7 @@ def _positions(host, instrumentor):
     return {
         f"{owner.__name__}.{name}": (owner, name)
         for owner, name, value in found
-        if "schema" not in name and "kwargs" not in inspect.signature(value).parameters
+        if "schema" not in name and (isinstance(value, property) or "kwargs" not in inspect.signature(value).parameters)
     }
 
 

@@ -8,6 +8,7 @@ import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries.genai.openai import endpoints
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
@@ -58,9 +59,12 @@ class ByStock:
 
     def around(self, original: Any, client: Any, options: Any) -> Any:
         """Stock's code around a client's `request`; None: it has none for such a request."""
-        path, maker, arguments = options.url, None, options.json_data
+        path, maker = options.url, None
+        arguments = options.json_data if isinstance(options.json_data, dict) else {}
         if options.method == "post":
             maker = _MAKERS.get(path)
+            if maker is _EMBEDDINGS and endpoints.encoding(options) is None:
+                arguments = {key: value for key, value in arguments.items() if key != "encoding_format"}
         elif path.startswith(_RESPONSE) and path.count("/") == _RESPONSE.count("/"):
             maker, arguments = _RETRIEVE, {**options.params, "response_id": path[len(_RESPONSE) :]}
         if maker is None:

@@ -69,8 +69,8 @@ def _of_one(start: dict[str, Any], options: Any) -> dict[str, Any]:
     return {**start, names.RESPONSE_ID: unquote(options.url.partition("?")[0].rsplit("/", 1)[-1])}
 
 
-def _encoding(options: Any, attributes: dict[str, Any]) -> None:
-    """Set the encoding that the caller asked for: if none, the client requests base64 and decodes it."""
+def encoding(options: Any) -> str | None:
+    """The encoding that the caller asked for; None: the client may request base64 and decode it."""
     asked = options.json_data.get("encoding_format") if isinstance(options.json_data, dict) else None
     parser = options.post_parser
     keywords = getattr(parser, "keywords", None)
@@ -80,7 +80,13 @@ def _encoding(options: Any, attributes: dict[str, Any]) -> None:
         code = getattr(parser, "__code__", None)
         cells = dict(zip(code.co_freevars, parser.__closure__ or (), strict=False)) if code is not None else {}
         by_caller = cells["encoding_format"].cell_contents if "encoding_format" in cells else asked
-    if asked is not None and isinstance(by_caller, str):
+    return asked if isinstance(by_caller, str) else None
+
+
+def _encoding(options: Any, attributes: dict[str, Any]) -> None:
+    """Set the encoding that the caller asked for."""
+    asked = encoding(options)
+    if asked is not None:
         attributes[names.ENCODING] = [asked]
 
 

@@ -88,9 +88,12 @@ def replaced(turn, places, *, is_open):
     """Functions of stock that name the user."""
     with ExitStack() as stack:
         for owner, name in places:
-            made = turn.marking(getattr(owner, name), is_open=is_open)
+            found = getattr(owner, name)
+            made = turn.marking(found.fget if isinstance(found, property) else found, is_open=is_open)
             kind = type(inspect.getattr_static(owner, name))
-            if isinstance(owner, type) and kind in {staticmethod, classmethod}:
+            if kind is property:
+                made = property(made, found.fset)
+            elif isinstance(owner, type) and kind in {staticmethod, classmethod}:
                 made = staticmethod(made)
             stack.enter_context(mock.patch.object(owner, name, made))
         yield
@@ -125,11 +128,11 @@ def telemetry(host, given):
     ]
     data = reader.get_metrics_data()
     points = [
-        json.dumps([metric.name, dict(point.attributes), getattr(point, "value", getattr(point, "count", 0))])
+        (metric.name, sorted(point.attributes.items()), getattr(point, "value", getattr(point, "count", 0)))
         for resource in ([] if data is None else data.resource_metrics)
         for scope in resource.scope_metrics
         for metric in scope.metrics
         for point in metric.data.data_points
     ]
     # Each server of aiohttp.web has a port of its own.
-    return _PORT.sub("12345", json.dumps([outcomes, spans, sorted(points)], default=repr))
+    return _PORT.sub("12345", json.dumps([outcomes, spans, sorted(points, key=repr)], default=repr))
