@@ -144,9 +144,10 @@ def test_two_users(instrumentor, core, host):
 
 
 def test_the_functions_are_looked_at_once(instrumentor, core, host, monkeypatch):
-    """As long as nobody replaces any, calls do not look for them again: that costs milliseconds."""
+    """As long as nobody replaces another one, calls do not look for them again: that costs milliseconds."""
     looks = []
     turn = users.Turn()
+    places = _positions(host, instrumentor)
 
     def run(providers):
         _, stock, keywords, calls = host
@@ -156,6 +157,11 @@ def test_the_functions_are_looked_at_once(instrumentor, core, host, monkeypatch)
             call(turn.user)
             monkeypatch.setattr(Reached, "look", lambda each: looks.append(each) or look(each))
             call(turn.user)
+            with users.replaced(turn, [places[min(places)]], is_open=False):
+                assert looks == []
+                call(turn.user)
+                looks.clear()
+                call(turn.user)
         stock.uninstrument()
 
     look = Reached.look
