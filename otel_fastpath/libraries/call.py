@@ -4,8 +4,9 @@ A wrapper has one `Telemetry` for its library, passes a span name and ready attr
 errors. Everything else is here: suppression, the current span, calling the host exactly once, errors, the duration
 metric, and keeping our own errors away from the host.
 
-    call = begin(telemetry, name, attributes, series)   # None: no telemetry; just call the host
+    call = new()
     try:
+        begin(call, telemetry, name, attributes, series)
         result = original(...)
         call.end()
     except BaseException as error:
@@ -15,7 +16,8 @@ metric, and keeping our own errors away from the host.
             call.fail(error)
         raise
 
-The second `fail` does nothing, unless an exception of a signal handler interrupted the first one at its beginning.
+`end` and `fail` do nothing for a call that has not begun, or has ended. So the second `fail` does nothing, unless an
+exception of a signal handler interrupted the first one at its beginning.
 
 For a result that continues, such as a stream, `call.leave()` restores the context when the host's call has returned,
 and `call.end()` or `call.fail(error)` follows when the result is there.
@@ -52,6 +54,7 @@ __all__ = [
     "describe",
     "error_type",
     "is_suppressed",
+    "new",
 ]
 
 # At most so many error types get a bound instrument of their own; a type with a very long name gets none.
@@ -158,16 +161,24 @@ def is_suppressed() -> bool:
     return suppressed
 
 
+def new() -> Call:
+    """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
+    call: Call = compiled.hot("libraries.call_span").new_call()
+    return call
+
+
 def begin(
+    call: Call,
     telemetry: Telemetry,
     name: str,
     attributes: Mapping[str, Any] | None,
     series: Series | None = None,
     start_ns: int | None = None,
-) -> Call | None:
+) -> bool:
     """Start a span, make it the current one, start the clock.
 
     Args:
+        call: What `new` made.
         telemetry: The wrapper's `Telemetry`.
         name: The name of the span.
         attributes: The attributes of the span at its creation.
@@ -175,20 +186,11 @@ def begin(
         start_ns: When the span started, in nanoseconds since the epoch, if it started earlier.
 
     Returns:
-        The call; None if it is suppressed, if there is neither an SDK nor a meter, or after an error in our code.
+        Whether it has begun; False if it is suppressed, if there is neither an SDK nor a meter, or after an error of
+        ours.
     """
     hot = compiled.hot("libraries.call_span")
-    # Made before anything is begun: whatever interrupts the beginning, the call is ended.
-    call: Call = hot.new_call()
-    try:
-        return call if hot.begin_call(call, telemetry, name, attributes, series, start_ns) else None
-    except BaseException as error:
-        try:
-            call.fail(error)
-        finally:
-            # See above: the first may have been interrupted.
-            call.fail(error)
-        raise
+    return bool(hot.begin_call(call, telemetry, name, attributes, series, start_ns))
 
 
 tracers.watch()

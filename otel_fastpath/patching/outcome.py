@@ -94,11 +94,11 @@ def reset(variable: ContextVar[Any], token: Token[Any]) -> None:
     """Reset a context variable. Never raises.
 
     The garbage collector may close a coroutine in another context than the one that it ran in: there is nothing to
-    reset in that context.
+    reset in that context. An exception may have arrived after this was done.
     """
     try:
         variable.reset(token)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         faults.raise_interruption(error)
     except Exception as error:
         faults.absorb_any("a context variable", error)

@@ -4,7 +4,8 @@
     make interruptions ARGS="--signals 5000 --workload spans --core stock c py"
 
 Without `--signals`, an exception arrives once at each line of this package and at each return of a C function that it
-calls; with it, at so many random instants of each operation. The core "stock" is OpenTelemetry without this package.
+calls; with it, at so many random instants of each operation. The core "stock" is OpenTelemetry and its instrumentations
+without this package.
 Exit status 1 means that this package kept the exception from the host.
 """
 # ruff: noqa: T201  # a program that prints

@@ -76,15 +76,13 @@ def run(request):
 @contextmanager
 def begun(telemetry, attributes=None, series=None):
     """A call, as the module's docstring shows it; None: no telemetry."""
-    made = _call.begin(telemetry, "get", attributes, series)
+    made = _call.new()
     try:
-        yield made
-    except BaseException as error:
-        if made is not None:
-            made.fail(error)
-        raise
-    if made is not None:
+        yield made if _call.begin(made, telemetry, "get", attributes, series) else None
         made.end()
+    except BaseException as error:
+        made.fail(error)
+        raise
 
 
 def test_a_call_is_one_span(run, telemetry, exporter, series, reader):
@@ -189,7 +187,8 @@ def test_what_is_not_sampled_is_still_counted(exporter, series, reader):
 
 def test_a_call_with_a_result_that_continues(telemetry, exporter, series, reader):
     """The context is restored; the span ends when its holder says so, once."""
-    call = _call.begin(telemetry, "get", None, series)
+    call = _call.new()
+    assert _call.begin(call, telemetry, "get", None, series)
     call.leave()
     assert trace.get_current_span() is trace.INVALID_SPAN
     assert exporter.get_finished_spans() == ()

@@ -53,10 +53,10 @@ def started(instrumented, no_faults):
         telemetry = calls.Telemetry(provider.get_tracer("wrapper"))
         token = context_api.attach(context)
         try:
-            made = calls.begin(telemetry, "get", {"a": 1})
+            made = calls.new()
+            calls.begin(made, telemetry, "get", {"a": 1})
             span = trace.get_current_span()
-            if made is not None:
-                made.end()
+            made.end()
         finally:
             context_api.detach(token)
             provider.shutdown()

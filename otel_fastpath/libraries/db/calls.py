@@ -77,20 +77,6 @@ def new(database: Database) -> Any:
     return (call_span if active is None else active.hot).new_query()
 
 
-def begin(database: Database, opener: Opener, args: Any, kwargs: Any) -> Any:
-    """Begin a query; None if it is not instrumented."""
-    call = new(database)
-    try:
-        return call if enter(call, database, opener, args, kwargs) else None
-    except BaseException as error:
-        try:
-            call.failed(error)
-        finally:
-            # See `libraries.call`: the first may have been interrupted.
-            call.failed(error)
-        raise
-
-
 def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
     """Begin a query that `new` made; returns whether it is instrumented."""
     has_begun = guarded(database.place, _enter, call, database, opener, args, kwargs)
@@ -159,7 +145,7 @@ async def watch(
     args: Any,
     kwargs: Any,
     coroutine: Coroutine[Any, Any, Any],
-    _closing: Any = None,
+    closing: Any = None,
 ) -> Any:
     """Await the host's coroutine inside a call.
 
@@ -170,10 +156,12 @@ async def watch(
         args: The method's arguments.
         kwargs: The method's keyword arguments.
         coroutine: The coroutine that it returned.
-        _closing: Its `entering.Closing`, if it was made before this one starts.
+        closing: Its `entering.Closing`, if it was made before this one starts.
     """
     call = new(database)
     try:
+        if closing is not None:
+            closing.start()
         if not enter(call, database, opener, args, kwargs):
             return await otherwise(database, call, args, coroutine)(*args, **kwargs)
         result = await coroutine
@@ -286,46 +274,57 @@ def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
     """Wrap a method, `async def` or not, in three functions, which raise only what interrupts them.
 
     Args:
-        begin: Called with the method's arguments and keyword arguments; returns anything.
-        done: Called with that, the method's arguments, and its result.
-        failed: Called with that, the method's arguments, and what it raised; also after `done` was interrupted.
+        begin: Called with an empty list, the method's arguments and its keyword arguments. It adds what has to be ended
+            to the list before it begins it.
+        done: Called with the list, the method's arguments, and its result.
+        failed: Called with the list, the method's arguments, and what was raised; also where `begin` or `done` was
+            interrupted, and a second time if it was interrupted itself.
         original: The method.
     """
-    if inspect.iscoroutinefunction(original):
+    wrap = around_async_steps if inspect.iscoroutinefunction(original) else _around_sync_steps
+    return wrap(begin, done, failed, original)
 
-        @functools.wraps(original)
-        async def method(*args: Any, **kwargs: Any) -> Any:
-            begun = begin(args, kwargs)
+
+def around_async_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
+    """The same for a method whose result is awaited."""
+
+    @functools.wraps(original)
+    async def method(*args: Any, **kwargs: Any) -> Any:
+        begun: list[Any] = []
+        try:
+            begin(begun, args, kwargs)
+            result = await original(*args, **kwargs)
+            done(begun, args, result)
+        except BaseException as error:
             try:
-                result = await original(*args, **kwargs)
-                done(begun, args, result)
-            except BaseException as error:
-                try:
-                    failed(begun, args, error)
-                except BaseException:
-                    # Interrupted, may be at its beginning.
-                    failed(begun, args, error)
-                    raise
+                failed(begun, args, error)
+            except BaseException:
+                # Interrupted, may be at its beginning.
+                failed(begun, args, error)
                 raise
-            return result
+            raise
+        return result
 
-    else:
+    return method
 
-        @functools.wraps(original)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            begun = begin(args, kwargs)
+
+def _around_sync_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        begun: list[Any] = []
+        try:
+            begin(begun, args, kwargs)
+            result = original(*args, **kwargs)
+            done(begun, args, result)
+        except BaseException as error:
             try:
-                result = original(*args, **kwargs)
-                done(begun, args, result)
-            except BaseException as error:
-                try:
-                    failed(begun, args, error)
-                except BaseException:
-                    # Interrupted, may be at its beginning.
-                    failed(begun, args, error)
-                    raise
+                failed(begun, args, error)
+            except BaseException:
+                # Interrupted, may be at its beginning.
+                failed(begun, args, error)
                 raise
-            return result
+            raise
+        return result
 
     return method
 

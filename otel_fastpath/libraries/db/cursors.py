@@ -141,7 +141,7 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
 
 
 def entrance_of(driver: Driver) -> Entrance:
-    """The entrance for `execute`: as `calls.begin` with an opener, but without its calls."""
+    """The entrance for `execute`: as `calls.enter` with an opener, but without its calls."""
     database = driver.database
 
     def make(active: Any) -> Any:

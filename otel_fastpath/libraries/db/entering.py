@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import Any
 
-from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.compiled.helpers import drop_finalizer, get_item
 from otel_fastpath.libraries.call_span import Link, is_suppressed, open_query
 from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.patching import faults
@@ -143,10 +143,8 @@ class Cursors:
             return False
 
 
-class Closing:
-    """Closes the host's coroutine when ours, which has this object among its locals, is released.
-
-    If ours never starts, because its task is cancelled before, Python would warn that the host's was never awaited.
+class Started:
+    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer.
 
     Args:
         coroutine: What the host's method returned.
@@ -156,6 +154,19 @@ class Closing:
 
     def __init__(self, coroutine: Any) -> None:
         self._coroutine = coroutine
+
+    def start(self) -> None:
+        """Leave the coroutine to ours, which has started."""
+        drop_finalizer(self, Started)
+
+
+class Closing(Started):
+    """Closes the host's coroutine when ours, which has this object among its locals, is released.
+
+    If ours never starts, because its task is cancelled before, Python would warn that the host's was never awaited.
+    """
+
+    __slots__ = ()
 
     def __del__(self) -> None:  # noqa: D105  # the class says it
         try:

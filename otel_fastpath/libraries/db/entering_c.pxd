@@ -31,5 +31,8 @@ cdef class Cursors:
     @cython.locals(link=Link, has_arguments=bint)
     cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
-cdef class Closing:
+cdef class Started:
     cdef object _coroutine
+
+cdef class Closing(Started):
+    pass

@@ -228,10 +228,13 @@ def _new_metrics(database: Database, active: Active, system: str, registry: weak
     return PoolMetrics(active, lambda: database.active, system, registry)
 
 
-def begin_acquire(active: Active, pool: Watched | None, system: str, start_ns: int | None = None) -> Any:
-    """Begin the span of waiting for a connection; None if it is not instrumented.
+def begin_acquire(
+    call: calls.Call, active: Active, pool: Watched | None, system: str, start_ns: int | None = None
+) -> None:
+    """Begin the span of waiting for a connection, unless it is not instrumented.
 
     Args:
+        call: What `libraries.call.new` made.
         active: The set-up.
         pool: The pool; None: nothing is known of it.
         system: Its name until its server is known.
@@ -239,4 +242,4 @@ def begin_acquire(active: Active, pool: Watched | None, system: str, start_ns: i
     """
     telemetry = calls.Telemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
     attributes = None if pool is None else {NAME_KEY: pool.named(system)}
-    return calls.begin(telemetry, _SPAN, attributes, None, start_ns)
+    calls.begin(call, telemetry, _SPAN, attributes, None, start_ns)

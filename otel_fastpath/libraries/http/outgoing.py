@@ -242,19 +242,27 @@ def connecting(span: Any) -> Any:
     Returns:
         What `connected` undoes; None after an error.
     """
+    manager = None
     try:
         manager = set_ip_on_next_http_connection(span)
         manager.__enter__()
-    except Exception as error:
+        return manager  # noqa: TRY300  # an exception may still arrive here
+    except BaseException as error:
+        # Otherwise, the garbage collector would leave it, when another context is current.
+        guarded(_PLACE, _abandon, manager)
         faults.absorb_any(_PLACE, error)
         return None
-    return manager
 
 
 def connected(manager: Any) -> None:
-    """Undo `connecting`."""
+    """Undo `connecting`, unless that was done."""
     if manager is not None:
         guarded(_PLACE, manager.__exit__, None, None, None)
+
+
+def _abandon(manager: Any) -> None:
+    if manager is not None:
+        manager.gen.close()
 
 
 def has_no_sdk(tracer: Any) -> bool:

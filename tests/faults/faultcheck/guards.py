@@ -104,6 +104,7 @@ _HOLDERS = {
     ),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
     "replacements": (("libraries/replacements.py", "Replacements"),),
+    "closing": (("libraries/db/entering.py", "Started"),),
 }
 
 

@@ -4,12 +4,14 @@
 
 As a signal handler's does, such as a time limit of Celery or RQ: it is raised once, between two instructions, by a
 function that none of our code called. The host must get it, with its context as it was, and no span may stay open.
-With the core "stock", this package is not put in place, and the places are those of OpenTelemetry's packages.
+With the core "stock", OpenTelemetry's instrumentations are put in place instead of this package, and the places are
+those of OpenTelemetry's packages.
 """
 # ruff: noqa: T201  # part of a program that prints
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import json
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.trace import SpanProcessor
 
+from faultcheck import stock
 from faultcheck.children import ChildError, in_child
 from faultcheck.host import Host
 from faultcheck.lines import relative, relative_of_stock
@@ -160,13 +163,18 @@ class Interrupter:
 class Interrupted(Checked):
     """One workload, whose host is interrupted."""
 
+    def __init__(self, job: Job, workload: str) -> None:
+        super().__init__(job, workload)
+        self.name = workload
+
     def make_ready(self) -> None:
         """Count open spans from the start."""
         self.open = Open()
         self.unraisable = 0
         sys.unraisablehook = self._note_unraisable
         if self.job.core == "stock":
-            self.workload.instrument = lambda: None  # type: ignore[method-assign]
+            instrument = functools.partial(stock.instrument, self.name, self.workload.telemetry)
+            self.workload.instrument = instrument  # type: ignore[method-assign]
         self.interrupter = Interrupter(relative_of_stock if self.job.core == "stock" else relative)
         self.workload.telemetry.tracer_provider.add_span_processor(self.open)
         super().make_ready()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+
 import pytest
 from opentelemetry import baggage, context, propagate, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
@@ -80,3 +83,23 @@ def test_another_propagator_is_asked(outgoing, monkeypatch):
     of_its_own.inject = theirs
     monkeypatch.setattr(propagate, "_HTTP_TEXT_FORMAT", CompositePropagator([of_its_own]))
     assert _sent(outgoing, _context()) == {"x-theirs": "1"}
+
+
+def test_a_limit_while_the_next_connection_is_told(outgoing, monkeypatch):
+    """Reaches the caller, and the context is as before, although the exception and its frames still exist."""
+    enter = contextlib._GeneratorContextManager.__enter__
+
+    def interrupted(manager):
+        entered = enter(manager)
+        if manager.gen.__name__ == "set_ip_on_next_http_connection":
+            raise KeyboardInterrupt
+        return entered
+
+    monkeypatch.setattr(contextlib._GeneratorContextManager, "__enter__", interrupted)
+    before = context.get_current()
+    with pytest.raises(KeyboardInterrupt) as raised:
+        outgoing.connecting(NonRecordingSpan(SpanContext(*IDS, is_remote=False)))
+    assert context.get_current() == before
+    del raised
+    gc.collect()
+    assert context.get_current() == before

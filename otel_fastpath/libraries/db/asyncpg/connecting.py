@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled.helpers import set_value
+from otel_fastpath.libraries.call import new
 from otel_fastpath.libraries.db.asyncpg import plans
 from otel_fastpath.libraries.db.connecting import begin_connect
 from otel_fastpath.patching.outcome import never_raises, reset
@@ -29,22 +31,33 @@ class _Attempt:
     __slots__ = ("call", "is_begun", "is_over", "start_ns", "token")
 
     def __init__(self) -> None:
-        self.start_ns = time_ns()
+        self.start_ns = 0
         self.call: Call | None = None
-        self.is_begun = False
-        self.is_over = False
+        self.is_begun = self.is_over = True
         self.token: Token[_Attempt | None] | None = None
+
+    @never_raises(_PLACE)
+    def enter(self) -> bool:
+        """Make this the current attempt; returns whether it is: inside of another, it is not."""
+        around = _attempt.get()
+        # An abandoned attempt that was closed in another context is still set in this one, but is over.
+        if around is not None and not around.is_over:
+            return False
+        self.start_ns = time_ns()
+        self.is_begun = self.is_over = False
+        self.token = set_value(_attempt, self)
+        return True
 
     @never_raises(_PLACE)
     def begin(self, address: Any, params: Any) -> None:
         """Begin the span, once the server is known; below a library that has one for it, there is none."""
         if not self.is_begun:
             self.is_begun = True
-            self.call = begin_connect(plans.DATABASE, self.start_ns, plans.server_of(address, params))
+            self.call = new()
+            begin_connect(self.call, plans.DATABASE, self.start_ns, plans.server_of(address, params))
             # The connection's transport keeps the context in which it is made: spans of listeners would be children of
             # this one.
-            if self.call is not None:
-                self.call.leave()
+            self.call.leave()
 
     def leave(self) -> None:
         """Make this no longer the current attempt; its call goes on."""
@@ -71,28 +84,17 @@ class _Attempt:
 _attempt: ContextVar[_Attempt | None] = ContextVar("otel_fastpath_asyncpg_attempt", default=None)
 
 
-@never_raises(_PLACE)
-def _enter() -> _Attempt | None:
-    """Begin an attempt; None inside of another."""
-    around = _attempt.get()
-    # An abandoned attempt that was closed in another context is still set in this one, but is over.
-    if around is not None and not around.is_over:
-        return None
-    made = _Attempt()
-    made.token = _attempt.set(made)
-    return made
-
-
 def make_connect(original: Any) -> Any:
     """Wrap `connect`, under each of its names, and the function that it calls: only the outermost is instrumented."""
 
     @functools.wraps(original)
     async def connect(*args: Any, **kwargs: Any) -> Any:
-        attempt = _enter()
-        if attempt is None:
-            return await original(*args, **kwargs)
+        attempt = _Attempt()
         try:
+            if not attempt.enter():
+                return await original(*args, **kwargs)
             result = await original(*args, **kwargs)
+            attempt.end()
         except BaseException as error:
             try:
                 attempt.fail(error)
@@ -100,7 +102,6 @@ def make_connect(original: Any) -> Any:
                 # See `libraries.call`: the first may have been interrupted.
                 attempt.fail(error)
             raise
-        attempt.end()
         return result
 
     return connect

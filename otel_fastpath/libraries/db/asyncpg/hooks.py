@@ -105,9 +105,15 @@ def on_prepare(original: Any) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            call = calls.begin(DATABASE, _failed_to_prepare, (link, args, start_ns), None)
-            if call is not None:
-                call.failed(error)
+            call = calls.new(DATABASE)
+            try:
+                calls.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
+            finally:
+                try:
+                    call.failed(error)
+                finally:
+                    # See `libraries.call`: the first may have been interrupted.
+                    call.failed(error)
             raise
         link.prepared = (result, start_ns)
         return result

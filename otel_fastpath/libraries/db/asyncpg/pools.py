@@ -11,7 +11,8 @@ from asyncio import TimeoutError as AsyncioTimeoutError
 from time import perf_counter
 from typing import Any, Final
 
-from otel_fastpath.libraries.db import pools
+from otel_fastpath.libraries import call as skeleton
+from otel_fastpath.libraries.db import calls, pools
 from otel_fastpath.libraries.db.asyncpg import plans
 from otel_fastpath.libraries.db.servers import POSTGRESQL
 from otel_fastpath.patching.outcome import never_raises
@@ -88,27 +89,21 @@ def watched(pool: Any) -> Watched:
 
 def make_acquire(original: Any) -> Any:
     """Wrap `Pool._acquire`, which every way to get a connection calls."""
+    return calls.around_async_steps(_request, _acquired, _not_acquired, original)
 
-    @functools.wraps(original)
-    async def acquire(*args: Any, **kwargs: Any) -> Any:
-        started, call = perf_counter(), _begin(args[0])
-        try:
-            proxy = await original(*args, **kwargs)
-        except BaseException as error:
-            _not_acquired(args[0], call, error)
-            raise
-        _acquired(args[0], call, proxy, started)
-        return proxy
 
-    return acquire
+def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+    begun.append(perf_counter())
+    _begin(begun, args[0])
 
 
 @never_raises(_PLACE)
-def _begin(pool: Any) -> Any:
+def _begin(begun: list[Any], pool: Any) -> None:
     active = plans.DATABASE.active
-    if active is None or not active.options.acquire:
-        return None
-    return pools.begin_acquire(active, watched(pool) if pool._queue is not None else None, POSTGRESQL.name)
+    if active is not None and active.options.acquire:
+        call = skeleton.new()
+        begun.append(call)
+        pools.begin_acquire(call, active, watched(pool) if pool._queue is not None else None, POSTGRESQL.name)
 
 
 def _metrics() -> pools.PoolMetrics | None:
@@ -116,24 +111,26 @@ def _metrics() -> pools.PoolMetrics | None:
 
 
 @never_raises(_PLACE)
-def _acquired(pool: Any, call: Any, proxy: Any, started: float) -> None:
+def _acquired(begun: list[Any], args: Any, proxy: Any) -> None:
+    started, *waits = begun
     try:
         metrics = _metrics()
         if metrics is not None:
-            watched(pool).was_acquired(metrics, proxy._holder, started)
+            watched(args[0]).was_acquired(metrics, proxy._holder, started)
     finally:
-        if call is not None:
+        for call in waits:
             call.end()
 
 
 @never_raises(_PLACE)
-def _not_acquired(pool: Any, call: Any, raised: BaseException) -> None:
+def _not_acquired(begun: list[Any], args: Any, raised: BaseException) -> None:
+    pool = args[0]
     try:
         metrics = _metrics()
         if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
             watched(pool).timed_out(metrics)
     finally:
-        if call is not None:
+        for call in begun[1:]:
             call.fail(raised)
 
 

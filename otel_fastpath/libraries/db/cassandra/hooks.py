@@ -82,24 +82,26 @@ def make_connect(original: Any) -> Any:
 
 
 @never_raises(_CONNECTING)
-def _connect(args: Any, kwargs: Any) -> Any:
+def _connect(begun: list[Any], args: Any, kwargs: Any) -> None:
     active = DATABASE.active
     if active is None:
-        return None
+        return
     keyspace = args[1] if len(args) > 1 else kwargs.get("keyspace")
     server = Server(CASSANDRA, address_of(args[0]), keyspace if isinstance(keyspace, str) else None)
     # The plans are those of the session that is made.
     plan = active.plans_of(server, own_of(args[0], server.namespace)).special(CONNECT, _ATTRIBUTES)
-    return skeleton.begin(active.telemetry, plan.name, plan.attributes, plan.series)
+    call = skeleton.new()
+    begun.append(call)
+    skeleton.begin(call, active.telemetry, plan.name, plan.attributes, plan.series)
 
 
 @never_raises(_CONNECTING)
-def _connected(call: Any, _args: Any, _session: Any) -> None:
-    if call is not None:
+def _connected(begun: list[Any], _args: Any, _session: Any) -> None:
+    for call in begun:
         call.end()
 
 
 @never_raises(_CONNECTING)
-def _not_connected(call: Any, _args: Any, error: BaseException) -> None:
-    if call is not None:
+def _not_connected(begun: list[Any], _args: Any, error: BaseException) -> None:
+    for call in begun:
         call.fail(error)

@@ -71,12 +71,12 @@ def _wrapped(function: Any) -> Any:
     return calls.around_steps(_start, _connected, _failed, function)
 
 
-def _start(args: Any, kwargs: Any) -> Any:
-    return [time_ns(), args, kwargs]
+def _start(start: list[Any], args: Any, kwargs: Any) -> None:
+    start += (time_ns(), args, kwargs)
 
 
 @never_raises(_PLACE)
-def _connected(start: Any, _args: Any, connection: Any) -> None:
+def _connected(start: list[Any], _args: Any, connection: Any) -> None:
     start_ns = start[0]
     # It is told once, even if that is interrupted.
     start.clear()
@@ -84,7 +84,7 @@ def _connected(start: Any, _args: Any, connection: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _failed(start: Any, _args: Any, error: BaseException) -> None:
+def _failed(start: list[Any], _args: Any, error: BaseException) -> None:
     if not start:
         return
     start_ns, args, kwargs = start

@@ -10,6 +10,7 @@ from typing import Any, Final
 from opentelemetry.context.context import Context
 
 from otel_fastpath import compiled
+from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls, pools
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL
@@ -89,39 +90,40 @@ def make_getconn(original: Any) -> Any:
     return calls.around_steps(_request, _acquired, _not_acquired, original)
 
 
-def _request(args: Any, _kwargs: Any) -> tuple[float, Any]:
-    return perf_counter(), _begin(args[0])
+def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+    begun.append(perf_counter())
+    _begin(begun, args[0])
 
 
 @never_raises(_PLACE)
-def _begin(pool: Any) -> Any:
+def _begin(begun: list[Any], pool: Any) -> None:
     active = DATABASE.active
-    if active is None or not active.options.acquire:
-        return None
-    return pools.begin_acquire(active, watched(pool), POSTGRESQL.name)
+    if active is not None and active.options.acquire:
+        call = skeleton.new()
+        begun.append(call)
+        pools.begin_acquire(call, active, watched(pool), POSTGRESQL.name)
 
 
 @never_raises(_PLACE)
-def _acquired(request: tuple[float, Any], args: Any, connection: Any) -> None:
-    started, call = request
+def _acquired(begun: list[Any], args: Any, connection: Any) -> None:
+    started, *waits = begun
     try:
         metrics = _metrics()
         if metrics is not None:
             watched(args[0]).was_acquired(metrics, id(connection), started)
     finally:
-        if call is not None:
+        for call in waits:
             call.end()
 
 
 @never_raises(_PLACE)
-def _not_acquired(request: tuple[float, Any], args: Any, error: BaseException) -> None:
-    _, call = request
+def _not_acquired(begun: list[Any], args: Any, error: BaseException) -> None:
     try:
         metrics = _metrics()
         if metrics is not None and type(error).__name__ == "PoolTimeout":
             watched(args[0]).timed_out(metrics)
     finally:
-        if call is not None:
+        for call in begun[1:]:
             call.fail(error)
 
 
@@ -130,12 +132,12 @@ def make_putconn(original: Any) -> Any:
     return calls.around_steps(_released, _ignored, _ignored, original)
 
 
-def _ignored(_begun: Any, _args: Any, _outcome: Any) -> None:
+def _ignored(_begun: list[Any], _args: Any, _outcome: Any) -> None:
     """Nothing follows."""
 
 
 @never_raises(_PLACE)
-def _released(args: Any, kwargs: Any) -> None:
+def _released(_begun: list[Any], args: Any, kwargs: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
         watched(args[0]).was_released(metrics, id(args[1] if len(args) > 1 else kwargs.get("conn")))
@@ -146,15 +148,15 @@ def make_connect(original: Any) -> Any:
     return calls.around_steps(_clock, _connected, _ignored, original)
 
 
-def _clock(_args: Any, _kwargs: Any) -> float:
-    return perf_counter()
+def _clock(begun: list[Any], _args: Any, _kwargs: Any) -> None:
+    begun.append(perf_counter())
 
 
 @never_raises(_PLACE)
-def _connected(started: float, args: Any, _connection: Any) -> None:
+def _connected(begun: list[Any], args: Any, _connection: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
-        watched(args[0]).was_connected(metrics, started)
+        watched(args[0]).was_connected(metrics, *begun)
 
 
 def make_start(original: Any) -> Any:

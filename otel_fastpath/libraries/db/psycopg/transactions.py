@@ -23,47 +23,40 @@ _OK: Final = 0
 def around(command: Command, original: Any) -> Any:
     """Wrap a method that sends one command."""
 
-    def begin(args: Any, kwargs: Any) -> Any:
-        return guarded(DATABASE.place, _begun, command, args, kwargs)
+    def begin(begun: list[Any], args: Any, kwargs: Any) -> None:
+        guarded(DATABASE.place, _begin, begun, command, args, kwargs)
 
     return calls.around_steps(begin, _done, _failed, original)
 
 
 @never_raises(DATABASE.place)
-def _done(ending: Any, _args: Any, result: Any) -> None:
-    if ending is not None:
+def _done(begun: list[Any], _args: Any, result: Any) -> None:
+    for ending in begun:
         ending.done(result)
 
 
 @never_raises(DATABASE.place)
-def _failed(ending: Any, _args: Any, error: BaseException) -> None:
-    if ending is not None:
+def _failed(begun: list[Any], _args: Any, error: BaseException) -> None:
+    for ending in begun:
         ending.failed(error)
 
 
-def _begun(command: Command, args: Any, kwargs: Any) -> Any:
-    """What ends the call; None: it is not instrumented."""
+def _begin(begun: list[Any], command: Command, args: Any, kwargs: Any) -> None:
+    """Begin the call, and add what ends it; nothing if it is not instrumented."""
     active = DATABASE.active
     if active is None or not active.options.transactions or active.hot.is_suppressed():
-        return None
+        return
     text = command(*args, **kwargs)
     if text is None:
-        return None
+        return
     connection = getattr(args[0], "_conn", args[0])
     link = DATABASE.link(connection)
     call = active.hot.new_query()
-    try:
-        if not active.hot.open_query(call, link, link.plans.plan(text), active.hot.NO_ROWS, None):
-            return None
-        pipeline = connection._pipeline
-        return call if pipeline is None else pipelines.submission(pipeline, call, None)
-    except BaseException as error:
-        try:
-            call.failed(error)
-        finally:
-            # See `libraries.call`: the first may have been interrupted.
-            call.failed(error)
-        raise
+    begun.append(call)
+    if not active.hot.open_query(call, link, link.plans.plan(text), active.hot.NO_ROWS, None):
+        begun.clear()
+    elif connection._pipeline is not None:
+        begun[0] = pipelines.submission(connection._pipeline, call, None)
 
 
 def commit(connection: Any) -> str | None:

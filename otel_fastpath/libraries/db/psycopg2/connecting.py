@@ -10,6 +10,7 @@ import functools
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db.connecting import begin_connect, tell_connect
 from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
@@ -172,10 +173,18 @@ def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> N
         tell_connect(DATABASE, start_ns, server_of(connection))
         return
     # It is connected once it was polled; only then psycopg2 knows its server.
-    call = begin_connect(DATABASE, start_ns, _meant(args))
-    if call is not None:
-        call.leave()
-        setattr(connection, hooks.PENDING, (call, None))
+    call = skeleton.new()
+    try:
+        if begin_connect(call, DATABASE, start_ns, _meant(args)):
+            call.leave()
+            setattr(connection, hooks.PENDING, (call, None))
+    except BaseException as error:
+        try:
+            call.fail(error)
+        finally:
+            # See `libraries.call`: the first may have been interrupted.
+            call.fail(error)
+        raise
 
 
 @never_raises(_PLACE)

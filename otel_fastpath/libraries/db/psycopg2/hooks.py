@@ -119,24 +119,26 @@ def _around_next(original: Any) -> Any:
     def following(self: Any) -> Any:
         if self.rownumber < self.rowcount:
             return original(self)
-        call = calls.begin(DATABASE, _of_trip, (self,), {})
-        if call is None:
-            return original(self)
+        call = calls.new(DATABASE)
+        is_begun = False
         try:
+            is_begun = calls.enter(call, DATABASE, _of_trip, (self,), {})
             row = original(self)
-        except StopIteration:
-            guarded(DATABASE.place, call.record_rows, 0)
-            call.done(None)
-            raise
+            if is_begun:
+                guarded_during(call, DATABASE.place, call.record_rows, self.rowcount)
+                call.done(None)
         except BaseException as error:
             try:
-                call.failed(error)
+                if is_begun and isinstance(error, StopIteration):
+                    guarded(DATABASE.place, call.record_rows, 0)
+                    call.done(None)
             finally:
-                # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                try:
+                    call.failed(error)
+                finally:
+                    # See `libraries.call`: the first may have been interrupted.
+                    call.failed(error)
             raise
-        guarded(DATABASE.place, lambda: call.record_rows(self.rowcount))
-        call.done(None)
         return row
 
     return following
@@ -184,11 +186,15 @@ def make_poll(original: Any) -> Any:
     def poll(self: Any) -> Any:
         try:
             state = original(self)
+            if state == _DONE:
+                guarded(DATABASE.place, _ended, self, None)
         except BaseException as error:
-            guarded(DATABASE.place, _ended, self, error)
+            try:
+                guarded(DATABASE.place, _ended, self, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                guarded(DATABASE.place, _ended, self, error)
             raise
-        if state == _DONE:
-            guarded(DATABASE.place, _ended, self, None)
         return state
 
     return poll
@@ -200,7 +206,11 @@ def make_close(original: Any) -> Any:
     @functools.wraps(original)
     def close(self: Any) -> Any:
         result = original(self)
-        guarded(DATABASE.place, _closed, self)
+        try:
+            guarded(DATABASE.place, _closed, self)
+        finally:
+            # Likewise.
+            guarded(DATABASE.place, _closed, self)
         return result
 
     return close
@@ -216,7 +226,6 @@ def _ended(connection: Any, error: BaseException | None) -> None:
     call, cursor = getattr(connection, PENDING, None) or (None, None)
     if call is None:
         return
-    setattr(connection, PENDING, None)
     if cursor is None:
         # The connect, which is no query.
         call.end() if error is None else call.fail(error)
@@ -225,6 +234,7 @@ def _ended(connection: Any, error: BaseException | None) -> None:
     else:
         guarded(DATABASE.place, cursors.count, call, cursor)
         call.done(None)
+    setattr(connection, PENDING, None)
 
 
 _EXECUTED: Final = {

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.libraries.call import new
 from otel_fastpath.libraries.db import pools as all_pools
 from otel_fastpath.libraries.db.sqlalchemy import pools
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
@@ -13,31 +14,33 @@ from otel_fastpath.libraries.db.sqlalchemy.pools import PLACE
 from otel_fastpath.patching import faults
 
 
-def begin(engine: Any) -> Any:
-    """When waiting for a connection began, and its span if that option is set; None: it is not instrumented."""
+def begin(engine: Any, begun: Any) -> None:
+    """Add to the list when waiting for a connection began, and its call if that option is set."""
     try:
         active = DATABASE.active
         if active is None:
-            return None
+            return
         pool = get_item(engine.pool.__dict__, LINK)
         if pool is None:
             pool = pools.watched(engine)
-        call = all_pools.begin_acquire(active, pool, engine.dialect.name) if active.options.acquire else None
-        return perf_counter(), call
+        begun.append(perf_counter())
+        if active.options.acquire:
+            call = new()
+            begun.append(call)
+            all_pools.begin_acquire(call, active, pool, engine.dialect.name)
     except Exception as fault:
         faults.absorb_any(PLACE, fault)
-        return None
 
 
 def acquired(engine: Any, fairy: Any, begun: Any) -> None:
-    """End the wait that `begin` returned, and keep since when the connection is borrowed."""
+    """End the wait that `begin` has begun, and keep since when the connection is borrowed."""
     try:
         active = DATABASE.active
-        if begun is None or active is None:
+        if active is None or not begun:
             return
-        started, call = begun
-        if call is not None:
-            call.end()
+        started = begun[0]
+        if len(begun) > 1:
+            begun[1].end()
         metrics = _metrics(active)
         if metrics is None and hasattr(engine.pool, "checkedin"):
             # The pool counts its connections itself, and how long they are borrowed is not asked for.

@@ -1,17 +1,16 @@
 # C types for the compiled twin of checkouts.py.
-import cython
 
 cdef object all_pools
+cdef object new
 cdef object pools
 cdef object DATABASE
 cdef str LINK
 cdef object PLACE
 cdef object faults
 
-cpdef begin(object engine)
+cpdef begin(object engine, list begun)
 
-@cython.locals(begun=tuple)
-cpdef acquired(object engine, object fairy, object begun)
+cpdef acquired(object engine, object fairy, list begun)
 
 cpdef released(object record)
 

@@ -10,7 +10,7 @@ from time import perf_counter, time_ns
 from typing import Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.call import begin as begin_call
+from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db import pools as all_pools
 from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
@@ -30,42 +30,54 @@ def make_acquire(original: Any) -> Any:
 
     @functools.wraps(original)
     def raw_connection(*args: Any, **kwargs: Any) -> Any:
-        begun = begin(args[0])
+        begun: list[Any] = []
         try:
+            begin(args[0], begun)
             fairy = original(*args, **kwargs)
+            acquired(args[0], fairy, begun)
         except BaseException as error:
-            _not_acquired(args[0], error, begun)
+            try:
+                _not_acquired(args[0], error, begun)
+            except BaseException:
+                # Interrupted, may be at its beginning.
+                _not_acquired(args[0], error, begun)
+                raise
             raise
-        acquired(args[0], fairy, begun)
         return fairy
 
     return raw_connection
 
 
 @never_raises(PLACE)
-def _not_acquired(engine: Any, error: BaseException, begun: tuple[float, Any] | None) -> None:
+def _not_acquired(engine: Any, error: BaseException, begun: list[Any]) -> None:
     """End the span of waiting. If the pool has no connection, there is a span in any case: nothing else tells it."""
-    if begun is None:
+    if not begun:
         return
-    started, call = begun
     is_timeout = f"{type(error).__module__}.{type(error).__qualname__}" == _TIMEOUT
-    if is_timeout and call is None:
-        call = _late(engine, time_ns() - int((perf_counter() - started) * 1e9))
-    if call is not None:
-        hooks.fail(call, error)
+    try:
+        if is_timeout and len(begun) == 1:
+            call = skeleton.new()
+            begun.append(call)
+            _begin_late(call, engine, time_ns() - int((perf_counter() - begun[0]) * 1e9))
+    finally:
+        for call in begun[1:]:
+            hooks.fail(call, error)
     metrics = pools.metrics_of()
     if metrics is not None and is_timeout:
+        # It is counted once, even if that is interrupted.
+        begun.clear()
         pools.watched(engine).timed_out(metrics)
 
 
-def _late(engine: Any, start_ns: int) -> Any:
+def _begin_late(call: Any, engine: Any, start_ns: int) -> None:
     """Begin the span of a wait that is over."""
     active = DATABASE.active
     if not isinstance(active.convention, Official):
-        return all_pools.begin_acquire(active, pools.watched(engine), engine.dialect.name, start_ns)
+        all_pools.begin_acquire(call, active, pools.watched(engine), engine.dialect.name, start_ns)
+        return
     link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
     plan = link.plans.special(CONNECT, {})
-    return begin_call(active.telemetry, plan.name, plan.attributes, None, start_ns)
+    skeleton.begin(call, active.telemetry, plan.name, plan.attributes, None, start_ns)
 
 
 def make_release(original: Any) -> Any:

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.genai.openai.streams import CALL, STAYING, Pending, end, follow, headers, hear, leaving
+from otel_fastpath.libraries.genai.openai.streams import CALL, STAYING, OpenPending, end, follow, headers, hear, leaving
 from otel_fastpath.patching.outcome import guarded, never_raises, reset
 from otel_fastpath.patching.patch import Patch
 
@@ -131,7 +131,7 @@ def _raw_stream(call: Any, raw: Any) -> None:
     """A raw response whose body is a stream: followed once the caller has it parsed, ended when it is closed."""
     response = raw.http_response
     headers(call, response.headers)
-    pending = Pending(call)
+    pending = OpenPending(call)
     vars(response)[CALL] = pending
 
     def told() -> bool:
@@ -150,7 +150,7 @@ def _raw_stream(call: Any, raw: Any) -> None:
 def _raw_answer(call: Any, raw: Any) -> None:
     """A raw response whose body the caller may read, or not, until it leaves its `with`."""
     response = raw.http_response
-    pending = Pending(call)
+    pending = OpenPending(call)
 
     def told() -> bool:
         # Reading to the end also closes it, before the body is available.

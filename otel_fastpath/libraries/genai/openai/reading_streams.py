@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.libraries.genai.openai.reading_models import is_text
 from otel_fastpath.libraries.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
@@ -54,15 +55,6 @@ class Reading:
         # Code that uses the generator itself finds its attributes.
         return getattr(self._inner, name)
 
-    def __del__(self) -> None:
-        try:
-            call = self._call
-        except AttributeError:
-            # In plain Python: an interrupt came before it was set.
-            return
-        if not call.is_over:
-            call.abandon()
-
     def _took(self, chunk: object) -> None:
         """Read a chunk and measure it. Never raises."""
         call = self._call
@@ -88,10 +80,25 @@ class Reading:
             call.end(outcome[0], outcome[1])
 
 
+def _abandon(reading: Any) -> None:
+    """End the call of a reading that nobody has."""
+    try:
+        call = reading._call
+    except AttributeError:
+        # In plain Python: an interrupt came before it was set.
+        return
+    if not call.is_over:
+        call.abandon()
+
+
 class Reads(Reading):
     """The iterator of a `Stream`."""
 
     __slots__ = ()
+
+    def close(self) -> None:
+        """Leave nothing to the garbage collector: the call has ended."""
+        drop_finalizer(self, Reads)
 
     def __iter__(self) -> Reads:
         return self
@@ -114,6 +121,7 @@ class Reads(Reading):
             finally:
                 # See `libraries.call`: the first may have been interrupted; so may `restore`.
                 call.fail(error)
+            self.close()
             raise
         finally:
             self.is_reading = False
@@ -127,10 +135,23 @@ class Reads(Reading):
         return chunk
 
 
+class OpenReads(Reads):
+    """One whose call has not ended; as `trace.context.scope.OpenScope`."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        _abandon(self)
+
+
 class AsyncReads(Reading):
     """The iterator of an `AsyncStream`: not a generator, since asyncio would delay closing an abandoned one."""
 
     __slots__ = ()
+
+    def close(self) -> None:
+        """As that of `Reads`."""
+        drop_finalizer(self, AsyncReads)
 
     def __aiter__(self) -> AsyncReads:
         return self
@@ -153,6 +174,7 @@ class AsyncReads(Reading):
             finally:
                 # See `libraries.call`: the first may have been interrupted; so may `restore`.
                 call.fail(error)
+            self.close()
             raise
         finally:
             self.is_reading = False
@@ -164,3 +186,12 @@ class AsyncReads(Reading):
                     raise
         self._took(chunk)
         return chunk
+
+
+class OpenAsyncReads(AsyncReads):
+    """As `OpenReads`."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        _abandon(self)

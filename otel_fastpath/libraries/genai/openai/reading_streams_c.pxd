@@ -19,8 +19,16 @@ cdef class Reading:
     @cython.locals(call=Call, now=double, times=BoundHistogram)
     cdef _took(self, object chunk)
 
+cdef _abandon(Reading reading)
+
 cdef class Reads(Reading):
+    cpdef close(self)
+
+cdef class OpenReads(Reads):
     pass
 
 cdef class AsyncReads(Reading):
+    cpdef close(self)
+
+cdef class OpenAsyncReads(AsyncReads):
     pass

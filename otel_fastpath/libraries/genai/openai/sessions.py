@@ -14,11 +14,10 @@ from opentelemetry import trace
 from opentelemetry._logs import LogRecord
 from opentelemetry.metrics import NoOpHistogram
 from opentelemetry.metrics._internal.instrument import _ProxyHistogram
-from opentelemetry.trace import SpanKind
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath import compiled
-from otel_fastpath.libraries.call import is_suppressed
+from otel_fastpath.compiled.helpers import drop_finalizer
+from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.failure import named
 from otel_fastpath.libraries.genai import conventions as names
 from otel_fastpath.libraries.genai.openai import completion_hooks as hooks
@@ -37,7 +36,7 @@ _END: Final = "the end of an OpenAI websocket"
 
 
 class Session:
-    """One connection from before it is made. Ends once.
+    """One connection from before it is made. Ends once. Made by `begin`.
 
     Args:
         telemetry: The telemetry that records it.
@@ -49,14 +48,14 @@ class Session:
     """
 
     __slots__ = (
+        "_call",
         "_context",
         "_lost",
+        "_name",
         "_said",
-        "_span",
         "_start",
         "_started",
         "_telemetry",
-        "_token",
         "_told",
         "is_over",
     )
@@ -69,18 +68,16 @@ class Session:
         self._told = events.Told()
         self._said: content.Said | None = content.Said() if telemetry.settings.captures else None
         self._lost: BaseException | None = None
-        model = start.get(names.MODEL)
-        name = f"{operation} {model}" if model else operation
-        self._span = telemetry.tracer.start_span(name, None, SpanKind.CLIENT, start)
-        self._context = trace.set_span_in_context(self._span)
+        self._call = skeleton.new()
+        self._context: Any = None
         self._started = perf_counter()
-        self.is_over = False
-        self._token: Any = compiled.hot("trace.context.current_context").attach_context(self._context)
+        self._name = f"{operation} {start[names.MODEL]}" if start.get(names.MODEL) else operation
 
-    def __del__(self) -> None:
-        # Only the connection holds it: nobody can close that any more.
-        if not getattr(self, "is_over", True):
-            self.end(self._lost, None if self._lost else (names.OTHER_ERROR, ABANDONED))
+    def start(self) -> None:
+        """Start the span, and make it the current one."""
+        self.is_over = False
+        skeleton.begin(self._call, skeleton.Telemetry(self._telemetry.tracer), self._name, self._start)
+        self._context = trace.set_span_in_context(self._call.span)
 
     @property
     def is_told(self) -> bool:
@@ -91,7 +88,7 @@ class Session:
             not isinstance(histogram, _ProxyHistogram) or histogram._real_instrument is not None
         )
         settings = telemetry.settings
-        return self._span.is_recording() or measures or settings.events or settings.hook is not None
+        return self._call.span.is_recording() or measures or settings.events or settings.hook is not None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -105,9 +102,7 @@ class Session:
 
     def leave(self) -> None:
         """Restore the caller's context; the span goes on."""
-        token, self._token = self._token, None
-        if token is not None:
-            compiled.hot("trace.context.current_context").restore(token)
+        self._call.leave()
 
     @never_raises(_EVENT)
     def hear(self, event: Any) -> None:
@@ -147,7 +142,19 @@ class Session:
         """
         if self.is_over:
             return
-        self.is_over = True
+        try:
+            self.is_over = True
+            self._tell(error, failure)
+        finally:
+            try:
+                self._call.end()
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                self._call.end()
+                drop_finalizer(self, Session)
+
+    def _tell(self, error: BaseException | None, failure: events.Failure | None) -> None:
+        """Restore the context, and record all but the end."""
         self.leave()
         error, self._lost = error or self._lost, None
         seconds = perf_counter() - self._started
@@ -160,17 +167,16 @@ class Session:
         guarded(_END, self._measure, seconds, attributes)
         guarded(_END, self._describe, attributes, captured, kind, message)
         guarded(_END, self._emit, attributes, captured)
-        guarded(_END, self._span.end)
 
     def _describe(self, attributes: dict[str, Any], captured: Any, kind: str | None, message: str | None) -> None:
         """Set the span's attributes and status."""
         if kind is not None:
-            self._span.set_status(Status(StatusCode.ERROR, message))
+            self._call.span.set_status(Status(StatusCode.ERROR, message))
         settings = self._telemetry.settings
-        if captured is not None and settings.on_span and self._span.is_recording():
+        if captured is not None and settings.on_span and self._call.span.is_recording():
             attributes = attributes.copy()
             captured.on_span(attributes, settings.longest)
-        self._span.set_attributes(attributes)
+        self._call.span.set_attributes(attributes)
 
     def _emit(self, attributes: dict[str, Any], captured: Any) -> None:
         """Emit the event, and pass the content to the completion hook."""
@@ -182,7 +188,7 @@ class Session:
                 captured.on_event(told, settings.longest)
             record = LogRecord(event_name=names.EVENT, attributes=told, context=self._context)
         if settings.hook is not None:
-            guarded(_END, hooks.call_hook, settings.hook, captured, self._span, record)
+            guarded(_END, hooks.call_hook, settings.hook, captured, self._call.span, record)
         if record is not None:
             self._telemetry.logger.emit(record)
 
@@ -208,6 +214,17 @@ class Session:
                 tokens.record(attributes[name], {**series, names.TOKEN_TYPE: kind}, self._context)
 
 
+class OpenSession(Session):
+    """One that has not ended; as `trace.context.scope.OpenScope`."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        # Only the connection holds it: nobody can close that any more.
+        if not getattr(self, "is_over", True):
+            self.end(self._lost, None if self._lost else (names.OTHER_ERROR, ABANDONED))
+
+
 @never_raises("the beginning of an OpenAI websocket")
 def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str) -> Session | None:
     """Begin a session; None if it is not instrumented, or after an error in our code.
@@ -218,10 +235,16 @@ def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str)
         manager: The object that the client's `connect` returned.
         owner: The name of the class that has its attributes.
     """
-    if telemetry is None or is_suppressed():
+    if telemetry is None or skeleton.is_suppressed():
         return None
     own = vars(manager)
-    return Session(telemetry, operation, _start(operation, own, f"_{owner}__"))
+    session = OpenSession(telemetry, operation, _start(operation, own, f"_{owner}__"))
+    try:
+        session.start()
+    except BaseException as error:
+        session.end(error)
+        raise
+    return session
 
 
 def _start(operation: str, own: dict[str, Any], prefix: str) -> dict[str, Any]:

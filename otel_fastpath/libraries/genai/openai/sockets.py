@@ -34,15 +34,20 @@ def use(telemetry: Telemetry | None) -> None:
 def _make_enter(operation: str, owner: str, original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def __enter__(self: Any) -> Any:  # noqa: N807  # the name of what it replaces
-        session = begin(_telemetry, operation, self, owner)
-        if session is None:
-            return original(self)
+        session = None
         try:
+            session = begin(_telemetry, operation, self, owner)
             connection = original(self)
+            if session is not None:
+                _entered(session, connection, _methods)
         except BaseException as error:
-            session.end(error)
+            if session is not None:
+                try:
+                    session.end(error)
+                finally:
+                    # See `libraries.call`: the first may have been interrupted.
+                    session.end(error)
             raise
-        _entered(session, connection, _methods)
         return connection
 
     return __enter__
@@ -51,15 +56,20 @@ def _make_enter(operation: str, owner: str, original: Any, _settings: Config) ->
 def _make_async_enter(operation: str, owner: str, original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     async def __aenter__(self: Any) -> Any:  # noqa: N807  # likewise
-        session = begin(_telemetry, operation, self, owner)
-        if session is None:
-            return await original(self)
+        session = None
         try:
+            session = begin(_telemetry, operation, self, owner)
             connection = await original(self)
+            if session is not None:
+                _entered(session, connection, _async_methods)
         except BaseException as error:
-            session.end(error)
+            if session is not None:
+                try:
+                    session.end(error)
+                finally:
+                    # See `libraries.call`: the first may have been interrupted.
+                    session.end(error)
             raise
-        _entered(session, connection, _async_methods)
         return connection
 
     return __aenter__

@@ -12,6 +12,7 @@ from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.patching.outcome import never_raises
 
 if TYPE_CHECKING:
@@ -37,11 +38,18 @@ class Pending:
     def take(self) -> Any:
         """Take the call, to continue it; None if it was taken before."""
         call, self._call = self._call, None
+        drop_finalizer(self, Pending)
         return call
 
     def __reduce__(self) -> Any:
         # A copy of the object that refers to this has no call.
         return type(None), ()
+
+
+class OpenPending(Pending):
+    """One whose call nobody has taken; as `trace.context.scope.OpenScope`."""
+
+    __slots__ = ()
 
     def __del__(self) -> None:
         # An interrupt can come before it is set.
@@ -66,7 +74,7 @@ def follow(stream: Any, call: Any) -> bool:
     response = stream.response
     headers(call, response.headers)
     hot = compiled.hot("libraries.genai.openai.reading_streams")
-    reads = (hot.AsyncReads if is_async else hot.Reads)(inner, call, call.stream())
+    reads = (hot.OpenAsyncReads if is_async else hot.OpenReads)(inner, call, call.stream())
     stream._iterator = reads
 
     def told() -> bool:
@@ -78,6 +86,7 @@ def follow(stream: Any, call: Any) -> bool:
             call.abandon()
         else:
             end(call)
+        reads.close()
         return True
 
     hear(response, told)

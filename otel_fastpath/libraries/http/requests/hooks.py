@@ -151,7 +151,12 @@ class SetUp:
                 answer.record(seconds)
             return response
         finally:
-            connected(manager)
+            if manager is not None:
+                try:
+                    connected(manager)
+                finally:
+                    # The first may have been interrupted at its beginning.
+                    connected(manager)
 
     def begin(self, request: Any) -> Any:
         """Prepare a call.

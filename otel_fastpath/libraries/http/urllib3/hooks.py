@@ -217,7 +217,12 @@ class SetUp:
             self.end(answer, begun, span, response, seconds)
             return response
         finally:
-            connected(manager)
+            if manager is not None:
+                try:
+                    connected(manager)
+                finally:
+                    # The first may have been interrupted at its beginning.
+                    connected(manager)
 
     def begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Prepare a call.

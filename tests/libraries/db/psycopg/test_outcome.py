@@ -119,7 +119,7 @@ OWN = {
     "note": (pipelines.Submission, "note"),
     "held": (pipelines.Submission, "_is_held"),
     "declared": (reading, "_declared"),
-    "transaction": (transactions, "_begun"),
+    "transaction": (transactions, "_begin"),
     "watched": (pools, "watched"),
     "pool metrics": (pools, "_metrics"),
     "start of a pool": (pools, "_left_trace"),

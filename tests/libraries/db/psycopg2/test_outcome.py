@@ -107,7 +107,7 @@ OWN = {
     "cursor": (connecting, "_given"),
     "left": (hooks, "_left"),
     "ended": (hooks, "_ended"),
-    "begin": (db_connecting, "_has_begun"),
+    "begin": (db_connecting, "begin_connect"),
 }
 
 
