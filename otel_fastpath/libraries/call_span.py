@@ -164,10 +164,11 @@ class Query(Call):
     Attributes:
         link: The connection's `Link`.
         plan: The `Plan` of the query.
+        has_more: Whether a wrapper has more to do than to call the host's method; see `db.entering`.
         is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
 
-    __slots__ = ("_mark", "began", "is_timed", "kind", "link", "parameters", "plan")
+    __slots__ = ("_mark", "began", "has_more", "is_timed", "kind", "link", "parameters", "plan")
 
     def leave(self) -> None:
         """Restore the context; the query goes on."""
@@ -355,7 +356,7 @@ def new_query() -> Any:
     call = Query.__new__(Query)
     call._telemetry = call._token = call._mark = call.series = call.link = None
     call.span = INVALID_SPAN
-    call._is_ours = call.is_timed = call.recording = False
+    call._is_ours = call.is_timed = call.recording = call.has_more = False
     return call
 
 

@@ -60,6 +60,7 @@ cdef class Link:
 cdef class Query(Call):
     cdef object _mark
     cdef public double began
+    cdef public bint has_more
     cdef public bint is_timed
     cdef public int kind
     cdef public Link link

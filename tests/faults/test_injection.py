@@ -182,7 +182,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("libraries/db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
         ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("libraries/db/calls.py", {"new", "enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
+        ("libraries/db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("libraries/db/not_begun.py", {"otherwise"}),
         ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),

@@ -13,7 +13,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries import call_span
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.libraries.db.not_begun import enter_untold, otherwise
@@ -64,37 +63,39 @@ class ByOpener:
 
     def new(self) -> Any:
         """Make a query that has not begun."""
-        return new(self._database)
+        return self._database.new_query()
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
-        """Begin a query; returns whether it is instrumented."""
-        return enter(call, self._database, self._opener, args, kwargs)
-
-
-def new(database: Database) -> Any:
-    """Make a query that has not begun."""
-    active = database.active
-    return (call_span if active is None else active.hot).new_query()
+        """Begin a query; see `entering.Connections.enter`."""
+        has_begun = enter(call, self._database, self._opener, args, kwargs)
+        if has_begun and self._database.is_curious:
+            call.has_more = True
+            return False
+        return has_begun
 
 
 def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
-    """Begin a query that `new` made; returns whether it is instrumented."""
+    """Begin a query that `Database.new_query` made; returns whether it is instrumented."""
     has_begun = guarded(database.place, _enter, call, database, opener, args, kwargs)
     return bool(guarded(database.place, enter_untold, call, database, args) if has_begun is None else has_begun)
 
 
 def _enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool | None:
     """Begin a query; None: it has no telemetry."""
-    if database.active is None or database.active.replacements.exist():
+    active = database.active
+    if active is None:
+        return False
+    if active.replacements.exist():
+        call.has_more = True
         return False
     link, plan, start_ns, parameters, size = opener(args, kwargs)
     if plan is None:
         return None
     hot = link.active.hot
-    has_begun = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
+    has_begun: bool = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
     if has_begun and call.recording and (size is not None or (link.active.reads_parameters and has_any(parameters))):
         guarded_during(call, database.place, tell, call, link, parameters, size)
-    return bool(has_begun)
+    return has_begun
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
@@ -158,7 +159,7 @@ async def watch(
         coroutine: The coroutine that it returned.
         closing: Its `entering.Closing`, if it was made before this one starts.
     """
-    call = new(database)
+    call = database.new_query()
     try:
         if closing is not None:
             closing.start()
@@ -195,8 +196,10 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return await otherwise(database, call, args, original)(*args, **kwargs)
-            if database.is_curious:
+                if not call.has_more:
+                    return await original(*args, **kwargs)
+                if call.link is None:
+                    return await otherwise(database, call, args, original)(*args, **kwargs)
                 args, kwargs = look(database, call, args, kwargs)
             result = await original(*args, **kwargs)
             call.done(result)
@@ -250,7 +253,7 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
-        call = new(database)
+        call = database.new_query()
         try:
             if not enter(call, database, opener, args, kwargs):
                 return otherwise(database, call, args, original)(*args, **kwargs)

@@ -55,7 +55,8 @@ class Query:
 
     def stated(self, prefix: str) -> str:
         """The summary with this prefix; fetching the rows of a cursor is not an operation of its own."""
-        return f"{'' if prefix == CURSOR else prefix}{self.summary}".strip()
+        stated = f"{prefix}{self.summary}" if prefix and prefix != CURSOR else self.summary
+        return stated.strip()
 
 
 def unread(raw: Any) -> Query:

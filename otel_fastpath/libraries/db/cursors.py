@@ -109,7 +109,7 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
 
     Args:
         driver: The driver.
-        entrance: Its `enter` begins the call that its `new` made, or returns False if it is not instrumented.
+        entrance: Its `enter` begins the call that its `new` made; see `entering.Connections.enter`.
         look: Called with the call and the arguments if the options need it; returns the arguments.
         original: The method.
     """
@@ -120,8 +120,10 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return not_begun.otherwise(database, call, args, original)(*args, **kwargs)
-            if database.is_curious:
+                if not call.has_more:
+                    return original(*args, **kwargs)
+                if call.link is None:
+                    return not_begun.otherwise(database, call, args, original)(*args, **kwargs)
                 args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
             result = original(*args, **kwargs)
             if call.plan.rows is not None or call.link.active.options.rows:

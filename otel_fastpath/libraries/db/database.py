@@ -82,6 +82,7 @@ class Database:
         connection_of: Returns the connection of the object that a method is called on.
         active: The set-up; None: there is none, and no call is instrumented.
         is_curious: Whether a call reads its arguments and its result.
+        new_query: Makes a query that has not begun; see `call_span.new_query`.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Database:
         self.place = f"a call of {name}"
         self.active: Any = None
         self.is_curious = False
+        self.new_query: Any = new_query
         self._server = server
         self._status_code = status_code
         self.connection_of = connection
@@ -152,6 +154,7 @@ class Database:
         self._enter_with(None)
 
     def _enter_with(self, active: Any) -> None:
+        self.new_query = new_query if active is None else active.hot.new_query
         for each in tuple(self._entrances.values()):
             each.use(active)
 

@@ -14,6 +14,12 @@ from otel_fastpath.patching import faults
 _BEFORE_PARAMETERS = 2
 
 
+def _leave_more(call: Any) -> bool:
+    """Leave more to do to the wrapper than to call the method: what `enter` returns then."""
+    call.has_more = True
+    return False
+
+
 class Connections:
     """Begins the queries of the methods of connections to which parameters are passed one by one.
 
@@ -25,11 +31,11 @@ class Connections:
         kind: How the rows of the result are counted.
     """
 
-    __slots__ = ("_active", "_database", "_keeper", "_kind", "_name", "_replacements")
+    __slots__ = ("_active", "_database", "_is_curious", "_keeper", "_kind", "_name", "_replacements")
 
     def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
         self._active = active
-        self._replacements = active.replacements
+        self._replacements, self._is_curious = active.replacements, active.is_curious
         self._database = database
         self._keeper = keeper
         self._name = name
@@ -44,10 +50,13 @@ class Connections:
             kwargs: The method's keyword arguments; `query` may be the text.
 
         Returns:
-            Whether it has begun; False if it is not instrumented.
+            Whether it has begun, and only the method is left to be called. Otherwise, `call.has_more` says whether
+            there is more to do: a query that has begun looks at its arguments, one that has not runs in stock's code.
         """
         try:
-            if is_suppressed() or self._replacements.exist():
+            if self._replacements.exist():
+                return _leave_more(call)
+            if is_suppressed():
                 return False
             connection = args[0]
             try:
@@ -66,7 +75,8 @@ class Connections:
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
-            return open_query(call, link, found, self._kind, None)
+            has_begun: bool = open_query(call, link, found, self._kind, None)
+            return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
             return False
@@ -86,7 +96,8 @@ class Cursors:
     """
 
     __slots__ = (
-        *("_active", "_connection", "_database", "_name", "_parameters", "_query", "_replacements", "_text_of"),
+        *("_active", "_connection", "_database", "_is_curious", "_name", "_parameters"),
+        *("_query", "_replacements", "_text_of"),
     )
 
     def __init__(
@@ -100,7 +111,7 @@ class Cursors:
         text_of: Any,
     ) -> None:
         self._active = active
-        self._replacements = active.replacements
+        self._replacements, self._is_curious = active.replacements, active.is_curious
         self._database = database
         self._connection = connection
         self._name = name
@@ -109,9 +120,11 @@ class Cursors:
         self._text_of = text_of
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
-        """Begin the query of `execute`, given what `new_query` made and its arguments; returns whether it has begun."""
+        """Begin the query of `execute`, given what `new_query` made and its arguments; see `Connections.enter`."""
         try:
-            if is_suppressed() or self._replacements.exist():
+            if self._replacements.exist():
+                return _leave_more(call)
+            if is_suppressed():
                 return False
             connection = getattr(args[0], self._connection) if self._connection else args[0]
             if connection is None:
@@ -137,7 +150,8 @@ class Cursors:
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
-            return open_query(call, link, found, 0, None)
+            has_begun: bool = open_query(call, link, found, 0, None)
+            return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
             return False

@@ -9,26 +9,30 @@ cdef object faults
 cdef object plain
 cdef int _BEFORE_PARAMETERS
 
+cdef bint _leave_more(Query call) except -1
+
 cdef class Connections:
     cdef Replacements _replacements
     cdef object _active
+    cdef bint _is_curious
     cdef str _keeper
     cdef int _kind
     cdef str _name
     cdef object _database
-    @cython.locals(link=Link, has_arguments=bint)
+    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
     cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
     cdef Replacements _replacements
     cdef object _active
+    cdef bint _is_curious
     cdef str _connection
     cdef str _name
     cdef str _parameters
     cdef object _database
     cdef str _query
     cdef object _text_of
-    @cython.locals(link=Link, has_arguments=bint)
+    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
     cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
 
 cdef class Started:

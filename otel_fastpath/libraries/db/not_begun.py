@@ -21,7 +21,7 @@ def enter_untold(call: Any, database: Database, args: Any) -> bool:
     What the library executes for it on this connection is part of it, not a query of its own.
 
     Args:
-        call: What `new` made.
+        call: What `Database.new_query` made.
         database: The library's `Database`.
         args: The method's arguments, `self` first.
     """
@@ -44,7 +44,7 @@ def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
 
     Args:
         database: The library's `Database`.
-        call: What `new` made.
+        call: What `Database.new_query` made.
         args: The method's arguments, `self` first.
         original: The method, or the coroutine that it returned.
     """

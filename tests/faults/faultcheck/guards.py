@@ -49,8 +49,9 @@ _TRUSTED = {
     },
     # They only make an object and set its fields.
     "libraries/call_span.py": {"new_call", "new_query"},
-    "libraries/db/calls.py": {"new"},
     "libraries/db/not_begun.py": {"_resumed"},
+    # Its attribute is the `new_query` above.
+    "libraries/db/database.py": {"Database.new_query"},
     "libraries/http/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
@@ -93,6 +94,7 @@ _HOLDERS = {
     "labels": (("libraries/http/series.py", "Labels"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
     "answer": (("libraries/http/outgoing.py", "Answer"),),
+    **dict.fromkeys(("database", "_database", "DATABASE"), (("libraries/db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
         ("libraries/db/calls.py", "ByOpener"),
@@ -272,8 +274,8 @@ class Module:
         return bool(found) and all(module.has(kind, function.attr) for module, kind in found)
 
     def defines(self, kind: str, method: str) -> bool:
-        """Whether the class defines the method itself."""
-        return f"{kind}.{method}" in self._functions
+        """Whether the class defines the method itself, or has an attribute that is trusted as one."""
+        return f"{kind}.{method}" in self._functions or f"{kind}.{method}" in self.names
 
     def has(self, kind: str, method: str) -> bool:
         """Whether the class has a guard of this name, its own or one that it inherits."""

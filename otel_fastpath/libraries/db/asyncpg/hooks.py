@@ -105,7 +105,7 @@ def on_prepare(original: Any) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            call = calls.new(DATABASE)
+            call = DATABASE.new_query()
             try:
                 calls.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
             finally:

@@ -69,8 +69,10 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-            if DATABASE.is_curious:
+                if not call.has_more:
+                    return original(*args, **kwargs)
+                if call.link is None:
+                    return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
             if pipeline is not None:
@@ -97,8 +99,10 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
         ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return await not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-            if DATABASE.is_curious:
+                if not call.has_more:
+                    return await original(*args, **kwargs)
+                if call.link is None:
+                    return await not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
                 args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
             if pipeline is not None:

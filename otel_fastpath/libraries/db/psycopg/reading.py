@@ -76,7 +76,7 @@ def make_trip(original: Any) -> Any:
 
     @functools.wraps(original)
     def trip(*args: Any, **kwargs: Any) -> Any:
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not calls.enter(call, DATABASE, of_trip, args, kwargs):
                 return (yield from original(*args, **kwargs))
@@ -108,7 +108,7 @@ def make_stream(original: Any) -> Any:
 
     @functools.wraps(original)
     def stream(*args: Any, **kwargs: Any) -> Generator[Any]:
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not calls.enter(call, DATABASE, of_query, args, kwargs):
                 yield from original(*args, **kwargs)
@@ -133,7 +133,7 @@ def make_async_stream(original: Any) -> Any:
     @functools.wraps(original)
     async def stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         rows_of_host = original(*args, **kwargs)
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             is_begun = calls.enter(call, DATABASE, of_query, args, kwargs)
             if is_begun:
@@ -170,7 +170,7 @@ def make_copy(original: Any) -> Any:
 
 @contextmanager
 def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
-    call = calls.new(DATABASE)
+    call = DATABASE.new_query()
     try:
         is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         with copy_of_host as made:
@@ -201,7 +201,7 @@ def make_async_copy(original: Any) -> Any:
 
 @asynccontextmanager
 async def _async_copying(copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
-    call = calls.new(DATABASE)
+    call = DATABASE.new_query()
     try:
         is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         async with copy_of_host as made:

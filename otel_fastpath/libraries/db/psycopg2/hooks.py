@@ -119,7 +119,7 @@ def _around_next(original: Any) -> Any:
     def following(self: Any) -> Any:
         if self.rownumber < self.rowcount:
             return original(self)
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         is_begun = False
         try:
             is_begun = calls.enter(call, DATABASE, _of_trip, (self,), {})
@@ -152,8 +152,10 @@ def _submitting(entrance: Any, original: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
-                return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-            if DATABASE.is_curious:
+                if not call.has_more:
+                    return original(*args, **kwargs)
+                if call.link is None:
+                    return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
                 looked = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs)
                 args, kwargs = looked or (args, kwargs)
             result = original(*args, **kwargs)

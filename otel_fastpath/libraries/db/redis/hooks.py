@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries import call as calls
-from otel_fastpath.libraries.db import calls as db_calls
 from otel_fastpath.libraries.db.conventions import shortened
 from otel_fastpath.libraries.db.redis import commands, official
 from otel_fastpath.libraries.db.redis.official import Official
@@ -57,13 +56,18 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
     """Begin the command of a client's method; returns whether it is instrumented.
 
     Args:
-        call: What `calls.new` made.
+        call: What `Database.new_query` made.
         holder_of: Returns the object that stores the link of such a client.
         args: The method's arguments.
     """
     try:
         active = DATABASE.active
-        if active is None or active.hot.is_suppressed() or active.replacements.exist():
+        if active is None:
+            return False
+        if active.replacements.exist():
+            call.has_more = True
+            return False
+        if active.hot.is_suppressed():
             return False
         holder = holder_of(args[0])
         try:
@@ -97,7 +101,12 @@ def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
 
 def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
     active = DATABASE.active
-    if active is None or active.hot.is_suppressed() or active.replacements.exist():
+    if active is None:
+        return False
+    if active.replacements.exist():
+        call.has_more = True
+        return False
+    if active.hot.is_suppressed():
         return False
     kind, every = _commands(args[0])
     if not every and not active.is_same and not getattr(args[0], "watching", False):
@@ -153,10 +162,11 @@ def around_command(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = db_calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                return _otherwise(official.COMMAND, args, original)(*args, **kwargs)
+                instead = _otherwise(official.COMMAND, args, original) if call.has_more else original
+                return instead(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -183,10 +193,11 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = db_calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                return await _otherwise(official.ASYNC_COMMAND, args, original)(*args, **kwargs)
+                instead = _otherwise(official.ASYNC_COMMAND, args, original) if call.has_more else original
+                return await instead(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -211,10 +222,11 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
-        call = db_calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                return _otherwise(official.PIPELINE, args, original)(*args, **kwargs)
+                instead = _otherwise(official.PIPELINE, args, original) if call.has_more else original
+                return instead(*args, **kwargs)
             result = original(*args, **kwargs)
             if DATABASE.is_curious:
                 guarded_during(call, DATABASE.place, _response, call, args, result)
@@ -236,10 +248,11 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
-        call = db_calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                return await _otherwise(official.ASYNC_PIPELINE, args, original)(*args, **kwargs)
+                instead = _otherwise(official.ASYNC_PIPELINE, args, original) if call.has_more else original
+                return await instead(*args, **kwargs)
             result = await original(*args, **kwargs)
             if DATABASE.is_curious:
                 guarded_during(call, DATABASE.place, _response, call, args, result)

@@ -56,7 +56,7 @@ class ByOpener:
 
     def new(self) -> Any:
         """Make a call that has not begun."""
-        return calls.new(DATABASE)
+        return DATABASE.new_query()
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin a call; returns whether it is instrumented."""

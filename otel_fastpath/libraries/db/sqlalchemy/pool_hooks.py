@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries import call as skeleton
-from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db import pools as all_pools
 from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
@@ -108,7 +107,7 @@ def make_connect(original: Any) -> Any:
             return None, pool
         link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
         attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             return call if open_outer(call, link, link.plans.special(CONNECT, attributes), None) else None, pool
         except BaseException as error:
