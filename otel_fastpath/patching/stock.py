@@ -56,6 +56,7 @@ class Stock:
         self._left_out = frozenset(each.partition(":")[2] for one in apart for each in one._sources)
         self._target: Any = None
         self._refused: Facts | None = None
+        self._made_anew: list[_Item] = []
 
     def check(self) -> None:
         """Look at the functions before the first of them is replaced.
@@ -84,14 +85,20 @@ class Stock:
         The functions may have been replaced or given back by this package.
         """
         refused = self._refused
-        if refused is not None and refused.hold():
+        made_anew = self._made_anew
+        if refused is not None and refused.hold() and all(_stored(*of) is value for *of, value in made_anew):
             return False
         found, error = self.look()
-        # What its owner makes anew each time that it is read never holds: everything would be looked at in each call.
-        found = [each for each in found if is_same(getattr(each[0], each[1]), each[2])]
-        self._refused = None if error is None else Facts(found)
+        # No fact holds about what is made anew each time that it is read, such as a method that wrapt has wrapped.
+        lasting, self._made_anew = [], []
+        for owner, name, value in found:
+            if is_same(getattr(owner, name), value):
+                lasting.append((owner, name, value))
+            else:
+                self._made_anew.append((owner, name, _stored(owner, name)))
+        self._refused = None if error is None else Facts(lasting)
         if error is None:
-            facts.renew(found)
+            facts.renew(lasting)
         return error is None
 
     def look(self) -> tuple[list[_Item], SkipError | None]:
@@ -235,6 +242,12 @@ def is_own(function: Any) -> bool:
         and str(function.__globals__.get("__name__")).startswith("opentelemetry.")
         and not hasattr(function, "__wrapped__")
     )
+
+
+def _stored(owner: Any, name: str) -> Any:
+    """What an attribute is made of when it is read."""
+    owners = owner.__mro__ if isinstance(owner, type) else (owner,)
+    return next((vars(each)[name] for each in owners if name in vars(each)), None)
 
 
 def _owner_of(place: str) -> tuple[Any, str]:
