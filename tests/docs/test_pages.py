@@ -27,7 +27,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # What the project's files have as addresses on the package index, where relative links lead nowhere.
 FILES = f"{PROJECT['urls']['Repository']}/blob/main/"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "examples").rglob("*.md")])
-MOST_WORDS = 1200
+MOST_WORDS = 900
 
 
 def named(path):
