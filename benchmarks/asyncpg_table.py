@@ -43,7 +43,7 @@ ROWS = (
     Row("not sampled", "official, not sampled", "ours, not sampled"),
     Row("no SDK", "official, no SDK", "ours, no SDK"),
     Row("suppressed", "official, suppressed", "ours, suppressed"),
-    Row("only a span, by hand; stock SDK and ours", "official, 1 by hand", "ours, 1 by hand"),
+    Row("only a span, by hand; stock SDK and otel-fastpath", "official, 1 by hand", "ours, 1 by hand"),
     Row("only five spans, by hand", "official, 5 by hand", "ours, 5 by hand"),
     Row("nothing: bare against bare", "", "bare"),
 )

@@ -163,7 +163,7 @@ def markdown(costs: dict[str, dict[str, Cost]]) -> str:
     parts = []
     for program, ways in costs.items():
         is_counted = any(cost.instructions for cost in ways.values())
-        heads = ["CPU ms", "of stock", "MB", "modules", "ours", *(["M instructions"] if is_counted else [])]
+        heads = ["CPU ms", "of stock", "MB", "modules", "otel-fastpath's", *(["M instructions"] if is_counted else [])]
         parts.append(f"| A program that imports {program} | {' | '.join(heads)} |\n")
         parts.append(f"| --- |{' ---: |' * len(heads)}\n")
         for way, cost in ways.items():
