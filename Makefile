@@ -192,7 +192,7 @@ example/founding-case: setup
 	$(PY) -m examples.founding_case $(ARGS)
 
 # An inventory service, aiohttp and asyncpg, under three loads: CPU per request and requests per second without telemetry,
-# with OpenTelemetry's and with ours. make example NAME=inventory ARGS="--rounds 5"
+# with OpenTelemetry and with otel-fastpath. make example NAME=inventory ARGS="--rounds 5"
 example/inventory: setup
 	$(PY) -m examples.inventory $(ARGS)
 
@@ -209,7 +209,7 @@ profile-truth: setup ## Compare profiles with the truth on services of many kind
 	.tools/bin/uv pip install --quiet --python $(PY) --target $(PROFILE_TRUTH) --no-deps -r tests/profile/kinds.txt
 	$(PY) tests/profile/truth.py $(ARGS)
 
-# Upstream's own test suites, stock and with ours: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py";
+# OpenTelemetry's own test suites, with and without this package: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py";
 # those of opentelemetry-python-contrib's packages: make upstream ARGS="--contrib --suite redis --core c"
 .PHONY: upstream
 upstream: setup ## Run OpenTelemetry's own tests with and without this package
@@ -256,7 +256,7 @@ suite/scylla: setup
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(SCYLLA)/bin/python scylla-driver==3.29.3
 	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra_driver $(ARGS)
 
-# Replay the recordings of the official OpenAI instrumentation's own tests with it and with ours.
+# Replay the recordings of the official OpenAI instrumentation's own tests with it and with otel-fastpath's.
 suite/openai: $(PEERS)
 	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
 
@@ -389,12 +389,12 @@ bench/startup: setup
 bench/peers: $(PEERS)
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
 
-# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and ours.
+# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and otel-fastpath's.
 bench/openai: $(PEERS)
 	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
 # A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the official instrumentation and
-# with ours.
+# with otel-fastpath's.
 bench/asyncpg: setup
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)
 

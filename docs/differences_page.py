@@ -19,10 +19,10 @@ and times, and except for what is on this page. Each entry names its test.
 """
 _INTRODUCTIONS = {
     "What cannot be encoded": """\
-Stock's OTLP exporters lose the whole batch if one item in it cannot be encoded: a name with half of a surrogate pair, an integer
-beyond 64 bits. For metrics that is every batch until the process restarts, because a reader exports the same point again. Here
-such an item costs itself. Wherever stock sends a batch, the bytes are stock's; an attribute that cannot be encoded is left out
-and logged as by stock.
+Stock's OTLP exporters lose the whole batch if one item in it cannot be encoded: a name with half of a surrogate pair, an
+integer beyond 64 bits. For metrics that is every batch until the process restarts, because a reader exports the same point
+again. Here only such an item is changed or lost. Wherever stock sends a batch, the bytes are stock's; an attribute that
+cannot be encoded is left out and logged as by stock.
 
 | What | What is sent |
 |---|---|
@@ -30,13 +30,13 @@ and logged as by stock.
 | a body's integer beyond 64 bits | its hexadecimal text |
 | a metric's or exemplar's number that protobuf refuses | the nearest float |
 | times, a log record's ids, severity number and flags, a parent, an exemplar's ids, dropped counts, a histogram's sum, minimum and maximum | the integer, if it is a number with a fraction; else nothing, as if it were not known |
-| a span's kind that is none | `INTERNAL` |
-| a status's code that is none | `UNSET` |
-| a sum's `is_monotonic` that is no bool | whether it is true |
+| a span's kind that is not valid | `INTERNAL` |
+| a status's code that is not valid | `UNSET` |
+| a sum's `is_monotonic` that is not a bool | whether it is true |
 | a list or dict in a body that cannot be read | its text |
 | bodies and attributes that are nested too deeply for a request, contain themselves, or have more than 100,000 values of which one cannot be encoded | the value, with `...` in the place of what is left out |
 | an attribute, event, link, exemplar or data point for which none of these helps | left out of its item |
-| a span with ids that are none; any other item for which none of these helps | left out |
+| a span with ids that are not valid; any other item for which none of these helps | left out |
 
 The first of each kind is logged, by the logger `otel_fastpath.otlp.altering.counts`, and all are counted: with
 `OTEL_FASTPATH_TELEMETRY=full` as the metric `otel_fastpath.export.altered`, whose attributes are the field
@@ -51,7 +51,7 @@ metrics and events. The differences:
 
 """,
     "The same as with OpenTelemetry": """\
-These are no differences: otel-fastpath does what OpenTelemetry does, though one might expect something else.
+These are not differences: otel-fastpath does what OpenTelemetry does, though one might expect something else.
 
 """,
 }

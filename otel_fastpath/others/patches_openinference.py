@@ -160,7 +160,9 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any],
     )
 
 
-_WARNINGS: Final = "Changes the process's warning filters for each streamed chunk; here pydantic is told not to warn."
+_WARNINGS: Final = (
+    "Changes the process's warning filters for each streamed chunk; here pydantic is called with `warnings=False`."
+)
 
 PATCHES: Final = (
     _patch(

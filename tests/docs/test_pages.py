@@ -94,6 +94,14 @@ def test_a_broken_link_is_found(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=named)
+def test_the_words_are_plain(page):
+    """Code is otel-fastpath's or a library's, not "ours"; an instrumentation is enabled, not "told to instrument"."""
+    text = re.sub(r"`[^`]*`", "", prose(page))
+
+    assert re.findall(r"\b(?:ours|tells of|told (?:of|to))\b", text, re.IGNORECASE) == []
+
+
 def test_the_readme_is_short():
     """It is a landing page; the rest is in docs/."""
     assert len(README.read_text(encoding="utf-8").split()) <= MOST_WORDS

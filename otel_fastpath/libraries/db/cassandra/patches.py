@@ -15,7 +15,7 @@ _DRIVERS: Final = "cassandra-driver>=3.30,<4 | scylla-driver>=3.29,<4"
 
 _REQUEST: Final = "A request is a span, which ends when its result is there."
 _RESULT: Final = "Ends the span of a request or of a page, with what is known of it then."
-_WAIT: Final = "A span whose result nobody waits for any more ends, with the exception that interrupted waiting."
+_WAIT: Final = "A span whose result is no longer waited for ends, with the exception that interrupted waiting."
 _CALLBACK: Final = "A callback runs in the context in which it was added: `execute_concurrent` is in one trace."
 
 # The name of a patch, the attribute of `cassandra.cluster`, why, and the hook.

@@ -155,7 +155,7 @@ PATCHES: Final = (
         _patch(
             f"official.{name}",
             f"opentelemetry.instrumentation.psycopg:CursorTracer.{method}",
-            "Cursors that the official instrumentation made before ours replaced it: one span for each query.",
+            "Cursors that the official instrumentation made before it was replaced: one span for each query.",
             _hook(make),
             "execute of an official cursor",
             _OFFICIAL,

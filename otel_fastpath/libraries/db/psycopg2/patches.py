@@ -56,7 +56,7 @@ PATCHES: Final = (
     _patch(
         "official.execution",
         "opentelemetry.instrumentation.psycopg2:CursorTracer.traced_execution",
-        "Cursors that the official instrumentation makes on a connection of ours: one span for each query.",
+        "Cursors that the official instrumentation makes on a connection of otel-fastpath's: one span for each query.",
         official.make_untraced,
         "execute",
     ),

@@ -79,7 +79,7 @@ PATCHES: Final = (
         _patch(
             f"observability.{name}",
             f"redis:observability.providers.ObservabilityInstance.{name}",
-            "The durations of commands are recorded by redis-py or by us, not by both.",
+            "The durations of commands are recorded by redis-py or by otel-fastpath, not by both.",
             _hook(observability.make_change),
             "command",
             _OBSERVABILITY,

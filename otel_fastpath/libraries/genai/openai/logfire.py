@@ -129,7 +129,7 @@ PATCHES: Final = (
     Patch(
         "openai.logfire",
         "logfire._internal.integrations.llm_providers.llm_provider:instrument_llm_provider",
-        "Calls of clients that Logfire instruments have its span; where ours is `on`, ours and not its.",
+        "Calls of clients that Logfire instruments have its span, or otel-fastpath's instead if that is `on`.",
         _make,
         undo=_undo,
         needs_gil=False,
