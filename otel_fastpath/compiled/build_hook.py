@@ -23,76 +23,28 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SWITCH = "OTEL_FASTPATH_EXTENSION"
-# Compiled name -> its source. A plain .py is also the module's pure twin and is compiled under a second name.
-EXTENSIONS = {
-    "otel_fastpath.trace.context.current_span_c": "otel_fastpath/trace/context/current_span.py",
-    "otel_fastpath.trace.attributes_c": "otel_fastpath/trace/attributes.py",
-    "otel_fastpath.trace.context.current_context_c": "otel_fastpath/trace/context/current_context.py",
-    "otel_fastpath.metrics.bound_c": "otel_fastpath/metrics/bound.py",
-    "otel_fastpath.libraries.call_span_c": "otel_fastpath/libraries/call_span.py",
-    "otel_fastpath.libraries.replacements_c": "otel_fastpath/libraries/replacements.py",
-    "otel_fastpath.libraries.starting_c": "otel_fastpath/libraries/starting.py",
-    "otel_fastpath.metrics.points_c": "otel_fastpath/metrics/points.py",
-    "otel_fastpath.compiled.facts_c": "otel_fastpath/compiled/facts_c.pyx",
-    "otel_fastpath.trace.ending_c": "otel_fastpath/trace/ending.py",
-    "otel_fastpath.trace.events_c": "otel_fastpath/trace/events.py",
-    "otel_fastpath.trace.exporting_c": "otel_fastpath/trace/exporting.py",
-    "otel_fastpath.metrics.exemplars_c": "otel_fastpath/metrics/exemplars.py",
-    "otel_fastpath.trace.identity_c": "otel_fastpath/trace/identity.py",
-    "otel_fastpath.metrics.recording_c": "otel_fastpath/metrics/recording.py",
-    "otel_fastpath.libraries.genai.openai.reading_models_c": "otel_fastpath/libraries/genai/openai/reading_models.py",
-    "otel_fastpath.libraries.genai.openai.calls_c": "otel_fastpath/libraries/genai/openai/calls.py",
-    "otel_fastpath.otlp.encoder_c": "otel_fastpath/otlp/encoder_c.pyx",
-    "otel_fastpath.trace.planning.plan_c": "otel_fastpath/trace/planning/plan.py",
-    "otel_fastpath.trace.context.propagation_c": "otel_fastpath/trace/context/propagation.py",
-    "otel_fastpath.libraries.genai.openai.reading_streams_c": "otel_fastpath/libraries/genai/openai/reading_streams.py",
-    "otel_fastpath.trace.recorded_c": "otel_fastpath/trace/recorded.py",
-    "otel_fastpath.trace.context.scope_c": "otel_fastpath/trace/context/scope.py",
-    "otel_fastpath.metrics.series_c": "otel_fastpath/metrics/series.py",
-    "otel_fastpath.trace.span_c": "otel_fastpath/trace/span.py",
-    "otel_fastpath.libraries.db.outer_c": "otel_fastpath/libraries/db/outer.py",
-    "otel_fastpath.libraries.db.cassandra.requests_c": "otel_fastpath/libraries/db/cassandra/requests.py",
-    "otel_fastpath.libraries.db.sqlalchemy.checkouts_c": "otel_fastpath/libraries/db/sqlalchemy/checkouts.py",
-    "otel_fastpath.libraries.db.dbapi.execution_c": "otel_fastpath/libraries/db/dbapi/execution.py",
-    "otel_fastpath.libraries.db.entering_c": "otel_fastpath/libraries/db/entering.py",
-    "otel_fastpath.libraries.db.sql_c": "otel_fastpath/libraries/db/sql.py",
-    "otel_fastpath.trace.start_c": "otel_fastpath/trace/start.py",
-    "otel_fastpath.libraries.db.summary_c": "otel_fastpath/libraries/db/summary.py",
-    "otel_fastpath.libraries.genai.openai.prepared_calls_c": "otel_fastpath/libraries/genai/openai/prepared_calls.py",
-    "otel_fastpath.trace.tracer_c": "otel_fastpath/trace/tracer.py",
-    "otel_fastpath.libraries.http.conventions_c": "otel_fastpath/libraries/http/conventions.py",
-    "otel_fastpath.libraries.http.asgi.headers_c": "otel_fastpath/libraries/http/asgi/headers.py",
-    "otel_fastpath.libraries.http.asgi.requests_c": "otel_fastpath/libraries/http/asgi/requests.py",
-    "otel_fastpath.libraries.http.asgi.routes_c": "otel_fastpath/libraries/http/asgi/routes.py",
-    "otel_fastpath.libraries.http.asgi.serving_c": "otel_fastpath/libraries/http/asgi/serving.py",
-    "otel_fastpath.libraries.http.asgi.shapes_c": "otel_fastpath/libraries/http/asgi/shapes.py",
-    "otel_fastpath.libraries.http.fastapi.instruments_c": "otel_fastpath/libraries/http/fastapi/instruments.py",
-    "otel_fastpath.libraries.http.fastapi.operations_c": "otel_fastpath/libraries/http/fastapi/operations.py",
-    "otel_fastpath.libraries.http.fastapi.requests_c": "otel_fastpath/libraries/http/fastapi/requests.py",
-    "otel_fastpath.libraries.http.fastapi.scopes_c": "otel_fastpath/libraries/http/fastapi/scopes.py",
-    "otel_fastpath.libraries.http.fastapi.signals_c": "otel_fastpath/libraries/http/fastapi/signals.py",
-    "otel_fastpath.libraries.http.httpx.calls_c": "otel_fastpath/libraries/http/httpx/calls.py",
-    "otel_fastpath.libraries.http.outgoing_c": "otel_fastpath/libraries/http/outgoing.py",
-    "otel_fastpath.libraries.http.activations_c": "otel_fastpath/libraries/http/activations.py",
-    "otel_fastpath.libraries.http.aiohttp_client.calls_c": "otel_fastpath/libraries/http/aiohttp_client/calls.py",
-    "otel_fastpath.libraries.http.aiohttp_server.requests_c": "otel_fastpath/libraries/http/aiohttp_server/requests.py",
-    "otel_fastpath.libraries.http.django.middleware_c": "otel_fastpath/libraries/http/django/middleware.py",
-    "otel_fastpath.libraries.http.flask.hooks_c": "otel_fastpath/libraries/http/flask/hooks.py",
-    "otel_fastpath.libraries.http.environs_c": "otel_fastpath/libraries/http/environs.py",
-    "otel_fastpath.libraries.http.parents_c": "otel_fastpath/libraries/http/parents.py",
-    "otel_fastpath.libraries.http.propagators_c": "otel_fastpath/libraries/http/propagators.py",
-    "otel_fastpath.libraries.http.requests.hooks_c": "otel_fastpath/libraries/http/requests/hooks.py",
-    "otel_fastpath.libraries.http.responses_c": "otel_fastpath/libraries/http/responses.py",
-    "otel_fastpath.libraries.http.scopes_c": "otel_fastpath/libraries/http/scopes.py",
-    "otel_fastpath.libraries.http.series_c": "otel_fastpath/libraries/http/series.py",
-    "otel_fastpath.libraries.http.urllib3.hooks_c": "otel_fastpath/libraries/http/urllib3/hooks.py",
-    "otel_fastpath.libraries.http.wsgi.middleware_c": "otel_fastpath/libraries/http/wsgi/middleware.py",
-    "otel_fastpath.logs.record_c": "otel_fastpath/logs/record.py",
-    "otel_fastpath.logs.emitting_c": "otel_fastpath/logs/emitting.py",
-    "otel_fastpath.logs.handling_c": "otel_fastpath/logs/handling.py",
-    "otel_fastpath.logs.correlation_c": "otel_fastpath/logs/correlation.py",
-    "otel_fastpath.logs.events_c": "otel_fastpath/logs/events.py",
-}
+# The C forms of these are in their .pxd files only, to be inlined.
+INLINED = frozenset(f"otel_fastpath.compiled.{name}_c" for name in ("helpers", "sharing", "traceparent"))
+
+
+def _extensions() -> dict[str, str]:
+    """Each compiled name and its source: the modules with C types, `*_c.pxd`, and those in Cython, `*_c.pyx`.
+
+    A plain .py is also the module's pure twin and is compiled under a second name.
+    """
+    root = Path(__file__).parents[2]
+    found: dict[str, str] = {}
+    for path in sorted([*root.glob("otel_fastpath/**/*_c.pxd"), *root.glob("otel_fastpath/**/*_c.pyx")]):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        source = path.with_suffix(".pyx")
+        if not source.is_file():
+            source = path.with_name(f"{path.stem.removesuffix('_c')}.py")
+        if name not in INLINED:
+            found[name] = source.relative_to(root).as_posix()
+    return found
+
+
+EXTENSIONS = _extensions()
 # Cython's own code that all modules need, compiled once. Cython generates it, so it has no source.
 SHARED = "otel_fastpath.compiled.shared_c"
 EXTENSIONS[SHARED] = ""

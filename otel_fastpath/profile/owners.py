@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 # The name of the frame that stands for a compiled function, which has none.
-COMPILED: Final = "(compiled)"
+COMPILED_FRAME: Final = "(compiled)"
 
 
 class Frame(NamedTuple):

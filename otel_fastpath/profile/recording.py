@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import exchange
-from otel_fastpath.profile.owners import COMPILED, Frame
+from otel_fastpath.profile.owners import COMPILED_FRAME, Frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ class _Frames:
         while found and self.frames[found[-1]].module.startswith(_OWN):
             found.pop()
         if 0 <= key[0] < len(self._modules):
-            found.append(self._index(Frame(self._modules[key[0]], COMPILED, "", 0, 0)))
+            found.append(self._index(Frame(self._modules[key[0]], COMPILED_FRAME, "", 0, 0)))
         return found
 
     def _frame(self, key: int, offset: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otel_fastpath.profile import modules, owners, passing
-from otel_fastpath.profile.owners import COMPILED
+from otel_fastpath.profile.owners import COMPILED_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ def _true(stack: list[Frame], names: frozenset[str]) -> list[Frame]:
 
     In the C frames of other functions, there are return addresses of compiled functions that ran before.
     """
-    if len(stack) < 2 or stack[-1].name != COMPILED:  # noqa: PLR2004  # it, and what called it
+    if len(stack) < 2 or stack[-1].name != COMPILED_FRAME:  # noqa: PLR2004  # it, and what called it
         return stack
     caller = stack[-2]
     is_possible = modules.kind(caller.module) == modules.TELEMETRY or passing.may_call(

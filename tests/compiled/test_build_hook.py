@@ -143,7 +143,7 @@ def test_a_module_that_must_compile_and_does_not_is_an_error_that_names_it(hook,
 def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
     """An import of a hot module takes its twin; every other line is as it was, where it was."""
     project, folder = tmp_path / "project", tmp_path / "sources"
-    first, second = list(hook.EXTENSIONS.values())[:2]
+    first, second = [each for each in hook.EXTENSIONS.values() if each.startswith("otel_fastpath/trace/")][:2]
     (project / first).parent.mkdir(parents=True)
     taken = second.removesuffix(".py").replace("/", ".")
     text = (
@@ -170,7 +170,7 @@ def test_what_is_compiled_takes_the_twins_line_for_line(hook, tmp_path):
 )
 def test_a_guard_that_would_not_be_compiled_is_an_error(hook, tmp_path, imported, decorator):
     """Its import is replaced in one form; in another one, the compiled functions would not be guarded."""
-    first = next(iter(hook.EXTENSIONS.values()))
+    first = next(each for each in hook.EXTENSIONS.values() if each.endswith(".py"))
     (tmp_path / "project" / first).parent.mkdir(parents=True)
     (tmp_path / "project" / first).write_text(f"{imported}\n\n\n@{decorator}\ndef f(one):\n    pass\n")
 
