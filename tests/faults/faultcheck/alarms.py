@@ -42,6 +42,10 @@ class Alarm:
 
     def _interrupt(self, _number: int, frame: Any) -> None:
         if self.is_armed:
+            if frame is not None and frame.f_code in Handling.CALLBACKS:
+                # Of `sys.monitoring`, which no application has: a little later.
+                signal.setitimer(signal.ITIMER_REAL, _SHORTEST_S)
+                return
             self.is_armed, self.is_hit = False, True
             self.where = "".join(traceback.format_stack(frame)[-12:])
             raise Limit
@@ -157,7 +161,16 @@ class Alarmed(Interrupted):
             self._note("in a finalizer" if self.unraisable else swallowed_by(self.handling.where), name)
         if name in self.host.moved and name not in self.without.moved:
             self._note("current", name)
+        self._judge_open(name)
         self.alarm.is_hit = False
+
+    def _judge_open(self, name: str) -> None:
+        """Look for spans that the operation has left open: the exception and its frames hold none any more."""
+        if Counter(self.open.names()) - self.left:
+            gc.collect()
+            for span, number in (Counter(self.open.names()) - self.left).items():
+                self._note("open", f"{name}: {span}", number)
+        self.open.spans.clear()
 
     def _note(self, kind: str, name: str, number: int = 1) -> None:
         self.seen[kind] += number
@@ -178,8 +191,6 @@ class Alarmed(Interrupted):
             "Limit" in outcome and not self.hits[name] for name, outcome in self.host.outcomes.items()
         )
         self._end_run()
-        for name, number in (Counter(self.open.names()) - self.left).items():
-            self._note("open", name, number)
         return self.hits.total() - before
 
     def _end_run(self) -> None:

@@ -75,6 +75,7 @@ class Handling:
 
     Attributes:
         where: The file and line of the function that caught it last, and did not raise it again.
+        CALLBACKS: The code of the functions that `sys.monitoring` calls.
     """
 
     def __init__(self) -> None:
@@ -104,6 +105,8 @@ class Handling:
     def _on_raised(self, _code: Any, _offset: int, error: BaseException) -> None:
         if isinstance(error, Limit):
             self.where = ""
+
+    CALLBACKS = frozenset({_on_handled.__code__, _on_raised.__code__})
 
 
 class Interrupter:

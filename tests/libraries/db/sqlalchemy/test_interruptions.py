@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -27,6 +28,7 @@ def acquire(request):
     if kept is not None:
         kept.close()
     engine.dispose()
+    gc.collect()
 
 
 @pytest.mark.parametrize("options", ["", "acquire"])
