@@ -177,7 +177,7 @@ def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> N
     try:
         if begin_connect(call, DATABASE, start_ns, _meant(args)):
             call.leave()
-            setattr(connection, hooks.PENDING, (call, None))
+            setattr(connection, hooks.PENDING, hooks.OpenPending(call, None))
     except BaseException as error:
         try:
             call.fail(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.libraries.db import calls, cursors, not_begun
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.dbapi import procedures
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _TABLE: Final = 2
 # That of the sets of parameters among the arguments of execute_batch and execute_values.
 _SETS: Final = 2
-# What an asynchronous connection stores: the call that goes on, and its cursor; None instead of one: it connects.
+# Where an asynchronous connection stores its `Pending`.
 PENDING: Final = "_otel_fastpath_pending"
 # psycopg2.extensions.POLL_OK
 _DONE: Final = 0
@@ -177,7 +178,7 @@ def _left(call: Any, cursor: Any) -> bool:
     """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
     call.link.call = None
     call.leave()
-    setattr(cursor.connection, PENDING, (call, cursor))
+    setattr(cursor.connection, PENDING, OpenPending(call, cursor))
     return True
 
 
@@ -219,24 +220,59 @@ def make_close(original: Any) -> Any:
 
 
 def _closed(connection: Any) -> None:
+    _ended(connection, _lost())
+
+
+def _lost() -> BaseException:
+    """What there is instead of a result."""
     from psycopg2 import InterfaceError  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
-    _ended(connection, InterfaceError("the connection was closed before the result arrived"))
+    error: BaseException = InterfaceError("the connection was closed before the result arrived")
+    return error
+
+
+class Pending:
+    """A call that goes on.
+
+    Args:
+        call: The call.
+        cursor: The cursor that its connection polls for; None: it connects, which is no query.
+    """
+
+    __slots__ = ("_call", "_cursor")
+
+    def __init__(self, call: Any, cursor: Any) -> None:
+        self._call, self._cursor = call, cursor
+
+    def end(self, error: BaseException | None) -> None:
+        """End it, with the exception that there is instead of a result."""
+        call, cursor = self._call, self._cursor
+        if cursor is None:
+            call.end() if error is None else call.fail(error)
+        elif error is not None:
+            call.failed(error)
+        else:
+            guarded(DATABASE.place, cursors.count, call, cursor)
+            call.done(None)
+        drop_finalizer(self, Pending)
+
+
+class OpenPending(Pending):
+    """One that has not ended; as `trace.context.scope.OpenScope`."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        """End it: its connection was let go of. An interrupt can come before the fields are set."""
+        if hasattr(self, "_cursor"):
+            guarded(DATABASE.place, self.end, _lost())
 
 
 def _ended(connection: Any, error: BaseException | None) -> None:
-    call, cursor = getattr(connection, PENDING, None) or (None, None)
-    if call is None:
-        return
-    if cursor is None:
-        # The connect, which is no query.
-        call.end() if error is None else call.fail(error)
-    elif error is not None:
-        call.failed(error)
-    else:
-        guarded(DATABASE.place, cursors.count, call, cursor)
-        call.done(None)
-    setattr(connection, PENDING, None)
+    pending = getattr(connection, PENDING, None)
+    if pending is not None:
+        pending.end(error)
+        setattr(connection, PENDING, None)
 
 
 _EXECUTED: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import select
 import socket
 
@@ -142,3 +143,22 @@ def test_with_a_wait_callback_a_span_ends_with_its_call(wrap, run):
         run(main)
     finally:
         psycopg2.extensions.set_wait_callback(None)
+
+
+@pytest.mark.parametrize("text", [None, "SELECT pg_sleep(10)"], ids=["connect", "query"])
+def test_a_connection_that_is_let_go_of_has_no_result(wrap, database_url, text):
+    """As a time limit interrupts waiting for it: what was under way has ended."""
+    seen = wrap()
+    connection = psycopg2.connect(database_url, async_=True)
+    if text is not None:
+        wait(connection)
+        seen.spans()
+        connection.cursor().execute(text)
+    assert seen.spans() == ()
+
+    del connection
+    gc.collect()
+
+    span = seen.one()
+    assert (span.name, span.status.status_code) == ("CONNECT" if text is None else "SELECT", StatusCode.ERROR)
+    assert span.attributes["error.type"] == "psycopg2.InterfaceError"
