@@ -96,41 +96,36 @@ def make_connect(original: Any) -> Any:
     open_outer = compiled.hot("libraries.db.outer").open_outer
     is_suppressed = compiled.hot("libraries.call_span").is_suppressed
 
-    def begin(record: Any) -> Any:
-        """Return the span, if there is one, and what is stored of the pool."""
+    def begin(call: Any, record: Any) -> Any:
+        """Begin the call, unless there is none; return what is stored of the pool."""
         active = DATABASE.active
         pool: pools.Watched | None = vars(record._ConnectionRecord__pool).get(LINK)
         engine = None if pool is None else pool.engine
         if active is None or engine is None or is_suppressed():
             return None
         if active.options.drivers and hooks.is_told_by_driver(engine):
-            return None, pool
+            return pool
         link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
         attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
-        call = DATABASE.new_query()
-        try:
-            return call if open_outer(call, link, link.plans.special(CONNECT, attributes), None) else None, pool
-        except BaseException as error:
-            try:
-                call.failed(error)
-            finally:
-                # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
-            raise
+        open_outer(call, link, link.plans.special(CONNECT, attributes), None)
+        return pool
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
-        call, pool = guarded(PLACE, begin, args[0]) or (None, None)
+        call = calls.new(DATABASE)
         try:
+            pool = guarded(PLACE, begin, call, args[0])
             result = original(*args, **kwargs)
-            if call is not None:
-                call.end()
+            call.end()
             if pool is not None:
                 _connected(pool, started)
         except BaseException as error:
-            if call is not None:
+            try:
                 hooks.fail(call, error)
+            finally:
+                # See `libraries.call`: the first may have been interrupted.
+                call.fail(error)
             raise
         return result
 
