@@ -113,7 +113,7 @@ def make_connect(original: Any) -> Any:
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
-        call = calls.new(DATABASE)
+        call = DATABASE.new_query()
         try:
             pool = guarded(PLACE, begin, call, args[0])
             result = original(*args, **kwargs)
