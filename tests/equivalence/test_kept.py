@@ -7,6 +7,7 @@ import os
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from wsgiref.util import setup_testing_defaults
 
 import django
 import flask
@@ -21,6 +22,7 @@ from opentelemetry._logs import LogRecord
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
+from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 from opentelemetry.sdk._logs import LoggerProvider, LogRecordProcessor
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
 from opentelemetry.sdk.metrics import MeterProvider
@@ -100,6 +102,21 @@ def test_a_span_in_a_stream_has_no_parent(both, serve):
     body, spans = both(run)
     assert body == b"firstsecond"
     assert spans == [("GET /stream" if serve is _flask else "GET stream", True), ("in the stream", True)]
+
+
+def test_the_target_of_wsgi_has_the_query_as_it_is(both):
+    """Behind a server that gives a raw URI, in old conventions, also a value that is redacted in the URL."""
+
+    def run():
+        exporter, tracers = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+        tracers.add_span_processor(SimpleSpanProcessor(exporter))
+        environ = {"RAW_URI": "/x?sig=SECRET", "QUERY_STRING": "sig=SECRET", "PATH_INFO": "/x"}
+        setup_testing_defaults(environ)
+        app = OpenTelemetryMiddleware(lambda _environ, start: start("200 OK", []) or [b"x"], tracer_provider=tracers)
+        list(app(environ, lambda *_: None))
+        return [dict(span.attributes)["http.target"] for span in exporter.get_finished_spans()]
+
+    assert both(run) == ["/x?sig=SECRET"]
 
 
 @contextmanager
