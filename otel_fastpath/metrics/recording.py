@@ -11,8 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opentelemetry.context import get_current
+from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
+from opentelemetry.sdk.metrics._internal.aggregation import (
+    _ExplicitBucketHistogramAggregation,
+    _LastValueAggregation,
+    _SumAggregation,
+)
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
+from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
+from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import (
     add_to_histogram,
     add_to_sum,
@@ -62,6 +71,16 @@ _PLAIN = frozenset({str, int, float, bool})
 _MOST = 1 << 63
 _LEAST = -_MOST
 
+# What records in stock, and is not called for known attributes: other code's replacement is.
+_RECORDING = (
+    (SynchronousMeasurementConsumer, "consume_measurement"),
+    (MetricReaderStorage, "consume_measurement"),
+    (_matches._ViewInstrumentMatch, "consume_measurement"),
+    # Since 1.45.
+    (_matches, "_hash_attributes"),
+    *((kind, "aggregate") for kind in (_SumAggregation, _LastValueAggregation, _ExplicitBucketHistogramAggregation)),
+)
+_recording = Facts([(*place, getattr(*place)) for place in _RECORDING if hasattr(*place)])
 # That of an instrument without one; its `kind` is that of no instrument.
 _NO_RECORDER = Recorder()
 _NO_RECORDER.kind = type(None)
@@ -101,7 +120,7 @@ def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
 
 def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
     """Whether the recorder accepts amounts now, and accepts this amount."""
-    if recorder.is_refused:
+    if recorder.is_refused or not _recording.hold():
         return False
     if recorder.config is not None and not recorder.config["_config"].is_enabled:
         return False

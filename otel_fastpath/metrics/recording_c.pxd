@@ -2,6 +2,7 @@
 import cython
 
 from otel_fastpath.trace.identity_c cimport Identity
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.metrics.series_c cimport Cell, Recorder, Series
 
 cdef object get_current
@@ -14,6 +15,7 @@ cdef object record_upstream
 cdef frozenset _PLAIN
 cdef object _MOST
 cdef object _LEAST
+cdef Facts _recording
 cdef Recorder _NO_RECORDER
 cdef list _make_recorder
 

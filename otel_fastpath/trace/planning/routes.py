@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, SynchronousMultiSpanProcessor, _Span
+from opentelemetry import attributes as attributes_api
+from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, SynchronousMultiSpanProcessor, Tracer, _Span
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceIdRatioBased
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.cache import remembering
@@ -34,7 +37,13 @@ _IDLE: Final[dict[type, frozenset[str]]] = {
     BatchSpanProcessor: frozenset({_ON_START, _ON_ENDING}),
 }
 # What upstream calls when it starts and ends a span, and this package does not.
-_STARTING: Final = ((_Span, "__init__"), (_Span, "start"), (_Span, "_new_links"), (ReadableSpan, "__init__"))
+_STARTING: Final = (
+    *((_Span, "__init__"), (_Span, "start"), (_Span, "_new_links"), (_Span, "_new_events"), (ReadableSpan, "__init__")),
+    *((BoundedAttributes, name) for name in ("__setitem__", "_set_items", "_setitem_locked")),
+    *((attributes_api, name) for name in ("_clean_attribute", "_clean_attribute_value")),
+    *((kind, "should_sample") for kind in (StaticSampler, ParentBased, TraceIdRatioBased)),
+    (Tracer, "_is_enabled"),
+)
 _ENDING: Final = ((_Span, "_readable_span"), (ReadableSpan, "__init__"))
 
 
@@ -83,9 +92,10 @@ def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
     return [fact for name in names for fact in ((kind, name, getattr(kind, name)), (processor, name, ABSENT))]
 
 
-def _defined(kind: type, name: str) -> Fact:
-    """The method as upstream defined it, which is not called as long as it is in place."""
-    return kind, name, as_defined(_definer(kind, name), name)
+def _defined(owner: Any, name: str) -> Fact:
+    """The method or function as stock defined it, which is not called as long as it is in place."""
+    definer = _definer(owner, name) if isinstance(owner, type) else owner
+    return owner, name, as_defined(definer, name)
 
 
 def _is_ordinary(processor: Any, name: str) -> bool:
@@ -166,7 +176,8 @@ class Router:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self.starting = core.facts([_defined(*place) for place in _STARTING])
+        # Some are not in each release.
+        self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
         self.ending = core.facts([_defined(*place) for place in _ENDING])
 
     @staticmethod
