@@ -171,7 +171,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ),
         (
             "libraries/genai/openai/calls.py",
-            {"begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
+            {"new_call", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("libraries/starting.py", {"end_span"}),
