@@ -17,6 +17,7 @@ from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.libraries.db.not_begun import enter_untold, otherwise
 from otel_fastpath.libraries.db.parameters import has_any
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import guarded, guarded_during
 
 if TYPE_CHECKING:
@@ -76,26 +77,25 @@ class ByOpener:
 
 def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
     """Begin a query that `Database.new_query` made; returns whether it is instrumented."""
-    has_begun = guarded(database.place, _enter, call, database, opener, args, kwargs)
-    return bool(guarded(database.place, enter_untold, call, database, args) if has_begun is None else has_begun)
-
-
-def _enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool | None:
-    """Begin a query; None: it has no telemetry."""
-    active = database.active
-    if active is None:
-        return False
-    if active.replacements.exist():
-        call.has_more = True
-        return False
-    link, plan, start_ns, parameters, size = opener(args, kwargs)
-    if plan is None:
-        return None
-    hot = link.active.hot
-    has_begun: bool = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
-    if has_begun and call.recording and (size is not None or (link.active.reads_parameters and has_any(parameters))):
-        guarded_during(call, database.place, tell, call, link, parameters, size)
-    return has_begun
+    try:
+        active = database.active
+        if active is None:
+            return False
+        if active.replacements.exist():
+            call.has_more = True
+            return False
+        link, plan, start_ns, parameters, size = opener(args, kwargs)
+        if plan is not None:
+            active = link.active
+            hot = active.hot
+            has_begun: bool = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
+            if has_begun and call.recording and (size is not None or (active.reads_parameters and has_any(parameters))):
+                guarded_during(call, database.place, tell, call, link, parameters, size)
+            return has_begun
+    except Exception as fault:
+        faults.absorb_any(database.place, fault)
+    # It has no plan, or there was a fault of ours.
+    return bool(guarded(database.place, enter_untold, call, database, args))
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
@@ -164,6 +164,8 @@ async def watch(
         if closing is not None:
             closing.start()
         if not enter(call, database, opener, args, kwargs):
+            if not call.has_more:
+                return await coroutine
             return await otherwise(database, call, args, coroutine)(*args, **kwargs)
         result = await coroutine
         if rows is not None:
@@ -256,6 +258,8 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
         call = database.new_query()
         try:
             if not enter(call, database, opener, args, kwargs):
+                if not call.has_more:
+                    return original(*args, **kwargs)
                 return otherwise(database, call, args, original)(*args, **kwargs)
             result = original(*args, **kwargs)
             if rows is not None:

@@ -212,10 +212,11 @@ class Plans:
         if type(text) is not str:
             # No text, such as a list: the library reports this error itself.
             text = conventions.plain(text)
-        items = self.of_queries_with_arguments if has_arguments else self.of_queries
-        key = (prefix, has_arguments, text) if prefix else text
         # A plan may be None.
-        found = (self.of_others if prefix else items).get(key, self)
+        if prefix:
+            found = self.of_others.get((prefix, has_arguments, text), self)
+        else:
+            found = (self.of_queries_with_arguments if has_arguments else self.of_queries).get(text, self)
         return self.new(text, prefix, has_arguments) if found is self else found
 
     def new(self, text: Any, prefix: str, has_arguments: bool) -> Any:
