@@ -21,7 +21,7 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.http_attributes import HTTP_RESPONSE_STATUS_CODE
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST
+from otel_fastpath.libraries.http.bounded import LONGEST, MOST_LABELS
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
@@ -100,14 +100,16 @@ class Series:
             self._mode,
         )
         timed = {name: value for name, value in attributes.items() if name in _ALL}
-        # A value that is equal to one of another type is another attribute.
-        key = frozenset([(name, value, type(value)) for name, value in {**counted, **timed}.items()])
+        every = {**counted, **timed}
+        # A value that is equal to one of another type is another attribute. In one tuple, which takes a fifth of the
+        # memory of a set of pairs.
+        key = (*every, *every.values(), *map(type, every.values()))
         found = get_item(self._labels, key)
         if found is None:
             length = sum([len(str(value)) for value in timed.values()])
             found = Labels(bind(self._active, counted), counted, timed, length)
             if length <= LONGEST:
-                keep(self._labels, key, found)
+                keep(self._labels, key, found, MOST_LABELS)
         return found
 
     def record(
@@ -140,7 +142,7 @@ class Series:
             bind(self._new, new_attributes(labels, code, error, route)) if self._new else None,
         )
         if labels.length + len(error or "") + len(target or "") + len(route or "") <= LONGEST:
-            keep(self._durations, key, found)
+            keep(self._durations, key, found, MOST_LABELS)
         return found
 
 

@@ -18,6 +18,7 @@ cdef object HTTP_TARGET
 cdef object ERROR_TYPE
 cdef object HTTP_RESPONSE_STATUS_CODE
 cdef object LONGEST
+cdef object MOST_LABELS
 cdef object keep
 cdef object faults
 

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.libraries.http.bounded import LONGEST
+from otel_fastpath.libraries.http.bounded import LONGEST, MOST_LABELS
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
@@ -163,7 +163,7 @@ class Shape:
             found = Outcome(self._middleware, self.labels, code, error, target, route)
             # The `root_path` in the target is a stranger's below a mount whose path has a parameter.
             if self.labels.length + len(error or "") + len(target or "") + len(str(route or "")) <= LONGEST:
-                keep(self._outcomes, key, found)
+                keep(self._outcomes, key, found, MOST_LABELS)
         return found
 
 

@@ -19,6 +19,7 @@ cdef tuple _OLD
 cdef tuple _NEW
 cdef tuple _OF_A_REQUEST
 cdef object LONGEST
+cdef object MOST_LABELS
 
 cdef class Outcome:
     cdef readonly BoundHistogram duration_new
