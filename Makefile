@@ -256,7 +256,7 @@ suite/scylla: setup
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(SCYLLA)/bin/python scylla-driver==3.29.3
 	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra_driver $(ARGS)
 
-# Replay the recordings of the official OpenAI instrumentation's own tests with it and with otel-fastpath's.
+# Replay the recordings of the stock OpenAI instrumentation's own tests with it and with otel-fastpath's.
 suite/openai: $(PEERS)
 	$(PEERS)/bin/python tests/equivalence_openai/replay.py $(ARGS)
 
@@ -300,7 +300,7 @@ sources/unknown: setup
 	$(PY) tests/upstream/new_sources.py build/new-sources.md
 
 # Check what hooks may cost (benchmarks/budgets.toml). `make test` checks the bytecodes and allocations of one
-# scenario of each room, `make test-slow` those of all, and the instructions of these.
+# scenario of each feature, `make test-slow` those of all, and the instructions of these.
 COUNTS := bytecodes,calls,allocations,instructions
 BUDGET := $(PY) -m otel_fastpath budget
 BUDGETS := --file benchmarks/budgets.toml
@@ -389,11 +389,11 @@ bench/startup: setup
 bench/peers: $(PEERS)
 	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
 
-# A call of OpenAI's client: the official instrumentation, OpenLLMetry's, OpenInference's and otel-fastpath's.
+# A call of OpenAI's client: the stock instrumentation, OpenLLMetry's, OpenInference's and otel-fastpath's.
 bench/openai: $(PEERS)
 	$(PEERS)/bin/python benchmarks/openai_table.py $(ARGS)
 
-# A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the official instrumentation and
+# A query of asyncpg on its own PostgreSQL server or that of DATABASE_URL: bare, with the stock instrumentation and
 # with otel-fastpath's.
 bench/asyncpg: setup
 	$(PY) benchmarks/asyncpg_table.py $(ARGS)

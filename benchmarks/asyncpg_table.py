@@ -1,4 +1,4 @@
-"""What a query of asyncpg costs on a real PostgreSQL over loopback: bare, with the official instrumentation, with ours.
+"""What a query of asyncpg costs on a real PostgreSQL over loopback: bare, with the stock instrumentation, with ours.
 
     make bench NAME=asyncpg ARGS="--markdown build/bench/asyncpg.md"
 
@@ -28,23 +28,23 @@ class Row(NamedTuple):
 
     Attributes:
         title: The telemetry of the query.
-        official: The mode of the official instrumentation that ours is compared with; empty if there is none.
+        stock: The mode of the stock instrumentation that ours is compared with; empty if there is none.
         ours: The mode of our instrumentation.
     """
 
     title: str
-    official: str
+    stock: str
     ours: str
 
 
 ROWS = (
-    Row("traces", "official", "ours"),
-    Row("traces and metrics, the official one's traces", "official", "ours, metrics"),
-    Row("not sampled", "official, not sampled", "ours, not sampled"),
-    Row("no SDK", "official, no SDK", "ours, no SDK"),
-    Row("suppressed", "official, suppressed", "ours, suppressed"),
-    Row("only a span, by hand; stock SDK and otel-fastpath", "official, 1 by hand", "ours, 1 by hand"),
-    Row("only five spans, by hand", "official, 5 by hand", "ours, 5 by hand"),
+    Row("traces", "stock", "ours"),
+    Row("traces and metrics, stock's traces", "stock", "ours, metrics"),
+    Row("not sampled", "stock, not sampled", "ours, not sampled"),
+    Row("no SDK", "stock, no SDK", "ours, no SDK"),
+    Row("suppressed", "stock, suppressed", "ours, suppressed"),
+    Row("only a span, by hand; stock SDK and otel-fastpath", "stock, 1 by hand", "ours, 1 by hand"),
+    Row("only five spans, by hand", "stock, 5 by hand", "ours, 5 by hand"),
     Row("nothing: bare against bare", "", "bare"),
 )
 MODES = tuple(dict.fromkeys(mode for row in ROWS for mode in row[1:] if mode))
@@ -115,11 +115,11 @@ async def _work(mode: str, url: str) -> None:
 
 def table(found: list[turns.Start]) -> str:
     """As Markdown."""
-    lines = ["| `fetchrow` | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|"]
+    lines = ["| `fetchrow` | stock adds | otel-fastpath adds | |", "|---|---:|---:|---:|"]
     for row in ROWS:
         ours = turns.added(found, row.ours)
-        official = turns.added(found, row.official) if row.official else None
-        shown = ("", "") if official is None else (turns.said(official), turns.ratio(official, ours))
+        stock = turns.added(found, row.stock) if row.stock else None
+        shown = ("", "") if stock is None else (turns.said(stock), turns.ratio(stock, ours))
         lines.append(f"| {row.title} | {shown[0]} | {turns.said(ours)} | {shown[1]} |")
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     said = (

@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'asyncpg*'
 
-A stub replaces a function of asyncpg, so that only the hook is counted. The set-ups are `official`, `pure` and those
+A stub replaces a function of asyncpg, so that only the hook is counted. The set-ups are `stock`, `pure` and those
 that start with `compiled`.
 """
 
@@ -168,8 +168,8 @@ def _cursors(connection: Any) -> list[Any]:
 
 
 def instrument(mode: str, core: str | None = None) -> None:
-    """Instrument asyncpg in this mode: "bare", or "official" or "ours" with options after a comma."""
-    if mode.startswith("official"):
+    """Instrument asyncpg in this mode: "bare", or "stock" or "ours" with options after a comma."""
+    if mode.startswith("stock"):
         from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor  # noqa: PLC0415  # only where measured
 
         AsyncPGInstrumentor().instrument(**databases.providers(mode))
@@ -186,9 +186,9 @@ def _given(mode: str, core: str | None = None) -> Given:
 compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
-def official() -> Given:
-    """The official instrumentation, with traces."""
-    return _given("official")
+def stock() -> Given:
+    """The stock instrumentation, with traces."""
+    return _given("stock")
 
 
 def _finish(coroutine: Any) -> None:

@@ -3,7 +3,7 @@
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'cassandra,*'
 
 Stubs replace the driver's methods, so that only the hooks are counted. A request has its result at once, as one whose
-result arrives while it is submitted. The set-ups are `official`, `pure` and those that start with `compiled`.
+result arrives while it is submitted. The set-ups are `stock`, `pure` and those that start with `compiled`.
 """
 
 from __future__ import annotations
@@ -136,12 +136,12 @@ def _given(mode: str, core: str) -> Given:
 compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
-def official() -> Given:
-    """The official instrumentation's hook, with traces."""
+def stock() -> Given:
+    """The stock instrumentation's hook, with traces."""
     _stub()
     from opentelemetry.instrumentation.cassandra import CassandraInstrumentor  # noqa: PLC0415  # likewise
 
-    CassandraInstrumentor().instrument(tracer_provider=databases.providers("official")["tracer_provider"])
+    CassandraInstrumentor().instrument(tracer_provider=databases.providers("stock")["tracer_provider"])
     return Given()
 
 

@@ -66,7 +66,7 @@ class Given:
         connection: A connection that is instrumented.
         cursor: A cursor of it.
         in_thread: The hook around the stub of aiosqlite's function for its thread.
-        other: A cursor of sqlite3 that only the official instrumentation of the DB-API knows.
+        other: A cursor of sqlite3 that only the stock instrumentation of the DB-API knows.
         commented: Another one, whose queries get a comment.
         mysql: A cursor of the stub of PyMySQL, with the hooks; and the hooks around its connection's methods.
     """
@@ -135,12 +135,12 @@ def execute(given: Given) -> None:
 
 
 def other(given: Given) -> None:
-    """The official proxy around it."""
+    """The stock proxy around it."""
     given.other.execute(QUERY, PARAMETERS)
 
 
 def other_stock(mode: str = "ours") -> SimpleNamespace:
-    """The official proxy without otel-fastpath."""
+    """The stock proxy without otel-fastpath."""
     from opentelemetry.instrumentation import dbapi  # noqa: PLC0415  # likewise
 
     bare, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
@@ -151,7 +151,7 @@ def other_stock(mode: str = "ours") -> SimpleNamespace:
 
 
 def commented(given: Given) -> None:
-    """The official proxy that adds a comment."""
+    """The stock proxy that adds a comment."""
     given.commented.execute(QUERY, PARAMETERS)
 
 

@@ -172,7 +172,7 @@ def end_callback(given: Ended) -> None:
 
 def set_provider(_given: object = None) -> None:
     """Set the process's tracer provider again: OpenTelemetry keeps the first one."""
-    # Upstream's own function warns if a provider is set; here none is.
+    # Stock's own function warns if a provider is set; here none is.
     trace._set_tracer_provider(PROVIDER, log=False)
 
 

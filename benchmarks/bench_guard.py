@@ -51,7 +51,7 @@ def _layer(function: Any, time: Any, left: int) -> Any:
     """The layer of the guard over a hook; each call is timed if none is `left`."""
     from otel_fastpath.guard import hooks, layer  # noqa: PLC0415  # only where it is measured
 
-    hook = hooks.Hook(function, lambda hook, args, kwargs: time(function, hook, args, kwargs))
+    hook = hooks.CountedHook(function, lambda hook, args, kwargs: time(function, hook, args, kwargs))
 
     def timed(args: Any, kwargs: Any) -> Any:
         try:
@@ -101,7 +101,7 @@ def timed_span(given: Given) -> None:
 
 
 def request(given: Given) -> None:
-    """A request of an ASGI application with upstream's middleware."""
+    """A request of an ASGI application with stock's middleware."""
     bench_http_asgi.serve(given.plain_request)
 
 

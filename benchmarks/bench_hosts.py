@@ -77,7 +77,7 @@ class Given:
 
 
 def stock() -> Given:
-    """The official instrumentations and SDK."""
+    """The stock instrumentations and SDK."""
     return Given()
 
 

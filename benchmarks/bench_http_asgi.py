@@ -160,7 +160,7 @@ def _fastpath(core: str, providers: dict[str, Any]) -> Given:
 
 
 def stock() -> Given:
-    """The official instrumentation and SDK."""
+    """The stock instrumentation and SDK."""
     return Given(providers(sampled=True))
 
 
@@ -175,7 +175,7 @@ def pure() -> Given:
 
 
 def stock_dropped() -> Given:
-    """The official instrumentation and SDK, nothing is sampled."""
+    """The stock instrumentation and SDK, nothing is sampled."""
     return Given(providers(sampled=False))
 
 
@@ -185,7 +185,7 @@ def compiled_dropped() -> Given:
 
 
 def stock_no_sdk() -> Given:
-    """The official instrumentation without an SDK."""
+    """The stock instrumentation without an SDK."""
     return Given({})
 
 
@@ -207,7 +207,7 @@ def request_bare(given: Given) -> None:
 
 
 def request(given: Given) -> None:
-    """Upstream's middleware around it."""
+    """Stock's middleware around it."""
     serve(given.instrumented("ASGI"))
 
 
@@ -222,7 +222,7 @@ def stream_bare(given: Given) -> None:
 
 
 def stream(given: Given) -> None:
-    """Upstream's middleware around it."""
+    """Stock's middleware around it."""
     serve(given.instrumented("stream"))
 
 

@@ -1,8 +1,8 @@
-"""Calls of the HTTP clients whose official instrumentations we accelerate, with a stub in the place of the network.
+"""Calls of the HTTP clients whose stock instrumentations we accelerate, with a stub in the place of the network.
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'httpx*'
 
-The set-ups are `stock`, upstream's hooks without otel-fastpath; `compiled` and `pure`, with it; and those that start
+The set-ups are `stock`, stock's hooks without otel-fastpath; `compiled` and `pure`, with it; and those that start
 with `stock_` or `compiled_`, for other configurations. The bare calls are not instrumented.
 """
 
@@ -71,7 +71,7 @@ class Given:
 
 
 def stock() -> Given:
-    """Upstream's instrumentations."""
+    """Stock's instrumentations."""
     return Given()
 
 
@@ -86,7 +86,7 @@ def pure() -> Given:
 
 
 def stock_new() -> Given:
-    """Upstream's, new conventions."""
+    """Stock's, new conventions."""
     return Given(OTEL_SEMCONV_STABILITY_OPT_IN="http")
 
 
@@ -96,7 +96,7 @@ def compiled_new() -> Given:
 
 
 def stock_dropped() -> Given:
-    """Upstream's, nothing is sampled."""
+    """Stock's, nothing is sampled."""
     return Given(ratio=0.0)
 
 
@@ -106,7 +106,7 @@ def compiled_dropped() -> Given:
 
 
 def stock_no_sdk() -> Given:
-    """Upstream's, without an SDK."""
+    """Stock's, without an SDK."""
     return Given(ratio=None)
 
 
@@ -116,7 +116,7 @@ def compiled_no_sdk() -> Given:
 
 
 def stock_excluded() -> Given:
-    """Upstream's, the URL is excluded."""
+    """Stock's, the URL is excluded."""
     return Given(OTEL_PYTHON_EXCLUDED_URLS="items")
 
 

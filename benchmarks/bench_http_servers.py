@@ -1,4 +1,4 @@
-"""A request through the official instrumentations of WSGI, Flask, aiohttp.web and Django, without a socket.
+"""A request through the stock instrumentations of WSGI, Flask, aiohttp.web and Django, without a socket.
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'WSGI*'
 
@@ -167,7 +167,7 @@ def _given(framework: str, core: str | None, sampled: bool = True, excluded: boo
 
 
 def wsgi_stock() -> Given:
-    """The official middleware for WSGI."""
+    """The stock middleware for WSGI."""
     return _given("wsgi", None)
 
 
@@ -187,7 +187,7 @@ def wsgi_dropped() -> Given:
 
 
 def flask_stock() -> Given:
-    """The official instrumentation of Flask."""
+    """The stock instrumentation of Flask."""
     return _given("flask", None)
 
 
@@ -212,12 +212,12 @@ def flask_excluded() -> Given:
 
 
 def flask_excluded_stock() -> Given:
-    """The official instrumentation with excluded URLs."""
+    """The stock instrumentation with excluded URLs."""
     return _given("flask", None, excluded=True)
 
 
 def django_stock() -> Given:
-    """The official instrumentation of Django."""
+    """The stock instrumentation of Django."""
     return _given("django", None)
 
 
@@ -242,12 +242,12 @@ def django_excluded() -> Given:
 
 
 def django_excluded_stock() -> Given:
-    """The official instrumentation with excluded URLs."""
+    """The stock instrumentation with excluded URLs."""
     return _given("django", None, excluded=True)
 
 
 def aiohttp_stock() -> Given:
-    """The official instrumentation of aiohttp.web."""
+    """The stock instrumentation of aiohttp.web."""
     return _given("aiohttp", None)
 
 
@@ -272,7 +272,7 @@ def aiohttp_excluded() -> Given:
 
 
 def aiohttp_excluded_stock() -> Given:
-    """The official instrumentation with excluded URLs."""
+    """The stock instrumentation with excluded URLs."""
     return _given("aiohttp", None, excluded=True)
 
 

@@ -1,4 +1,4 @@
-"""Log records: calls of `logging` with upstream's handlers and a batch processor, `Logger.emit`, exceptions.
+"""Log records: calls of `logging` with stock's handlers and a batch processor, `Logger.emit`, exceptions.
 
     python benchmarks/bench_logs.py                 the table
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'log record*'

@@ -1,4 +1,4 @@
-"""A call of OpenAI's client: bare, and with the official instrumentation, OpenLLMetry's, OpenInference's and ours.
+"""A call of OpenAI's client: bare, and with the stock instrumentation, OpenLLMetry's, OpenInference's and ours.
 
     make bench NAME=openai ARGS="--markdown build/bench/openai.md"
 
@@ -158,7 +158,7 @@ def provide(*, sampled: bool) -> None:
         metrics.set_meter_provider(MeterProvider([InMemoryMetricReader()]))
 
 
-def _official() -> None:
+def _stock() -> None:
     from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor  # noqa: PLC0415  # where it is measured
 
     OpenAIInstrumentor().instrument()
@@ -194,19 +194,19 @@ def _given(instrument: Callable[[], None], content: str = "no_content", *, sampl
     return Given()
 
 
-def official() -> Given:
+def stock() -> Given:
     """With opentelemetry-instrumentation-genai-openai."""
-    return _given(_official)
+    return _given(_stock)
 
 
-def official_content() -> Given:
+def stock_content() -> Given:
     """The same, content captured."""
-    return _given(_official, "span_only")
+    return _given(_stock, "span_only")
 
 
-def official_dropped() -> Given:
+def stock_dropped() -> Given:
     """The same, no span sampled, no metrics."""
-    return _given(_official, sampled=False)
+    return _given(_stock, sampled=False)
 
 
 def openllmetry() -> Given:

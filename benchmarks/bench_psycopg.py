@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'psycopg,*'
 
-A stub replaces a function of psycopg, so that only the hook is counted. The set-ups are `official`, `pure` and those
+A stub replaces a function of psycopg, so that only the hook is counted. The set-ups are `stock`, `pure` and those
 that start with `compiled`.
 """
 
@@ -121,7 +121,7 @@ class Given:
         connect: The hook around `connect`.
         commit: The hook around `commit`.
         connection: A connection.
-        official: A cursor that the official instrumentation made.
+        stock: A cursor that the stock instrumentation made.
         request: A span that is current, for some set-ups.
     """
 
@@ -139,7 +139,7 @@ class Given:
         self.cursor = _cursor(psycopg.Cursor, self.connection)
         self.async_cursor = _cursor(psycopg.AsyncCursor, self.connection)
         self.server_cursor = _cursor(ServerCursor, self.connection)
-        self.official = _cursor(_new_cursor_factory(), self.connection)
+        self.stock = _cursor(_new_cursor_factory(), self.connection)
         self.in_pipeline = _cursor(psycopg.Cursor, Connection())
         self.pipeline = psycopg.Pipeline.__new__(psycopg.Pipeline)
         self.pipeline.result_queue = deque()
@@ -185,15 +185,15 @@ request_slow, request_slow_py = (partial(_in_request, "ours, slow=1m", core) for
 request_repeats, request_repeats_py = (partial(_in_request, f"ours, repeats={10**9 - 1}", core) for core in ("c", "py"))
 
 
-def official() -> Given:
-    """The official instrumentation's cursors, with traces."""
+def stock() -> Given:
+    """The stock instrumentation's cursors, with traces."""
     _stub()
     given = Given()
     import psycopg  # noqa: PLC0415  # only where it is measured
     from opentelemetry.instrumentation.psycopg import _new_cursor_factory  # noqa: PLC0415  # likewise
 
     factory = _new_cursor_factory(
-        base_factory=psycopg.Cursor, tracer_provider=databases.providers("official")["tracer_provider"]
+        base_factory=psycopg.Cursor, tracer_provider=databases.providers("stock")["tracer_provider"]
     )
     given.cursor = _cursor(factory, given.connection)
     return given
@@ -224,14 +224,14 @@ def async_execute(given: Given) -> None:
     _finish(given.async_cursor.execute(QUERY, PARAMETERS))
 
 
-def official_execute_bare(given: Given) -> None:
+def stock_execute_bare(given: Given) -> None:
     """The stub."""
-    _execute(given.official, QUERY, PARAMETERS)
+    _execute(given.stock, QUERY, PARAMETERS)
 
 
-def official_execute(given: Given) -> None:
-    """The hook around it, below the official one's."""
-    given.official.execute(QUERY, PARAMETERS)
+def stock_execute(given: Given) -> None:
+    """The hook around it, below stock's."""
+    given.stock.execute(QUERY, PARAMETERS)
 
 
 def executemany_bare(given: Given) -> None:

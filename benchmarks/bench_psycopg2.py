@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'psycopg2,*'
 
-The hooks are methods of subclasses: here, of the stub's classes. The set-ups are `official`, `pure` and those that
+The hooks are methods of subclasses: here, of the stub's classes. The set-ups are `stock`, `pure` and those that
 start with `compiled`.
 """
 
@@ -95,11 +95,11 @@ def _given(mode: str, core: str) -> Given:
 compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
-def official() -> Any:
-    """The official instrumentation's cursors, with traces."""
+def stock() -> Any:
+    """The stock instrumentation's cursors, with traces."""
     from opentelemetry.instrumentation.psycopg2 import _new_cursor_factory  # noqa: PLC0415  # only where it is measured
 
-    provider = databases.providers("official")["tracer_provider"]
+    provider = databases.providers("stock")["tracer_provider"]
     factory = _new_cursor_factory(base_factory=Cursor, tracer_provider=provider)
     return SimpleNamespace(bare=Cursor(Connection()), cursor=factory(Connection()))
 

@@ -2,8 +2,8 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'redis,*'
 
-A stub replaces a method of redis-py, so that only the hook is counted. The set-ups are `official`,
-`official_client`, `pure` and those that start with `compiled`.
+A stub replaces a method of redis-py, so that only the hook is counted. The set-ups are `stock`,
+`stock_client`, `pure` and those that start with `compiled`.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ def _given(mode: str, core: str) -> Given:
 compiled, pure, compiled_metrics, compiled_dropped, compiled_no_sdk = databases.set_ups(_given)
 
 
-def official() -> Given:
-    """The official instrumentation's hooks, with traces."""
+def stock() -> Given:
+    """The stock instrumentation's hooks, with traces."""
     _stub()
     from opentelemetry.instrumentation.redis import RedisInstrumentor  # noqa: PLC0415  # only where it is measured
 
-    RedisInstrumentor().instrument(tracer_provider=databases.providers("official")["tracer_provider"])
+    RedisInstrumentor().instrument(tracer_provider=databases.providers("stock")["tracer_provider"])
     return Given()
 
 
-def official_client() -> Given:
-    """A client that the official instrumentation instrumented, below ours."""
+def stock_client() -> Given:
+    """A client that the stock instrumentation instrumented, below ours."""
     given = compiled()
     from opentelemetry.instrumentation.redis import RedisInstrumentor  # noqa: PLC0415  # only where it is measured
 

@@ -2,7 +2,7 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'sqlalchemy*'
 
-The bare calls go to an engine of classes that have SQLAlchemy's own methods. The set-ups are `official`, `pure` and
+The bare calls go to an engine of classes that have SQLAlchemy's own methods. The set-ups are `stock`, `pure` and
 those that start with `compiled`.
 """
 
@@ -28,7 +28,7 @@ def bare(engine: Any) -> Any:
     record = type("Record", (_ConnectionRecord,), {"__slots__": (), "checkin": _original(_ConnectionRecord.checkin)})
     methods = {name: _original(getattr(base.Connection, name)) for name in _HOOKED}
     connection = type("Connection", (base.Connection,), methods)
-    # The official instrumentation patches `connect` of all engines.
+    # The stock instrumentation patches `connect` of all engines.
     kind: dict[str, Any] = {name: _original(getattr(base.Engine, name)) for name in ("raw_connection", "connect")}
     kind["_connection_cls"] = connection
     engine.__class__ = type("Engine", (base.Engine,), kind)
@@ -95,8 +95,8 @@ def _record(sa: Any) -> Any:
 
 
 def instrument(mode: str, core: str | None = None) -> None:
-    """Instrument SQLAlchemy in this mode: "bare", or "official" or "ours" with options after a comma."""
-    if mode.startswith("official"):
+    """Instrument SQLAlchemy in this mode: "bare", or "stock" or "ours" with options after a comma."""
+    if mode.startswith("stock"):
         from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor  # noqa: PLC0415  # where measured
 
         SQLAlchemyInstrumentor().instrument(skip_dep_check=True, **databases.providers(mode))

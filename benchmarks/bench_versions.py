@@ -27,7 +27,7 @@ class Given:
 
     Attributes:
         version: `importlib.metadata.version`, or its replacement.
-        schema_url: The function that gives the official instrumentations their schema URL.
+        schema_url: The function that gives the stock instrumentations their schema URL.
     """
 
     def __init__(self, version: Callable[[str], str]) -> None:

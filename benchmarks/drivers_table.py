@@ -1,4 +1,4 @@
-"""What queries of psycopg and SQLAlchemy cost on a real PostgreSQL: bare, with the official instrumentations and ours.
+"""What queries of psycopg and SQLAlchemy cost on a real PostgreSQL: bare, with the stock instrumentations and ours.
 
     make bench NAME=drivers ARGS="--markdown build/bench/drivers.md"
 
@@ -30,27 +30,27 @@ class Row(NamedTuple):
     Attributes:
         title: The query.
         name: Its name in `WORK`.
-        official: The mode of the official instrumentation.
+        stock: The mode of the stock instrumentation.
         ours: That of ours.
     """
 
     title: str
     name: str
-    official: str
+    stock: str
     ours: str
 
     def modes(self) -> tuple[str, str, str]:
-        """The modes of processes that measure it: bare, official and ours."""
-        return f"{self.name}: bare", f"{self.name}: {self.official}", f"{self.name}: {self.ours}"
+        """The modes of processes that measure it: bare, stock and ours."""
+        return f"{self.name}: bare", f"{self.name}: {self.stock}", f"{self.name}: {self.ours}"
 
 
 ROWS = (
-    Row("psycopg, `execute`", "psycopg", "official", "ours"),
-    Row("the same, with metrics; the official one's traces", "psycopg", "official", "ours, metrics"),
-    Row("the same, not sampled", "psycopg", "official, not sampled", "ours, not sampled"),
-    Row("SQLAlchemy on psycopg, a select", "select", "official", "ours"),
-    Row("the same, not sampled", "select", "official, not sampled", "ours, not sampled"),
-    Row("SQLAlchemy on psycopg, `engine.connect()` and a select", "connect", "official", "ours"),
+    Row("psycopg, `execute`", "psycopg", "stock", "ours"),
+    Row("the same, with metrics; stock's traces", "psycopg", "stock", "ours, metrics"),
+    Row("the same, not sampled", "psycopg", "stock, not sampled", "ours, not sampled"),
+    Row("SQLAlchemy on psycopg, a select", "select", "stock", "ours"),
+    Row("the same, not sampled", "select", "stock, not sampled", "ours, not sampled"),
+    Row("SQLAlchemy on psycopg, `engine.connect()` and a select", "connect", "stock", "ours"),
 )
 MODES = tuple(dict.fromkeys(mode for row in ROWS for mode in row.modes()))
 STARTS, ROUNDS, QUERIES, WARM_UP = 6, 15, 500, 20
@@ -66,7 +66,7 @@ def _psycopg(mode: str, url: str) -> Callable[[], Any]:
     """`execute` of a cursor."""
     import psycopg  # noqa: PLC0415  # only in a process that measures it
 
-    if mode.startswith("official"):
+    if mode.startswith("stock"):
         from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor  # noqa: PLC0415  # likewise
 
         PsycopgInstrumentor().instrument(**databases.providers(mode))
@@ -133,12 +133,12 @@ def _work(mode: str, url: str) -> None:
 
 def table(found: list[turns.Start]) -> str:
     """As Markdown."""
-    lines = ["| query | bare | official adds | otel-fastpath adds | |", "|---|---:|---:|---:|---:|"]
+    lines = ["| query | bare | stock adds | otel-fastpath adds | |", "|---|---:|---:|---:|---:|"]
     for row in ROWS:
         bare, *instrumented = row.modes()
-        official, ours = (turns.added_to(bare, found, mode) for mode in instrumented)
-        shown = (f"{turns.first(found, (bare,)):.0f} us", turns.said(official), turns.said(ours))
-        lines.append(f"| {row.title} | {' | '.join(shown)} | {turns.ratio(official, ours)} |")
+        stock, ours = (turns.added_to(bare, found, mode) for mode in instrumented)
+        shown = (f"{turns.first(found, (bare,)):.0f} us", turns.said(stock), turns.said(ours))
+        lines.append(f"| {row.title} | {' | '.join(shown)} | {turns.ratio(stock, ours)} |")
     parts = ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS)
     said = (
         f"CPU of the thread for a query on a real PostgreSQL over loopback: medians of {len(found)} processes (least "

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
-COLUMNS = ("official", "openllmetry", "openinference", "fastpath")
+COLUMNS = ("stock", "openllmetry", "openinference", "fastpath")
 BESIDE = ("openllmetry_fastpath", "openinference_fastpath")
 ALL = ("bare", *COLUMNS, *BESIDE)
 # For each row: the bare and instrumented callables, the number of calls in them, and the suffix of its set-ups.
@@ -120,7 +120,7 @@ def _count(setup: str, rows: Sequence[str], library: Path) -> dict[str, float]:
         subprocess.run(
             native.under_valgrind(command, folder),
             env={**os.environ, "PYTHONHASHSEED": "0"},
-            preexec_fn=native.fixed_addresses,
+            preexec_fn=native.fix_addresses,
             check=True,
         )
         counted = native.read_instructions(folder)
@@ -213,7 +213,7 @@ def _leg(call: str, setup: str) -> int:
 def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
     titles = (
         "bare",
-        "official",
+        "stock",
         "OpenLLMetry",
         "OpenInference",
         "otel-fastpath",
@@ -223,9 +223,9 @@ def _table(unit: str, found: Mapping[str, Mapping[str, float]]) -> Table:
     lines = []
     for row, values in found.items():
         cells = [Cell(figure(round(values[name], 3))) if name in values else Cell("-", MUTE) for name in ALL]
-        ratio = values.get("fastpath", 0.0) / values["official"] if values.get("official") else None
+        ratio = values.get("fastpath", 0.0) / values["stock"] if values.get("stock") else None
         lines.append((Cell(row), *cells, Cell(f"{ratio:.1%}" if ratio is not None else "-", MUTE)))
-    columns = (unit, *(f">{title if title == 'bare' else f'+ {title}'}" for title in titles), ">otel-fastpath/official")
+    columns = (unit, *(f">{title if title == 'bare' else f'+ {title}'}" for title in titles), ">otel-fastpath/stock")
     return Table(columns, tuple(lines))
 
 

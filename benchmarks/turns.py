@@ -99,9 +99,9 @@ def said(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.1f} us ({min(values):.1f} to {max(values):.1f})"
 
 
-def ratio(official: Sequence[float], ours: Sequence[float]) -> str:
-    """What part of the official instrumentation's cost ours is; "-" where one of them is lost in the noise."""
-    theirs, median = statistics.median(official), statistics.median(ours)
+def ratio(stock: Sequence[float], ours: Sequence[float]) -> str:
+    """What part of the stock instrumentation's cost ours is; "-" where one of them is lost in the noise."""
+    theirs, median = statistics.median(stock), statistics.median(ours)
     return f"1/{theirs / median:.1f}" if theirs > 0 and median > 0 else "-"
 
 

@@ -45,7 +45,7 @@ The functions of `opentelemetry.exporter.otlp.proto.common`, which other exporte
 
 """,
     "OpenAI": """\
-The [instrumentation of OpenAI](openai.md) emits what the official `opentelemetry-instrumentation-genai-openai` 1.3b0
+The [instrumentation of OpenAI](openai.md) emits what the stock `opentelemetry-instrumentation-genai-openai` 1.3b0
 emits for 74 kinds of calls, with synchronous and asynchronous clients, in every mode of capturing content: equal spans,
 metrics and events. The differences:
 

@@ -16,13 +16,13 @@ import architecture_page
 import differences_page
 import telemetry_page
 
-from otel_fastpath.rooms import ROOMS
+from otel_fastpath.features import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from otel_fastpath.patching.feature import Feature
     from otel_fastpath.patching.patch import Patch
-    from otel_fastpath.patching.room import Room
 
 ROOT = Path(__file__).parents[1]
 PATCHES = ROOT / "docs" / "patches.md"
@@ -77,19 +77,19 @@ def patches_page() -> str:
     """The text of docs/patches.md."""
     found = proofs()
     parts = [HEAD]
-    for room in ROOMS:
-        for title, why, patches in _sections(room):
+    for feature in FEATURES:
+        for title, why, patches in _sections(feature):
             rows = "".join(_row(patch, tests_of(patch.name, found)) for patch in patches)
             parts.append(f"\n## {title}\n\n{why}{COLUMNS}{rows}")
     return "".join(parts)
 
 
-def _sections(room: Room) -> Iterator[tuple[str, str, tuple[Patch, ...]]]:
-    own = (*room.patches, *room.own_patches)
+def _sections(feature: Feature) -> Iterator[tuple[str, str, tuple[Patch, ...]]]:
+    own = (*feature.patches, *feature.own_patches)
     if own:
-        yield room.name, "", own
-    for wrapper in room.wrappers:
-        yield f"{room.name}: {wrapper.name}", f"{wrapper.why}\n\n", wrapper.patches
+        yield feature.name, "", own
+    for wrapper in feature.wrappers:
+        yield f"{feature.name}: {wrapper.name}", f"{wrapper.why}\n\n", wrapper.patches
 
 
 def _row(patch: Patch, tests: list[str]) -> str:

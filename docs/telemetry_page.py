@@ -18,7 +18,7 @@ from otel_fastpath.libraries.db.sqlalchemy import engines as sqlalchemy
 from otel_fastpath.libraries.genai import openai
 from otel_fastpath.libraries.genai.openai import endpoints, sockets
 from otel_fastpath.libraries.library import Setup
-from otel_fastpath.libraries.register import ROOM
+from otel_fastpath.libraries.register import FEATURE
 from otel_fastpath.otlp.altering import counts as altered
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ BEGIN = "<!-- tables: begin -->\n"
 METRICS = """
 ## Metrics
 
-The last column says whether `same` has the metric, too, in the official instrumentation's place.
+The last column says whether `same` has the metric, too, in the stock instrumentation's place.
 
 | Part | Metric | Kind | Unit | What it is | `same` |
 | --- | --- | --- | --- | --- | --- |
@@ -95,7 +95,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
     for name, (kind, unit, description) in guard._INSTRUMENTS.items():
         yield "guard", f"`{name}`", f"observable {kind}", f"`{unit}`", description, "no"
-    for library in ROOM.wrappers:
+    for library in FEATURE.wrappers:
         in_place = _instruments(library, is_same=True)
         for name, (kind, unit, description) in _instruments(library, is_same=False).items():
             yield library.name, f"`{name}`", kind, f"`{unit}`", description, _yes_or_no(name in in_place)
@@ -103,7 +103,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
 
 def spans_rows() -> Iterator[tuple[str, ...]]:
     """Part, span, and whether `same` has it."""
-    for library in ROOM.wrappers:
+    for library in FEATURE.wrappers:
         yield from _of_openai() if library is openai.LIBRARY else _of_patches(library)
 
 
@@ -122,7 +122,7 @@ def _of_patches(library: Library) -> Iterator[tuple[str, ...]]:
 def _of_openai() -> Iterator[tuple[str, ...]]:
     name = openai.LIBRARY.name
     for operation, is_same in dict.fromkeys(
-        (each.operation, each in endpoints.OFFICIAL) for each in endpoints.TABLE.values()
+        (each.operation, each in endpoints.STOCK) for each in endpoints.TABLE.values()
     ):
         yield name, f"`{operation}`", _yes_or_no(is_same)
     for operation in dict.fromkeys(operation for operation, *_ in sockets.SESSIONS):

@@ -1,4 +1,4 @@
-"""Queries of a driver that has no instrumentation of its own: the official one for any DB-API takes its `connect`.
+"""Queries of a driver that has no instrumentation of its own: stock's for any DB-API takes its `connect`.
 
     python -m examples.other_driver_queries
 

@@ -13,16 +13,16 @@ from otel_fastpath import compiled, presence, wrong_settings
 from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
-from otel_fastpath.patching.parts import Patches, Waiting
+from otel_fastpath.patching.declarations import LateInstallation, Patches
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
-from otel_fastpath.patching.report import Report
+from otel_fastpath.patching.report import StatusReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from otel_fastpath.patching.feature import Feature
     from otel_fastpath.patching.patch import Row
-    from otel_fastpath.patching.room import Room
 
 _logger = Quiet(__name__)
 _lock = Lock()
@@ -40,7 +40,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     also for these. Invalid arguments or variables do not raise: `otel_fastpath.wrong_settings` reports each once.
     """
 
-    _parts: tuple[Waiting, ...] | None = None
+    _parts: tuple[LateInstallation, ...] | None = None
     _stop_answering: Callable[[], None] = staticmethod(lambda: None)
 
     def instrument(self, **kwargs: Any) -> Any:
@@ -77,32 +77,32 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """No dependencies: each patch waits for its own target."""
         return ()
 
-    def status(self) -> Report:
+    def status(self) -> StatusReport:
         """The state of every patch, in the order of `otel-fastpath status`, and in `tracers` the way of all spans."""
         ways = []
         if self.is_instrumented_by_opentelemetry:
             try:
-                ways = [way for room in _rooms() for way in room.ways()]
+                ways = [way for feature in _features() for way in feature.ways()]
             except Exception as error:
                 faults.report("status", error)
-        return Report(self._rows(), ways)
+        return StatusReport(self._rows(), ways)
 
     def _rows(self, *, loads: bool = True) -> list[Row]:
         """The rows of every patch, or of those that are loaded."""
-        rows = [row for part in self._waiting() for row in part.status(loads=loads)]
-        return rows + [row for room in _rooms() for row in room.status(loads=loads)]
+        rows = [row for part in self._installations() for row in part.status(loads=loads)]
+        return rows + [row for feature in _features() for row in feature.status(loads=loads)]
 
     def _rows_so_far(self) -> list[Row]:
         return self._rows(loads=False)
 
-    def _waiting(self) -> tuple[Waiting, ...]:
-        """The parts of all rooms that declare patches; wrappers are installed by their room."""
+    def _installations(self) -> tuple[LateInstallation, ...]:
+        """The parts of all features that declare patches; wrappers are installed by their feature."""
         if self._parts is None:
             # This imports modules, so it must not hold the lock.
-            every = [part for room in _rooms() for part in room.parts if not part.wrapper]
+            every = [part for feature in _features() for part in feature.parts if not part.wrapper]
             first = Patcher((), interpreter.installed)
             parts = tuple(
-                Waiting(part, lambda patches: Patches(Patcher(patches, interpreter.installed, beside=first)))
+                LateInstallation(part, lambda patches: Patches(Patcher(patches, interpreter.installed, beside=first)))
                 for part in every
             )
             with _lock:
@@ -110,15 +110,15 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 if self._parts is None:
                     type(self)._parts = parts
                     type(self)._first = first
-        made: tuple[Waiting, ...] = self._parts  # type: ignore[assignment]
+        made: tuple[LateInstallation, ...] = self._parts  # type: ignore[assignment]
         return made
 
     def _instrument(self, **kwargs: Any) -> None:
         try:
-            rooms = _rooms()
-            libraries = [part.wrapper for room in rooms for part in room.parts if part.wrapper]
+            features = _features()
+            libraries = [part.wrapper for feature in features for part in feature.parts if part.wrapper]
             settings = config.from_env(None, libraries, **kwargs)
-            parts = self._waiting()
+            parts = self._installations()
             settings = settings.check_names(lambda: [row.name for row in self._rows()])
             off = self._switch(settings)
             self._first.install()
@@ -132,11 +132,11 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         # Before exceptions are counted: OpenTelemetry and logging raise some while they answer for the first time.
         presence.is_heard()
         self._count(settings, kwargs.get("meter_provider"))
-        for room in rooms:
+        for feature in features:
             try:
-                room.start(settings, off, kwargs)
-            except Exception:  # noqa: PERF203  # a failure in one room must not affect the others
-                _logger.exception(room.without)
+                feature.start(settings, off, kwargs)
+            except Exception:  # noqa: PERF203  # a failure in one feature must not affect the others
+                _logger.exception(feature.without)
         self._show(settings)
 
     def _count(self, settings: config.Config, meter_provider: Any) -> None:
@@ -193,22 +193,22 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         try:
             self._stop_answering()
             presence.stop()
-            for room in reversed(_rooms()):
-                room.stop()
-            for part in reversed(self._waiting()):
+            for feature in reversed(_features()):
+                feature.stop()
+            for part in reversed(self._installations()):
                 part.uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be removed completely.")
 
 
-def _rooms() -> tuple[Room, ...]:
+def _features() -> tuple[Feature, ...]:
     # Imported when instrumenting, not before.
-    from otel_fastpath.rooms import ROOMS  # noqa: PLC0415  # see above
+    from otel_fastpath.features import FEATURES  # noqa: PLC0415  # see above
 
-    return ROOMS
+    return FEATURES
 
 
 def _needs_gil(name: str) -> bool:
     """Whether the patch of this name, which is loaded, needs the global interpreter lock."""
-    loaded = (part for room in _rooms() for part in room.parts if part.is_loaded())
+    loaded = (part for feature in _features() for part in feature.parts if part.is_loaded())
     return any(patch.name == name and patch.needs_gil for part in loaded for patch in part.patches())

@@ -46,7 +46,7 @@ def lazy(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
             return Lazy(function, args, kwargs)
         except Exception as error:
             faults.raise_interruption(error)
-            _failed(Lazy, error)
+            _report_failure(Lazy, error)
     return function(*args, **kwargs)
 
 
@@ -83,7 +83,7 @@ class Lazy:
                     return UNMADE
             except Exception as error:
                 faults.raise_interruption(error)
-                _failed(Lazy, error)
+                _report_failure(Lazy, error)
                 # The function may have been called; do not call it again.
                 self._results = self._results or [FAILED]
             # Release the arguments.
@@ -101,14 +101,14 @@ class Lazy:
             made = function(*args, **kwargs)
         except Exception as error:
             faults.raise_interruption(error)
-            _failed(function, error)
+            _report_failure(function, error)
         finally:
             _being_made.reset(token)
         self._results.append(made)
         return True
 
     def __str__(self) -> str:
-        """The value as text, for upstream's spans, which record `str` of a value of an unknown type."""
+        """The value as text, for stock's spans, which record `str` of a value of an unknown type."""
         return str(self.value())
 
 
@@ -117,7 +117,7 @@ def is_being_made() -> bool:
     return bool(_being_made.get())
 
 
-def _failed(function: Any, error: Exception) -> None:
+def _report_failure(function: Any, error: Exception) -> None:
     """Count the failure, and log the first one of each function. Never raises."""
     try:
         function = function.__func__ if isinstance(function, MethodType) else function

@@ -52,13 +52,13 @@ class Lock:
 _locks: Final[weakref.WeakSet[Lock]] = weakref.WeakSet()
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     for lock in tuple(_locks):
         lock.renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Agenda:

@@ -40,7 +40,7 @@ def why_unused(provider: Any) -> str:
     return "" if is_used else "the global meter provider has no other metrics yet"
 
 
-class Providers:
+class MeterProviders:
     """The meter providers that have an instrument: it cannot be removed, so each provider gets it once."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ _lock = Lock()
 _is_said = False
 # Returns the rows of what is loaded; None while this process is not instrumented.
 _rows: Callable[[], Sequence[Row]] | None = None
-_providers = own_metrics.Providers()
+_providers = own_metrics.MeterProviders()
 
 
 def is_heard() -> bool:

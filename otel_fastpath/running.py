@@ -123,7 +123,7 @@ def _places(folder: str, process: int) -> tuple[Path, Path]:
     return Path(folder, f"{process}.request"), Path(folder, f"{process}.status")
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     if _answering is not None:
         try:
             _answering.start()
@@ -133,4 +133,4 @@ def _forked() -> None:
 
 # Not on Windows.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -232,7 +232,7 @@ def is_disabled(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def lazy_instrumentations(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether an official instrumentation is loaded when its library is imported, not before."""
+    """Whether a stock instrumentation is loaded when its library is imported, not before."""
     environ = os.environ if environ is None else environ
     return _word_in(environ, _LAZY, _SWITCH, "on is used.") != "off"
 
@@ -308,7 +308,7 @@ def _word(setting: str, value: Any, words: Sequence[str], expected: str, effect:
 
 
 def _word_in(environ: Mapping[str, str], name: str, words: Sequence[str], effect: str = "The default is used.") -> str:
-    """The same of a variable."""
+    """Like `_word`, for an environment variable."""
     return _word(name, environ.get(name, ""), words, _any_of(words), effect)
 
 
@@ -323,7 +323,9 @@ def _telemetry(setting: str, value: Any) -> str:
 
 
 def _mode(setting: str, value: Any) -> str:
-    return _word(setting, value, MODES, _any_of(MODES), "The default is used: ours replaces the official one.")
+    return _word(
+        setting, value, MODES, _any_of(MODES), "Using the default: otel-fastpath replaces the stock instrumentation."
+    )
 
 
 def _mode_on_request(setting: str, value: Any) -> str:

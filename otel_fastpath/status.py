@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import compiled, left_out, wrong_settings
 from otel_fastpath.patching import faults, finding, interpreter
 from otel_fastpath.patching.patch import State
-from otel_fastpath.patching.report import Report
+from otel_fastpath.patching.report import StatusReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otel_fastpath.patching.patch import Row
-    from otel_fastpath.patching.report import Way
+    from otel_fastpath.patching.report import TracerStatus
 
 # Increased when a key of the JSON object is renamed or removed.
 SCHEMA: Final = 1
@@ -49,7 +49,7 @@ class Status:
         why_not_compiled: Why it is not "c".
         python: The name and version of the Python implementation.
         distributions: OpenTelemetry's distributions -> their versions; None if not installed.
-        faults: How often our own code failed, by place; upstream's code ran instead.
+        faults: How often our own code failed, by place; stock's code ran instead.
         notes: Other remarks, one sentence each.
         rows: Every patch and wrapper.
         wrong_settings: The messages about invalid settings.
@@ -68,7 +68,7 @@ class Status:
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
     wrong_settings: tuple[str, ...] = ()
-    tracers: tuple[Way, ...] = ()
+    tracers: tuple[TracerStatus, ...] = ()
     not_loaded: tuple[str, ...] = ()
     not_installed: tuple[str, ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence
     """Collect the status of this process.
 
     Args:
-        rows: The rows of the instrumentor; in a `Report`, they come with the way of each tracer's spans.
+        rows: The rows of the instrumentor; in a `StatusReport`, they come with the way of each tracer's spans.
         notes: See `Status`.
         not_loaded: See `Status`.
     """
@@ -95,7 +95,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence
         notes=(advice, *notes) if advice else tuple(notes),
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
-        tracers=rows.tracers if isinstance(rows, Report) else (),
+        tracers=rows.tracers if isinstance(rows, StatusReport) else (),
         not_loaded=tuple(not_loaded),
         not_installed=tuple(
             row.name
@@ -159,7 +159,7 @@ def _faults(status: Status) -> str:
         return "0 faults"
     total = sum(status.faults.values())
     places = ", ".join(f"{place} {count}" for place, count in sorted(status.faults.items()))
-    return f"{total} fault{'s' if total > 1 else ''}, upstream's code ran instead: {places}"
+    return f"{total} fault{'s' if total > 1 else ''}, stock's code ran instead: {places}"
 
 
 class _Cells(NamedTuple):
@@ -238,7 +238,7 @@ def _summary(status: Status) -> str:
     return ", ".join(numbers)
 
 
-def _tracers(ways: Sequence[Way], width: int) -> list[str]:
+def _tracers(ways: Sequence[TracerStatus], width: int) -> list[str]:
     lines = ["", "TRACERS IN USE, AND WHICH WAY THEIR SPANS TAKE"] if ways else []
     for way in ways:
         names = ", ".join(way.tracers[:_MOST_NAMES]) or "every tracer"

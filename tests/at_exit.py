@@ -12,6 +12,6 @@ _FLUSH = re.compile(
 )
 
 
-def without_upstreams(stderr):
+def without_stocks_lines(stderr):
     """The stderr of a program, without these lines."""
     return _FLUSH.sub("", stderr)

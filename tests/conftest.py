@@ -26,7 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# What tests of several rooms share is in modules of this folder.
+# What tests of several features share is in modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.

@@ -1,4 +1,4 @@
-"""Puts upstream's own functions in the place of our patches for a while, and ours back."""
+"""Puts stock's own functions in the place of our patches for a while, and ours back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def installations(instrumentor: Any) -> dict[str, Any]:
     """The installation of each patch that an instrumentor installs itself, by name and in their order."""
-    parts = [part.load() for part in instrumentor._waiting()]
+    parts = [part.load() for part in instrumentor._installations()]
     return {name: each for part in parts for name, each in part.installations.items()}
 
 
@@ -25,7 +25,7 @@ def applied() -> list[Any]:
 
 @contextmanager
 def stock() -> Iterator[None]:
-    """Upstream as it is.
+    """Stock as it is.
 
     `uninstrument()` would do as well, but takes milliseconds to come back from, which hypothesis has no time for.
     """

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from at_exit import without_upstreams
+from at_exit import without_stocks_lines
 
 import otel_fastpath
 from otel_fastpath.instrumentor import FastpathInstrumentor
@@ -84,7 +84,7 @@ def run(environ, tmp_path):
             timeout=60,
         )
         first, *rest = result.stdout.splitlines()
-        return json.loads(first), "\n".join(rest), without_upstreams(result.stderr)
+        return json.loads(first), "\n".join(rest), without_stocks_lines(result.stderr)
 
     return start
 

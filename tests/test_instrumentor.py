@@ -13,10 +13,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import compiled as cores
+from otel_fastpath.features import FEATURES
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.metrics import set_up as metrics
 from otel_fastpath.patching import interpreter
-from otel_fastpath.rooms import ROOMS
 from otel_fastpath.trace import set_up as spans
 
 PATCHED = ("trace.use_span", "tracer.start_span", "tracer.start_as_current_span")
@@ -28,7 +28,7 @@ def states(instrumentor):
 
 
 def is_stock(span):
-    """Whether upstream's own code made the span."""
+    """Whether stock's own code made the span."""
     return type(span).__module__ == "opentelemetry.sdk.trace"
 
 
@@ -47,7 +47,7 @@ def provider(exporter):
     made.shutdown()
 
 
-def upstream():
+def attributes_of_stock():
     """Every attribute of every module and class of OpenTelemetry that is imported, by identity and in order."""
     found = {}
     for name, module in list(sys.modules.items()):
@@ -62,7 +62,7 @@ def upstream():
 
 
 def differences(before, after):
-    """The differences between two results of `upstream`."""
+    """The differences between two results of `attributes_of_stock`."""
     changed = []
     for place, items in before.items():
         new = after.get(place, [])
@@ -80,23 +80,23 @@ def test_each_core_is_put_in_place(instrumented, core, provider):
 
 
 def test_no_residue(instrumentor, core, provider, exporter):
-    """On and off, three times: every attribute of upstream is the very same object, and tracers are as they were."""
+    """On and off, three times: every attribute of stock is the very same object, and tracers are as they were."""
     tracer = provider.get_tracer("test")
     on_tracer = dict(vars(tracer))
     # What is imported for it stays imported.
     instrumentor.instrument(core=core)
     instrumentor.uninstrument()
-    before = upstream()
+    before = attributes_of_stock()
     for number in range(3):
         instrumentor.instrument(core=core)
-        assert differences(before, upstream())
+        assert differences(before, attributes_of_stock())
         with tracer.start_as_current_span(f"span {number}") as span:
             assert not is_stock(span)
         assert vars(tracer) != on_tracer
 
         instrumentor.uninstrument()
 
-        assert differences(before, upstream()) == []
+        assert differences(before, attributes_of_stock()) == []
         assert vars(tracer) == on_tracer
         assert is_stock(tracer.start_span("stock"))
     provider.force_flush()
@@ -126,7 +126,7 @@ def test_spans_outlive_being_taken_off(instrumented, provider, exporter):
 
 
 def test_twice_is_once(instrumented, caplog):
-    """A second call of either changes nothing and raises nothing; upstream's base class logs a warning."""
+    """A second call of either changes nothing and raises nothing; stock's base class logs a warning."""
     patched = Tracer.start_span
     instrumented.instrument()
     assert Tracer.start_span is patched
@@ -193,13 +193,13 @@ def test_any_part_can_be_off(instrumentor, core, provider, exporter, disabled):
 )
 def test_everything_stays_stock(instrumentor, environ, logged, variable, value, reason):
     """With OpenTelemetry's own switches, no attribute is changed and nothing is logged."""
-    before = upstream()
+    before = attributes_of_stock()
     environ.setenv(variable, value)
 
     instrumentor.instrument()
 
     assert set(states(instrumentor).values()) == {("off", reason)}
-    assert differences(before, upstream()) == []
+    assert differences(before, attributes_of_stock()) == []
     assert logged() == []
 
 
@@ -227,13 +227,13 @@ def test_a_core_that_was_asked_for_and_is_not_there_is_an_error(instrumentor, en
     """There is no fallback: one error line, nothing is patched, and the host runs."""
     environ.setitem(sys.modules, "otel_fastpath.trace.context.scope_c", None)
     environ.setenv("OTEL_FASTPATH_CORE", "c")
-    before = upstream()
+    before = attributes_of_stock()
 
     instrumentor.instrument()
 
     (line,) = logged(logging.ERROR)
     assert "the c core was asked for and cannot be imported" in line
-    assert differences(before, upstream()) == []
+    assert differences(before, attributes_of_stock()) == []
     assert {state for state, _ in states(instrumentor).values()} == {"off"}
     assert is_stock(provider.get_tracer("test").start_span("span"))
     environ.delenv("OTEL_FASTPATH_CORE")
@@ -306,7 +306,7 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
     def broken():
         raise ZeroDivisionError
 
-    environ.setattr("otel_fastpath.instrumentor._rooms", broken)
+    environ.setattr("otel_fastpath.instrumentor._features", broken)
     instrumentor.instrument()
 
     (line,) = logged(logging.ERROR)
@@ -314,14 +314,16 @@ def test_a_fault_in_our_own_set_up_is_one_line(instrumentor, environ, logged):
     instrumentor.uninstrument()
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room.without], ids=lambda room: room.name)
-def test_a_room_that_cannot_start_is_one_line(instrumentor, environ, logged, provider, room):
+@pytest.mark.parametrize(
+    "feature", [feature for feature in FEATURES if feature.without], ids=lambda feature: feature.name
+)
+def test_a_feature_that_cannot_start_is_one_line(instrumentor, environ, logged, provider, feature):
     """The others are applied, and everything is removed again."""
     before = vars(Tracer)["start_span"]
-    environ.setattr(type(room), "start", lambda *_: 1 // 0)
+    environ.setattr(type(feature), "start", lambda *_: 1 // 0)
     instrumentor.instrument()
 
-    assert logged(logging.ERROR) == [room.without]
+    assert logged(logging.ERROR) == [feature.without]
     assert not is_stock(provider.get_tracer("test").start_span("span"))
     instrumentor.uninstrument()
     assert vars(Tracer)["start_span"] is before

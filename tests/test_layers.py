@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import otel_fastpath
-from otel_fastpath.rooms import ROOMS
+from otel_fastpath.features import FEATURES
 
 ROOT = Path(otel_fastpath.__file__).parent
 NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
-# Units: the rooms, and the modules beside them. The bottom imports nothing of this package.
+# Units: the features, and the modules beside them. The bottom imports nothing of this package.
 BOTTOM = {
     "exchange",
     "patching",
@@ -49,13 +49,13 @@ MAY_IMPORT = {
     "others": BELOW_3,
     "guard": BOTTOM,
     # The table of what can be deleted.
-    "rooms": BELOW_3 | {"others", "libraries", "guard"},
+    "features": BELOW_3 | {"others", "libraries", "guard"},
     "status": BOTTOM,
     "running": BOTTOM | {"status"},
     "presence": BOTTOM,
     "loading": set(),
     "starting": BOTTOM,
-    "instrumentor": BOTTOM | {"rooms", "presence", "running", "profile"},
+    "instrumentor": BOTTOM | {"features", "presence", "running", "profile"},
     "__init__": {"instrumentor", "metrics"},
     # What it starts may be asked to add this package.
     "trial": {""},
@@ -151,7 +151,11 @@ def targets(node):
 
 def by_name(node):
     """The module that `hot("trace.span")` gives, or that `Part("trace.patches_span", ...)` loads."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"hot", "Part"} and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in {"hot", "Declarations"}
+        and node.args
+    ):
         return [f"{NAME}.{node.args[0].value}"] if isinstance(node.args[0], ast.Constant) else []
     return []
 
@@ -210,20 +214,20 @@ def test_layers_import_downwards_only():
     assert wrong == set()
 
 
-def test_no_two_files_of_a_room_differ_by_an_underscore():
+def test_no_two_files_of_a_folder_differ_by_an_underscore():
     """A name says what is inside."""
     names = Counter((path.parent, path.stem.strip("_")) for path in FILES)
 
     assert [name for name, number in names.items() if number > 1] == []
 
 
-def test_the_table_of_rooms_is_complete():
+def test_the_table_of_features_is_complete():
     """Each folder that declares something is in it, once, and nobody else knows of the declarations."""
     registers = {name for name in MODULES if name.rpartition(".")[2] == "register"}
 
-    assert [each.name for each in ROOMS] == list(dict.fromkeys(each.name for each in ROOMS))
-    assert {f"{NAME}.{each.name}.register" for each in ROOMS} == registers
-    assert {each.importer for each in IMPORTS if each.target in registers} == {f"{NAME}.rooms"}
+    assert [each.name for each in FEATURES] == list(dict.fromkeys(each.name for each in FEATURES))
+    assert {f"{NAME}.{each.name}.register" for each in FEATURES} == registers
+    assert {each.importer for each in IMPORTS if each.target in registers} == {f"{NAME}.features"}
 
 
 def closest(module):
@@ -233,7 +237,7 @@ def closest(module):
 
 
 def test_patches_do_not_know_each_other():
-    """Patches are applied only through the declarations of their room."""
+    """Patches are applied only through the declarations of their feature."""
     wrong = [
         each
         for each in IMPORTS
@@ -294,8 +298,8 @@ def test_third_parties_are_those_allowed():
 def test_what_is_patched_is_not_imported_to_patch_it():
     """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
 
-    In the rooms of the signals, of HTTP and of the guard that is told of the patches, and of what these import at their
-    tops.
+    In the features of the signals, of HTTP and of the guard that is told of the patches, and of what these import at
+    their tops.
     """
     at_top = {}
     for each in IMPORTS:
@@ -377,7 +381,7 @@ def test_only_settings_read_the_environment():
     assert {name for name in readers if unit(name) != "budget"} <= {
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
-        # What upstream's instrumentations read for each request.
+        # What stock's instrumentations read for each request.
         f"{NAME}.libraries.http.variables",
         # It is handed on to the program that is run, and holds what that may reach.
         f"{NAME}.trial.program",

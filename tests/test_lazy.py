@@ -251,7 +251,7 @@ class TestItsOwnSpan:
         assert finished()[0].attributes == {"one": UNMADE, "two": UNMADE}
 
     def test_as_json(self):
-        """All that upstream's own code reads can be read."""
+        """All that stock's own code reads can be read."""
         tracer, finished = _exporting()
         with tracer.start_as_current_span("a", attributes={"first": 1}) as span:
             span.set_attribute("own", lazy(lambda: json.loads(span.to_json())["attributes"]["first"]))
@@ -308,4 +308,4 @@ class TestOff:
             with tracer.start_as_current_span("a") as span:
                 span.set_attribute("k", value)
         late, unknown = finished()
-        assert late.attributes == unknown.attributes, "upstream takes the text of a value it does not know, or drops it"
+        assert late.attributes == unknown.attributes, "stock takes the text of a value it does not know, or drops it"

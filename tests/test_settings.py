@@ -8,7 +8,7 @@ import os
 import pytest
 
 from otel_fastpath.exceptions.settings import Settings as Counting
-from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.options import DatabaseOptions
 from otel_fastpath.libraries.db.options import parse as parse_options
 from otel_fastpath.settings import Config, from_env, loads_nothing
 
@@ -289,7 +289,7 @@ def test_a_bad_mode_is_one_line(logged, mode):
 
     (line,) = logged()
     assert line.startswith(
-        f"instrument(subject=...): {mode!r} is not valid; expected one of on, off, defer. The default"
+        f"instrument(subject=...): {mode!r} is not valid; expected one of on, off, defer. Using the default"
     )
 
 
@@ -333,12 +333,12 @@ def test_a_value_of_any_class_is_ignored_alone(logged, name, expected, value):
 
 
 @pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
-def test_settings_that_their_room_reads_may_be_of_any_class(logged, value):
+def test_settings_that_their_feature_reads_may_be_of_any_class(logged, value):
     """There they are compared, and asked whether they are true: that does not raise."""
     config = from_env({}, ["redis", "openai"], exceptions=value, redis_options=value, openai_options=value)
     assert config.loads_all
     assert Counting.parse(*config.exceptions).mode == Counting().mode
-    assert parse_options("redis", config.options("redis"), Options) == Options()
+    assert parse_options("redis", config.options("redis"), DatabaseOptions) == DatabaseOptions()
     assert len(logged()) == 2
 
 
@@ -369,7 +369,9 @@ def test_names_before_the_one_that_cannot_be_read_hold(logged):
     assert line.startswith("instrument(disabled=...): <generator")
 
 
-@pytest.mark.parametrize(("place", "effect"), [("gevent", "It stays off."), ("db.redis", "The default is used: ours")])
+@pytest.mark.parametrize(
+    ("place", "effect"), [("gevent", "It stays off."), ("db.redis", "Using the default: otel-fastpath")]
+)
 def test_what_a_bad_mode_does(logged, place, effect):
     """What is off by default stays off."""
     name = place.rpartition(".")[2]

@@ -15,7 +15,7 @@ import pytest
 
 from otel_fastpath import compiled, settings, status
 from otel_fastpath.patching.patch import Row, State
-from otel_fastpath.patching.report import Report, Way
+from otel_fastpath.patching.report import StatusReport, TracerStatus
 from otel_fastpath.status import Status
 
 WIDTH = 100
@@ -74,8 +74,8 @@ def test_the_text_is_a_table():
             "otel-fastpath 1.2, pure Python core (OTEL_FASTPATH_CORE=py), CPython 3.13.0",
         ),
         ({"core": ""}, "otel-fastpath 1.2, no core, CPython 3.13.0"),
-        ({"faults": {"b": 1}}, "1 fault, upstream's code ran instead: b 1"),
-        ({"faults": {"b": 2, "a": 1}}, "3 faults, upstream's code ran instead: a 1, b 2"),
+        ({"faults": {"b": 1}}, "1 fault, stock's code ran instead: b 1"),
+        ({"faults": {"b": 2, "a": 1}}, "3 faults, stock's code ran instead: a 1, b 2"),
         ({"notes": ("One thing.",)}, "Note: One thing."),
         ({"wrong_settings": ("A: 1 is not valid.",)}, "Wrong setting: A: 1 is not valid."),
         ({"not_loaded": ("flask: ImportError: no",)}, "Not loaded: flask: ImportError: no"),
@@ -122,7 +122,7 @@ def test_the_json_has_a_schema():
     }
 
 
-WAY = Way(
+WAY = TracerStatus(
     "checkout, the global provider",
     tuple(f"scope.{number}" for number in range(12)),
     "otel-fastpath",
@@ -160,7 +160,7 @@ def test_the_json_has_the_tracers():
 
 def test_what_is_collected_has_the_tracers_of_the_report():
     """A plain list of rows has none."""
-    assert status.collect(Report([SHORT], [WAY])).tracers == (WAY,)
+    assert status.collect(StatusReport([SHORT], [WAY])).tracers == (WAY,)
     assert status.collect([SHORT]).tracers == ()
 
 

@@ -11,13 +11,13 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from at_exit import without_upstreams
+from at_exit import without_stocks_lines
 
-pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="the official one needs OpenTelemetry 1.43")
+pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="stock's needs OpenTelemetry 1.43")
 
 SCRIPTS = Path(sys.executable).parent
 MADE_UP = Path(__file__).parent / "libraries" / "genai" / "openai"
-OFFICIAL = "opentelemetry-instrumentation-genai-openai"
+STOCK = "opentelemetry-instrumentation-genai-openai"
 # Spans, metrics and exceptions of its own, and calls of a library. Its last line on stderr is what the status says.
 PROGRAM = """
 import json, sys
@@ -71,7 +71,7 @@ def service(environ, tmp_path):
             check=True,
             timeout=120,
         )
-        *before, status = without_upstreams(result.stderr).splitlines()
+        *before, status = without_stocks_lines(result.stderr).splitlines()
         assert before == []
         spans, series = told(result.stdout)
         return spans, series, json.loads(status)
@@ -81,10 +81,10 @@ def service(environ, tmp_path):
 
 @pytest.fixture
 def uninstalled(tmp_path):
-    """The official instrumentation has no entry point: a distribution of its name that has none is found first."""
-    info = tmp_path / f"{OFFICIAL.replace('-', '_')}-{metadata.version(OFFICIAL)}.dist-info"
+    """The stock instrumentation has no entry point: a distribution of its name that has none is found first."""
+    info = tmp_path / f"{STOCK.replace('-', '_')}-{metadata.version(STOCK)}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {OFFICIAL}\nVersion: {metadata.version(OFFICIAL)}\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {STOCK}\nVersion: {metadata.version(STOCK)}\n")
 
 
 def told(output):
@@ -124,7 +124,7 @@ def own(counted):
 
 
 def test_a_service_emits_what_it_emitted_before(service, core):
-    """Where the official instrumentation is installed, ours emits its spans and metrics, and no others."""
+    """Where the stock instrumentation is installed, ours emits its spans and metrics, and no others."""
     stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="fastpath")
     spans, series, status = service(OTEL_FASTPATH_CORE=core)
 
@@ -133,14 +133,14 @@ def test_a_service_emits_what_it_emitted_before(service, core):
     assert (spans, series) == (stock_spans, stock_series)
     assert status["openai.request"] == ["applied", ""]
     assert status["exceptions"] == ["off", "telemetry=same: counting exceptions was not asked for"]
-    beyond = "telemetry=same: the official instrumentation emits nothing for it"
+    beyond = "telemetry=same: the stock instrumentation emits nothing for it"
     assert {tuple(row) for name, row in status.items() if name.startswith("openai.socket.")} == {("off", beyond)}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("uninstalled")
 def test_what_was_not_instrumented_is_not(service, core):
-    """Without the official instrumentation there were no spans of the library, and there are none."""
+    """Without the stock instrumentation there were no spans of the library, and there are none."""
     stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="fastpath")
     spans, series, status = service(OTEL_FASTPATH_CORE=core)
 
@@ -178,7 +178,7 @@ def test_what_is_asked_for_by_name_is_emitted(service):
 
 @pytest.mark.parametrize("order", ["ours first", "theirs first", "ours only"])
 def test_in_the_code_of_a_service(environ, order):
-    """`instrument()` in a lifespan, beside the official instrumentation and without it."""
+    """`instrument()` in a lifespan, beside the stock instrumentation and without it."""
     program = f"""
 import contextlib, sys
 sys.path.insert(0, {str(MADE_UP)!r})
@@ -234,4 +234,4 @@ print(len(exporter.get_finished_spans()), [row.reason for row in FastpathInstrum
         expected = [f"chat gpt-4o {scope}", str(series)]
     assert told_before == expected
     assert after == f"0 {NOT_ASKED_FOR[1:]}"
-    assert without_upstreams(result.stderr) == ""
+    assert without_stocks_lines(result.stderr) == ""

@@ -48,7 +48,7 @@ def _to_shop(kind: str, rng: random.Random) -> Request:
         "stream": ("POST", "/chat/stream", {"text": question}, 200),
         "assistant": ("POST", "/assistant", {"text": question}, 200),
         "no_item": ("GET", f"/items/{item + 1000}", None, 404),
-        "upstream_error": ("POST", "/chat", failing, 502),
+        "stock_error": ("POST", "/chat", failing, 502),
         "no_route": ("GET", "/nowhere", None, 404),
         "fault": ("GET", "/fault", None, 500),
     }
@@ -80,7 +80,7 @@ SHOP = Mix(
         "stream": 8,
         "assistant": 5,
         "no_item": 3,
-        "upstream_error": 3,
+        "stock_error": 3,
         "no_route": 2,
         "fault": 2,
     },

@@ -20,7 +20,7 @@ from examples.gevent_cassandra.latency import Network
 from examples.gevent_cassandra.simulacron import MissingError, Simulacron
 
 ROOT = Path(__file__).parents[2]
-MODES = {"bare": "without", "official": "OpenTelemetry", "fastpath": "otel-fastpath"}
+MODES = {"bare": "without", "stock": "OpenTelemetry", "fastpath": "otel-fastpath"}
 WAYS = {"one_by_one": "one by one", "in_a_pool": "in a pool"}
 
 

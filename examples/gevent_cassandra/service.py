@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # gevent's reactor is deprecated by the driver's current release, and is the one that works under gevent.
 warnings.simplefilter("ignore", DeprecationWarning)
 
-MODES = ("bare", "official", "fastpath")
+MODES = ("bare", "stock", "fastpath")
 
 
 class Counting(SpanExporter):
@@ -54,7 +54,7 @@ def telemetry(mode: str) -> Counting:
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(arrived, max_queue_size=100_000, schedule_delay_millis=1000))
     trace.set_tracer_provider(provider)
-    if mode == "official":
+    if mode == "stock":
         from opentelemetry.instrumentation.cassandra import CassandraInstrumentor  # noqa: PLC0415  # only in this mode
 
         CassandraInstrumentor().instrument()

@@ -62,7 +62,7 @@ class Point(NamedTuple):
 
     second: int
     share: float
-    state: control.State
+    state: control.SheddingState
 
 
 def read_prices() -> dict[str, Prices]:
@@ -79,7 +79,7 @@ def simulate(prices: Prices, limit: float, seconds: Iterable[Second]) -> Iterato
         limit: The share of the CPU that telemetry may take.
         seconds: The load, second by second.
     """
-    state = control.State()
+    state = control.SheddingState()
     queued = 0.0
     for number, (load, sampled_parents) in enumerate(seconds):
         traces = sampled_parents + (1 - sampled_parents) * state.probability

@@ -184,7 +184,7 @@ def _answer(completion: Any) -> Answer:
     return Answer(text=completion.choices[0].message.content or "", tokens=usage.total_tokens if usage else 0)
 
 
-async def upstream_failed(_: Request, error: Exception) -> JSONResponse:
+async def stock_failed(_: Request, error: Exception) -> JSONResponse:
     """Tell the caller that it was the model's server that failed."""
     return JSONResponse({"detail": "the model's server failed", "status": getattr(error, "status_code", None)}, 502)
 
@@ -194,7 +194,7 @@ def create_app(**settings: Any) -> FastAPI:
     settings.setdefault("lifespan", lifespan)
     made = FastAPI(title="example shop", **settings)
     made.include_router(router)
-    made.add_exception_handler(openai.APIError, upstream_failed)
+    made.add_exception_handler(openai.APIError, stock_failed)
     return made
 
 

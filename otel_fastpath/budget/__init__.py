@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from otel_fastpath.budget.callables import async_nothing, nothing
     from otel_fastpath.budget.checks import Options, calibrate, check
     from otel_fastpath.budget.declare import Declaration, DeclarationError, Scenario, read
-    from otel_fastpath.budget.results import Report, Result, Verdict
+    from otel_fastpath.budget.results import BudgetReport as Report
+    from otel_fastpath.budget.results import Result, Verdict
 
 __all__ = [
     "Calibration",
@@ -35,7 +36,7 @@ _HOMES = {
     "Declaration": "declare",
     "DeclarationError": "declare",
     "Options": "checks",
-    "Report": "results",
+    "Report": "results:BudgetReport",
     "Result": "results",
     "Scenario": "declare",
     "Verdict": "results",
@@ -52,6 +53,7 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home, _, kept = _HOMES[name].partition(":")
+    value = getattr(import_module(f"{__name__}.{home}"), kept or name)
     globals()[name] = value
     return value

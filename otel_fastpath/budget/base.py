@@ -52,11 +52,11 @@ def resolved(declaration: Declaration, text: str, *, build: bool = False) -> Ite
         scratch = Path(name)
         path = Path(text)
         if path.suffix == ".whl" and path.is_file():
-            yield Base(path.name, (str(_unpacked(path, scratch)),))
+            yield Base(path.name, (str(_unpack(path, scratch)),))
         elif path.is_dir():
             yield Base(text, _of_folder(declaration, path.resolve(), scratch, build=build))
         else:
-            tree, commit = _exported(declaration.folder, text, scratch)
+            tree, commit = _export(declaration.folder, text, scratch)
             top = Path(_top(declaration.folder))
             folders = (str(_built(tree, scratch)),) if build else _sources(declaration, tree, top)
             yield Base(f"{text} ({commit[:12]})", folders)
@@ -74,7 +74,7 @@ def _of_folder(declaration: Declaration, tree: Path, scratch: Path, *, build: bo
     return (str(tree),)
 
 
-def _unpacked(wheel: Path, scratch: Path) -> Path:
+def _unpack(wheel: Path, scratch: Path) -> Path:
     folder = scratch / "wheel"
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -84,7 +84,7 @@ def _unpacked(wheel: Path, scratch: Path) -> Path:
     return folder
 
 
-def _exported(folder: Path, ref: str, scratch: Path) -> tuple[Path, str]:
+def _export(folder: Path, ref: str, scratch: Path) -> tuple[Path, str]:
     commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ref=ref).strip()
     archive = scratch / "tree.tar"
     _git(folder, "-C", _top(folder), "archive", f"--output={archive}", commit, ref=ref)
@@ -136,4 +136,4 @@ def _built(tree: Path, scratch: Path) -> Path:
     wheels = list(out.glob("*.whl")) if out.is_dir() else []
     if run.returncode or not wheels:
         raise BaseError(f"{' '.join(command)} failed: {' '.join(run.stderr.split())[-300:]}")
-    return _unpacked(wheels[0], scratch)
+    return _unpack(wheels[0], scratch)

@@ -22,7 +22,7 @@ _LONGEST_WARM_UP_NS: Final = 500_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurementPlan:
     """How much to measure in one process.
 
     Attributes:
@@ -38,7 +38,7 @@ class Plan:
     longest_ns: int = 10_000_000_000
 
 
-def calls_per_block(arm: Arm, plan: Plan) -> int:
+def calls_per_block(arm: Arm, plan: MeasurementPlan) -> int:
     """The number of calls that fill a block, found by making that many."""
     calls = 1
     while True:
@@ -51,7 +51,7 @@ def calls_per_block(arm: Arm, plan: Plan) -> int:
     return max(1, round(calls * plan.block_ns / max(fastest, 1)))
 
 
-def warm(arm: Arm, plan: Plan) -> None:
+def warm(arm: Arm, plan: MeasurementPlan) -> None:
     """Call until the interpreter and the caches are warm, for half a second at most."""
     start, done, step = perf_counter_ns(), 0, 10
     while done < plan.warm_up and perf_counter_ns() - start < _LONGEST_WARM_UP_NS:
@@ -60,7 +60,7 @@ def warm(arm: Arm, plan: Plan) -> None:
 
 
 def interleave(
-    arms: Mapping[str, Arm], plan: Plan, seed: int, enter: Callable[[str], None] | None = None
+    arms: Mapping[str, Arm], plan: MeasurementPlan, seed: int, enter: Callable[[str], None] | None = None
 ) -> dict[str, list[float]]:
     """Time the arms in turn.
 

@@ -9,12 +9,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.budget import calibration, environment, limits, measuring
-from otel_fastpath.budget.blocks import Plan
+from otel_fastpath.budget.blocks import MeasurementPlan
 from otel_fastpath.budget.declare import is_chosen
 from otel_fastpath.budget.judging import Judge, stock_of
 from otel_fastpath.budget.processes import Job
 from otel_fastpath.budget.processes import run as run_job
-from otel_fastpath.budget.results import Report
+from otel_fastpath.budget.results import BudgetReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ class Options:
     only: tuple[str, ...] = ()
     processes: int = 5
     pairs: int = 3
-    plan: Plan = field(default_factory=Plan)
+    plan: MeasurementPlan = field(default_factory=MeasurementPlan)
     pause: float = 10.0
     base: Base | None = None
     progress: Callable[[int, int, str], None] = lambda _done, _total, _text: None
@@ -64,7 +64,7 @@ class Options:
     calibrate: str = ""
 
 
-def check(declaration: Declaration, options: Options | None = None) -> Report:
+def check(declaration: Declaration, options: Options | None = None) -> BudgetReport:
     """Check every selected limit.
 
     Raises:
@@ -98,7 +98,7 @@ class _Run:
         self._judge = Judge(here, known, options.calibrate) if options.calibrate else Judge(here, known)
         self._done = self._total = 0
 
-    def check(self) -> Report:
+    def check(self) -> BudgetReport:
         started = time.monotonic()
         wanted = self._wanted(lambda _limit: True)
         self._expect(wanted, 1)
@@ -107,7 +107,7 @@ class _Run:
         self._confirm_instructions(wanted, counted, of_base)
         overheads = self._time("time", limits.OVERHEAD, wanted)
         regressions = self._time("pair", limits.REGRESSION, wanted) if self._base else {}
-        report = Report(
+        report = BudgetReport(
             command="compare" if self._base else "check",
             file=str(self._declaration.file),
             results=[],

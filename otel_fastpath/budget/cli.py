@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.budget.declare import Declaration
-    from otel_fastpath.budget.results import Report
+    from otel_fastpath.budget.results import BudgetReport
 
 _EXIT_CODES = (
     "exit status: 0 held, 1 exceeded, 2 usage, 3 inconclusive (with --strict), 4 nothing measured (with --strict: or "
@@ -139,7 +139,7 @@ def declaration_of(options: argparse.Namespace) -> Declaration:
     return declare.read(file)
 
 
-def guarded(run: Callable[[], int]) -> int:
+def run_guarded(run: Callable[[], int]) -> int:
     """Run a command; a mistake in its arguments or the declaration gives one line and status 2."""
     from otel_fastpath.budget import base, declare, results  # noqa: PLC0415  # see the module's docstring
 
@@ -166,13 +166,13 @@ def _options(options: argparse.Namespace, **more: Any) -> Any:
         metrics=metrics,
         only=tuple(options.only),
         processes=options.processes,
-        plan=blocks.Plan(cycles=options.cycles),
+        plan=blocks.MeasurementPlan(cycles=options.cycles),
         progress=progress.bar(sys.stderr, wanted=not options.no_progress),
         **more,
     )
 
 
-def _selected(options: argparse.Namespace, declaration: Declaration) -> None:
+def _check_selection(options: argparse.Namespace, declaration: Declaration) -> None:
     from otel_fastpath.budget import checks  # noqa: PLC0415  # see the module's docstring
 
     for pattern in options.only:
@@ -183,14 +183,14 @@ def _selected(options: argparse.Namespace, declaration: Declaration) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    return guarded(lambda: _checked(options))
+    return run_guarded(lambda: _run_check(options))
 
 
-def _checked(options: argparse.Namespace) -> int:
+def _run_check(options: argparse.Namespace) -> int:
     from otel_fastpath.budget import base, checks, profiles, results  # noqa: PLC0415  # see the module's docstring
 
     declaration = declaration_of(options)
-    _selected(options, declaration)
+    _check_selection(options, declaration)
     if options.base is None:
         report = checks.check(declaration, _options(options, pause=options.pause))
     else:
@@ -202,7 +202,7 @@ def _checked(options: argparse.Namespace) -> int:
     return int(results.exit_code((result.verdict for result in report.results), strict=options.strict))
 
 
-def write_report(options: argparse.Namespace, report: Report) -> None:
+def write_report(options: argparse.Namespace, report: BudgetReport) -> None:
     """Write a report to the terminal and to the requested files."""
     from otel_fastpath.budget.render import report as rendering  # noqa: PLC0415  # see the module's docstring
 
@@ -210,14 +210,14 @@ def write_report(options: argparse.Namespace, report: Report) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    return guarded(lambda: _calibrated(options))
+    return run_guarded(lambda: _run_calibrate(options))
 
 
-def _calibrated(options: argparse.Namespace) -> int:
+def _run_calibrate(options: argparse.Namespace) -> int:
     from otel_fastpath.budget import calibration, checks, results  # noqa: PLC0415  # see the module's docstring
 
     declaration = declaration_of(options)
-    _selected(options, declaration)
+    _check_selection(options, declaration)
     known = calibration.read(declaration.lock)
     asked = _options(options)
     _refuse_a_loss(declaration, known, asked)
@@ -260,10 +260,10 @@ def _explain(options: argparse.Namespace) -> int:
     if options.scenario is None:
         sys.stdout.write(explain.METHOD)
         return 0
-    return guarded(lambda: _explained(options))
+    return run_guarded(lambda: _run_explain(options))
 
 
-def _explained(options: argparse.Namespace) -> int:
+def _run_explain(options: argparse.Namespace) -> int:
     from otel_fastpath.budget import explain  # noqa: PLC0415  # see the module's docstring
 
     declaration = declaration_of(options)
@@ -286,4 +286,4 @@ def _schema(_options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from otel_fastpath.budget.bench import command  # noqa: PLC0415  # see the module's docstring
 
-    return guarded(lambda: command.run(options))
+    return run_guarded(lambda: command.run(options))

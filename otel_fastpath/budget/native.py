@@ -168,7 +168,7 @@ def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
     return {"GLIBC_TUNABLES": f"{tunables}:{_ANY_PROCESSOR}" if tunables else _ANY_PROCESSOR}
 
 
-def fixed_addresses() -> None:
+def fix_addresses() -> None:
     """Disable address randomisation in the process about to start; if that is refused, counts vary by 1 %."""
     try:
         ctypes.CDLL(None).personality(_NO_RANDOM_ADDRESSES)

@@ -47,7 +47,7 @@ class Job:
         share: Packages that both versions share.
         reference: The reference workload.
         seed: The seed of the block orders, and the hash seed.
-        plan: The fields of `blocks.Plan`.
+        plan: The fields of `blocks.MeasurementPlan`.
         metrics: The metrics to count.
         libraries: The compiled shims by kind.
         bytecode: The folder for the bytecode of imported modules; if empty, Python's default.
@@ -111,7 +111,7 @@ def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> sub
         errors="replace",
         check=False,
         # Only counts need this, and their processes run one after another, when no other thread is running.
-        preexec_fn=native.fixed_addresses if profiles else None,
+        preexec_fn=native.fix_addresses if profiles else None,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.budget.callables import Running
     from otel_fastpath.budget.declare import Declaration
-    from otel_fastpath.budget.results import Report
+    from otel_fastpath.budget.results import BudgetReport
 
 # How long a scenario is profiled: seconds of CPU time, and of time if it mostly waits.
 _CPU_SECONDS: Final = 2.0
@@ -34,7 +34,7 @@ _HARNESS: Final = "otel_fastpath.budget."
 
 def of_failed(
     declaration: Declaration,
-    report: Report,
+    report: BudgetReport,
     progress: Callable[[int, int, str], None] = lambda _done, _total, _text: None,
 ) -> dict[str, dict[str, Any]]:
     """Profile each scenario with a limit that failed, in a fresh process.
@@ -74,7 +74,7 @@ def measure(running: Running) -> dict[str, Any]:
     # Only where it is asked for.
     from otel_fastpath.profile import ProfileError, profiling  # noqa: PLC0415
 
-    arm, plan = running.instrumented, replace(blocks.Plan(), block_ns=_BLOCK_NS)
+    arm, plan = running.instrumented, replace(blocks.MeasurementPlan(), block_ns=_BLOCK_NS)
     blocks.warm(arm, plan)
     calls = blocks.calls_per_block(arm, plan)
     try:

@@ -79,7 +79,7 @@ class Overhead:
             self._node.path, {}, lock=self._config.rootpath / declare.DEFAULT_LOCK
         )
         own = Declaration(**{**vars(declaration), "scenarios": {name: scenario}})
-        return self._held(own, scenario, pytest_child.Runner(self._config, self._node))
+        return self._hold(own, scenario, pytest_child.Runner(self._config, self._node))
 
     def _named(self, name: str) -> tuple[Result, ...]:
         declaration = self._declaration()
@@ -92,7 +92,7 @@ class Overhead:
         found = self._limits({limit.metric: limit for limit in scenario.limits})
         scenario = Scenario(**{**vars(scenario), "limits": found or scenario.limits})
         own = Declaration(**{**vars(declaration), "scenarios": {name: scenario}})
-        return self._held(own, scenario, None)
+        return self._hold(own, scenario, None)
 
     def _declaration(self) -> Declaration | None:
         given = self._config.getoption("overhead_file")
@@ -114,7 +114,7 @@ class Overhead:
     def _error(self, key: str, value: object, expected: str) -> DeclarationError:
         return DeclarationError(self._node.nodeid, f"overhead_budget.{key}", value, expected)
 
-    def _held(self, declaration: Declaration, scenario: Scenario, runner: Any) -> tuple[Result, ...]:
+    def _hold(self, declaration: Declaration, scenario: Scenario, runner: Any) -> tuple[Result, ...]:
         getoption = self._config.getoption
         under_xdist = hasattr(self._config, "workerinput")
         disabled = self._benchmark.disabled and not under_xdist
@@ -122,13 +122,13 @@ class Overhead:
         options = checks.Options(
             metrics=frozenset() if disabled else counts if under_xdist else None,
             processes=getoption("overhead_processes"),
-            plan=blocks.Plan(cycles=getoption("overhead_cycles")),
+            plan=blocks.MeasurementPlan(cycles=getoption("overhead_cycles")),
             pause=getoption("overhead_pause"),
             calibrate="run `pytest --overhead-calibrate`",
             **({"run": runner} if runner else {}),
         )
         if getoption("overhead_calibrate") and not disabled:
-            return self._calibrated(declaration, options, under_xdist=under_xdist)
+            return self._calibrate(declaration, options, under_xdist=under_xdist)
         measured = checks.check(declaration, options).results
         why = _DISABLED if disabled else _UNDER_XDIST
         missing = [
@@ -142,9 +142,7 @@ class Overhead:
             self._judge(results)
         return results
 
-    def _calibrated(
-        self, declaration: Declaration, options: checks.Options, *, under_xdist: bool
-    ) -> tuple[Result, ...]:
+    def _calibrate(self, declaration: Declaration, options: checks.Options, *, under_xdist: bool) -> tuple[Result, ...]:
         if under_xdist:
             pytest.fail("--overhead-calibrate cannot run under pytest-xdist", pytrace=False)
         known = calibration.read(declaration.lock)

@@ -76,7 +76,7 @@ class Result:
 
 
 @dataclass
-class Report:
+class BudgetReport:
     """All results of one run.
 
     Attributes:

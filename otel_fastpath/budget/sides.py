@@ -25,7 +25,7 @@ class Side:
         self.hooks = hooks
 
 
-class Switch:
+class SideSwitch:
     """Decides which side's modules are active; the harness's modules are active first."""
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ def measure(running: Running, job: dict[str, Any]) -> dict[str, Any]:
         reference: Arm(REFERENCES[reference]),
         control: Arm(REFERENCES[control]),
     }
-    times = blocks.interleave(arms, blocks.Plan(**job["plan"]), job["seed"])
+    times = blocks.interleave(arms, blocks.MeasurementPlan(**job["plan"]), job["seed"])
     return {**estimate.overhead(times, reference, control), "is_fast": _is_instrumented()}
 
 
@@ -89,9 +89,7 @@ def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
 
 def _time(job: dict[str, Any]) -> dict[str, Any]:
     _use_path(job)
-    return {
-        scenario["name"]: _guarded(scenario, lambda running: measure(running, job)) for scenario in job["scenarios"]
-    }
+    return {scenario["name"]: _use(scenario, lambda running: measure(running, job)) for scenario in job["scenarios"]}
 
 
 def _profile(job: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +97,7 @@ def _profile(job: dict[str, Any]) -> dict[str, Any]:
     from otel_fastpath.budget import profiles  # noqa: PLC0415
 
     _use_path(job)
-    return {scenario["name"]: _guarded(scenario, profiles.measure) for scenario in job["scenarios"]}
+    return {scenario["name"]: _use(scenario, profiles.measure) for scenario in job["scenarios"]}
 
 
 def _count(job: dict[str, Any]) -> dict[str, Any]:
@@ -121,10 +119,10 @@ def _count_one(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
         _check_base(job["base"])
         return count(running, job)
 
-    return _guarded(scenario, counted)
+    return _use(scenario, counted)
 
 
-def _guarded(scenario: dict[str, Any], use: Callable[[Running], dict[str, Any]]) -> dict[str, Any]:
+def _use(scenario: dict[str, Any], use: Callable[[Running], dict[str, Any]]) -> dict[str, Any]:
     try:
         with _running(scenario) as running:
             return use(running)
@@ -170,7 +168,7 @@ def _pair(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _regression(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    switch = sides.Switch()
+    switch = sides.SideSwitch()
     opened: dict[str, Running] = {}
     owner: dict[str, sides.Side] = {}
     shared: dict[str, Any] = {}
@@ -193,7 +191,7 @@ def _regression(scenario: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]
             switch.enter(owner[arm.partition(".")[0]])
             arms[arm].block(1)
 
-        times = blocks.interleave(arms, blocks.Plan(**job["plan"]), job["seed"], enter)
+        times = blocks.interleave(arms, blocks.MeasurementPlan(**job["plan"]), job["seed"], enter)
         return estimate.regression(times)
     finally:
         for name, running in opened.items():

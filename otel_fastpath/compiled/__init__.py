@@ -1,4 +1,4 @@
-"""Selects the build of the hot modules. Importing them patches nothing: the patches of `otel_fastpath.rooms` do that.
+"""Selects the build of the hot modules. Importing them patches nothing: patches do that.
 
 Each hot module exists twice from one source: `trace.span` (plain Python) and `trace.span_c` (the same file, compiled
 with the C types of `trace/span_c.pxd`). `choose()` decides once which of them is used.

@@ -23,7 +23,7 @@ _LOCKS: Final = [threading.RLock() for _ in range(256)]
 _BEHIND_ALIGNMENT: Final = 4
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     """Replace the locks that threads of the parent hold: this child process has not those that would release them."""
     for place, lock in enumerate(_LOCKS):
         if lock.acquire(blocking=False):
@@ -33,7 +33,7 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _exclusive(function: _F) -> _F:

@@ -80,7 +80,7 @@ def uncaught() -> tuple[UncaughtCount, ...]:
     return tuple(sorted(counts, key=lambda each: (-each.count, each.type, each.boundary)))
 
 
-def forked() -> None:
+def after_fork() -> None:
     """Reset the counts in a child process."""
     _counts.clear()
 

@@ -38,7 +38,7 @@ class Operation:
         self.closed = False
 
 
-class _Row:
+class _CountRow:
     __slots__ = ("name", "raised")
 
     def __init__(self, name: str | None) -> None:
@@ -46,11 +46,11 @@ class _Row:
         self.raised = 0
 
 
-_other = _Row(None)
-_rows: dict[str, _Row] = {}
+_other = _CountRow(None)
+_rows: dict[str, _CountRow] = {}
 # By the id of the type, which is kept with it; a metaclass may define hashes. None: the type is not counted.
-_types: dict[int, tuple[type, _Row | None]] = {}
-_sites: dict[tuple[_Row, CodeType, int], list[int]] = {}
+_types: dict[int, tuple[type, _CountRow | None]] = {}
+_sites: dict[tuple[_CountRow, CodeType, int], list[int]] = {}
 _limit = 0
 _skip: frozenset[str] = frozenset()
 _filters: files.Filters = ()
@@ -140,8 +140,8 @@ def _name(kind: type) -> str:
     return name if module == "builtins" or not isinstance(module, str) else f"{module}.{name}"
 
 
-def _learn(kind: type) -> _Row | None:
-    row: _Row | None = None
+def _learn(kind: type) -> _CountRow | None:
+    row: _CountRow | None = None
     name = _name(kind)
     is_skipped = any(_name(base) in _skip for base in _bases_of(kind))
     if len(name) > LONGEST_NAME:
@@ -150,7 +150,7 @@ def _learn(kind: type) -> _Row | None:
     if not is_skipped:
         row = _rows.get(name)
         if row is None:
-            row = _rows.setdefault(name, _Row(name)) if len(_rows) < _limit else _other
+            row = _rows.setdefault(name, _CountRow(name)) if len(_rows) < _limit else _other
     if len(_types) >= _MAX_TYPES:
         _types.clear()
     _types[id(kind)] = kind, row

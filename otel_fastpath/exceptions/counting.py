@@ -84,7 +84,7 @@ def status() -> list[Row]:
 @functools.cache
 def _watch_forks() -> None:
     if hasattr(os, "register_at_fork"):
-        for call in (monitor.forked, boundaries.forked, metrics.forked):
+        for call in (monitor.after_fork, boundaries.after_fork, metrics.after_fork):
             os.register_at_fork(after_in_child=call)
 
 

@@ -53,7 +53,7 @@ class _Instrument:
         """The callback for the global provider: reports nothing if nothing else would be exported."""
         return self.observe(options) if own_metrics.has_use(metrics.get_meter_provider()) else ()
 
-    def forked(self) -> None:
+    def after_fork(self) -> None:
         """Continue in a child process."""
         self._base = self._last.copy()
 
@@ -94,10 +94,10 @@ def why_unused() -> str:
     return own_metrics.why_unused(metrics.get_meter_provider()) if RAISED_NAME in _global else ""
 
 
-def forked() -> None:
+def after_fork() -> None:
     """Continue all instruments in a child process."""
     for instrument in _instruments.values():
-        instrument.forked()
+        instrument.after_fork()
 
 
 def raised(counts: Iterable[TypeCount]) -> Iterator[tuple[Attributes, int]]:

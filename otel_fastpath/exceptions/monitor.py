@@ -86,7 +86,7 @@ class TypeCount:
     sites: tuple[SiteCount, ...] = ()
 
 
-class _State:
+class _CounterState:
     """The state of the counters in this process."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class _State:
         self.is_refused = False
 
 
-state = _State()
+state = _CounterState()
 
 
 def prepare(settings: Settings, core: str | None = None) -> bool:
@@ -231,7 +231,7 @@ def snapshot() -> tuple[TypeCount, ...]:
     return tuple(sorted(counts, key=lambda count: (-count.raised, count.type)))
 
 
-def forked() -> None:
+def after_fork() -> None:
     """Reset the counts in a child process, which inherits the events and callbacks."""
     if state.engine is not None:
         state.engine.reset()

@@ -112,7 +112,7 @@ def status() -> list[Row]:
 
 
 def _overwrite(span: Any, count: int) -> None:
-    # For all other code the span has ended: upstream calls `_on_ending` after the attributes are made immutable.
+    # For all other code the span has ended: stock calls `_on_ending` after the attributes are made immutable.
     try:
         if getattr(span, "bounded_attributes", span) is None and ATTRIBUTE in span.attribute_store:
             # The fast span's own store.

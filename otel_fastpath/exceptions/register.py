@@ -1,12 +1,12 @@
-"""The room of the exception counters, which are loaded and started if the settings ask for them."""
+"""The feature of the exception counters, which are loaded and started if the settings ask for them."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.parts import Part
-from otel_fastpath.patching.room import Room
+from otel_fastpath.patching.declarations import Declarations
+from otel_fastpath.patching.feature import Feature
 from otel_fastpath.settings import SAME
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _is_started = False
 _why_off = ""
 
 
-class _Exceptions(Room):
+class _Exceptions(Feature):
     def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
         global _is_started
         _is_started = False
@@ -86,11 +86,11 @@ def _is_on() -> bool:
     return _is_loaded() and bool(_load().is_on())
 
 
-ROOM: Final = _Exceptions(
+FEATURE: Final = _Exceptions(
     "exceptions",
     own_parts=(
-        Part("exceptions.boundaries", "sys"),
-        Part("exceptions.operations", "opentelemetry.trace"),
+        Declarations("exceptions.boundaries", "sys"),
+        Declarations("exceptions.operations", "opentelemetry.trace"),
     ),
     without="Exceptions are not counted.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.guard.hooks import Hooks
+    from otel_fastpath.guard.hooks import TimedHooks
 
 HOOKS: Final = "hooks"
 GUARD: Final = "guard"
@@ -70,7 +70,7 @@ class Clocks:
         hooks: The hooks that are counted and timed.
     """
 
-    def __init__(self, hooks: Hooks) -> None:
+    def __init__(self, hooks: TimedHooks) -> None:
         self._hooks = hooks
         self._threads: dict[int, float] = {}
         self._now, self._process = time.monotonic(), time.process_time()

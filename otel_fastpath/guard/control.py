@@ -51,7 +51,7 @@ IDLE: Final = 0.05
 
 
 @dataclass(frozen=True)
-class State:
+class SheddingState:
     """What the guard sheds, and what it knows.
 
     Attributes:
@@ -79,7 +79,7 @@ class State:
     since_less: float = MOST_CALM
 
 
-def step(state: State, limit: float, telemetry: float, process: float, seconds: float) -> State:
+def step(state: SheddingState, limit: float, telemetry: float, process: float, seconds: float) -> SheddingState:
     """The state after an interval.
 
     Args:
@@ -107,9 +107,9 @@ def step(state: State, limit: float, telemetry: float, process: float, seconds: 
     return _less(state, share / limit) if quiet else state
 
 
-def renewed(state: State) -> State:
+def renewed(state: SheddingState) -> SheddingState:
     """The same level and probability, for a process that has measured nothing yet."""
-    return State(state.level, state.probability)
+    return SheddingState(state.level, state.probability)
 
 
 def share_of(telemetry: float, process: float, seconds: float) -> float:
@@ -117,7 +117,7 @@ def share_of(telemetry: float, process: float, seconds: float) -> float:
     return min(1.0, telemetry / max(process, IDLE * seconds)) if seconds > 0 else 0.0
 
 
-def _more(state: State, excess: float) -> State:
+def _more(state: SheddingState, excess: float) -> SheddingState:
     """Shed more: telemetry takes `excess` times its limit."""
     level, probability = state.level, state.probability
     # Well above the limit, there is no time to see what the first level saves.
@@ -136,7 +136,7 @@ def _more(state: State, excess: float) -> State:
     return replace(state, level=level, probability=probability, calm=calm)
 
 
-def _less(state: State, excess: float) -> State:
+def _less(state: SheddingState, excess: float) -> SheddingState:
     """Shed less: telemetry takes only `excess` times its limit, and has been quiet for a while."""
     level = state.level
     if level == FEWER_TRACES and state.probability < 1:

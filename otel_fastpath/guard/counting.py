@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.guard import layer
-from otel_fastpath.guard.watches import Watch, calibrate, is_coroutine
+from otel_fastpath.guard.watches import TimeWatch, calibrate, is_coroutine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ _MEMORY: Final = 64
 _KEPT: Final = 4
 
 
-class Hook:
+class CountedHook:
     """The calls of one hook.
 
     Args:
@@ -43,20 +43,20 @@ class Hook:
 
     __slots__ = ("_counter", "_drawn", "_price", "_taken", "_time", "_times", "layer")
 
-    def __init__(self, function: Any, time: Callable[[Hook, Any, Any], Any]) -> None:
+    def __init__(self, function: Any, time: Callable[[CountedHook, Any, Any], Any]) -> None:
         self._times: deque[float] = deque(maxlen=_MEMORY)
         self._price: float | None = 0.0
         self._taken = 0
         self._drawn = _FIRST
         self._time = time
-        self.layer, self._counter = layer.lay(function, self._timed, _FIRST)
+        self.layer, self._counter = layer.lay(function, self._time_this, _FIRST)
 
     @property
     def calls(self) -> int:
         """How often it was called."""
         return int(self._drawn - self._counter.left)
 
-    def _timed(self, args: Any, kwargs: Any) -> Any:
+    def _time_this(self, args: Any, kwargs: Any) -> Any:
         """Choose the next call that is timed, and time this one."""
         every = EVERY if len(self._times) == _MEMORY else _OFTEN
         drawn = randrange(1, 2 * every)  # noqa: S311  # nothing is to be kept secret
@@ -88,17 +88,17 @@ class Hook:
         return self._price
 
 
-def time_call(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+def time_call(function: Any, hook: CountedHook, args: Any, kwargs: Any) -> Any:
     """Make a call, and add its time to the hook's."""
-    watch = Watch()
+    watch = TimeWatch()
     result = watch.call(function, args, kwargs, on=True)
     if is_coroutine(result):
-        return added(watch.run(lambda: result, (), {}, on=True), watch, hook)
+        return await_counted(watch.run(lambda: result, (), {}, on=True), watch, hook)
     hook.add(watch.total())
     return result
 
 
-async def added(call: Any, watch: Watch, hook: Hook) -> Any:
+async def await_counted(call: Any, watch: TimeWatch, hook: CountedHook) -> Any:
     """Await a call, and add its time."""
     try:
         return await call

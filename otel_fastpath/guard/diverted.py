@@ -10,10 +10,10 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.guard.counting import Hook, time_call
+from otel_fastpath.guard.counting import CountedHook, time_call
 from otel_fastpath.guard.watches import standing_in
 from otel_fastpath.guard.wsgi import standing_in_application
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Installation, State, installations
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _calls_argument(index: int, name: str) -> Callable[..., Any]:
     """A hook that is given what it calls, as the argument at this index or of this name."""
 
     def calls(_installation: Installation, _function: Any, hook: Any) -> Any:
-        def time(counted: Hook, args: Any, kwargs: Any) -> Any:
+        def time(counted: CountedHook, args: Any, kwargs: Any) -> Any:
             if name in kwargs:
                 kwargs = {**kwargs, name: standing_in(kwargs[name])}
             elif index < len(args):
@@ -44,7 +44,7 @@ def _calls_argument(index: int, name: str) -> Callable[..., Any]:
 
 
 def _calls_variable(name: str) -> Callable[..., Any]:
-    """A hook that calls a variable of upstream's closure: a twin of it is made, in which the watch stands."""
+    """A hook that calls a variable of stock's closure: a twin of it is made, in which the watch stands."""
 
     def calls(installation: Installation, function: Any, _hook: Any) -> Any:
         twin = installation.patch.diversions.twin(function, name, standing_in)  # type: ignore[union-attr]  # it has some
@@ -57,7 +57,7 @@ def _serves(installation: Installation, function: Any, _hook: Any) -> Any:
     """Flask's hook around the application, which also calls the server's `start_response`."""
     twin = installation.patch.diversions.twin(function, "wsgi_app", standing_in_application)  # type: ignore[union-attr]  # likewise
 
-    def time(counted: Hook, args: Any, kwargs: Any) -> Any:
+    def time(counted: CountedHook, args: Any, kwargs: Any) -> Any:
         given = *args[:1], *map(standing_in, args[1:])
         return time_call(twin, counted, given, kwargs)
 
@@ -85,9 +85,9 @@ class Diverted:
 
     def __init__(self) -> None:
         # The function or partial object -> its patch, the hook below the layer, and the layer's.
-        self._laid: weakref.WeakKeyDictionary[Any, tuple[Installation, Any, Hook]] = weakref.WeakKeyDictionary()
+        self._laid: weakref.WeakKeyDictionary[Any, tuple[Installation, Any, CountedHook]] = weakref.WeakKeyDictionary()
 
-    def hooks(self) -> Iterator[tuple[str, Hook]]:
+    def hooks(self) -> Iterator[tuple[str, CountedHook]]:
         """The name of the patch, and the hook, of each layer."""
         return ((installation.patch.name, hook) for installation, _, hook in list(self._laid.values()))
 
@@ -96,7 +96,7 @@ class Diverted:
         for installation in installations():
             if installation.patch.name in _TIMED and installation.state is State.APPLIED:
                 for function in installation.patch.diversions.diverted():  # type: ignore[union-attr]  # these have some
-                    guarded(_PLACE, self._lay, installation, function)
+                    call_guarded(_PLACE, self._lay, installation, function)
 
     def _lay(self, installation: Installation, function: Any) -> None:
         diversions: Any = installation.patch.diversions
@@ -105,17 +105,17 @@ class Diverted:
             return
         if known is not None and below is known[2].layer:
             return
-        hook = Hook(below, _TIMED[installation.patch.name](installation, function, below))
+        hook = CountedHook(below, _TIMED[installation.patch.name](installation, function, below))
         diversions.redirect(function, hook.layer)
         self._laid[function] = installation, below, hook
 
     def lift(self) -> None:
         """Remove all layers."""
         for function, (installation, below, hook) in list(self._laid.items()):
-            guarded(_PLACE, _lift, installation.patch.diversions, function, below, hook)
+            call_guarded(_PLACE, _lift, installation.patch.diversions, function, below, hook)
         self._laid.clear()
 
 
-def _lift(diversions: Any, function: Any, below: Any, hook: Hook) -> None:
+def _lift(diversions: Any, function: Any, below: Any, hook: CountedHook) -> None:
     if diversions.replacement(function) is hook.layer:
         diversions.redirect(function, below)

@@ -6,9 +6,9 @@ import functools
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.guard.counting import Hook, added, time_call
+from otel_fastpath.guard.counting import CountedHook, await_counted, time_call
 from otel_fastpath.guard.diverted import Diverted
-from otel_fastpath.guard.watches import Watch, standing_in
+from otel_fastpath.guard.watches import TimeWatch, standing_in
 from otel_fastpath.guard.wsgi import TimedBody, standing_in_application, standing_in_server
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Installation, State, installations
@@ -25,10 +25,10 @@ _ASGI_ARGUMENTS: Final = 4
 _WSGI_ARGUMENTS: Final = 3
 
 
-class _Scope:
+class _TimedScope:
     """A context manager whose making, entering and leaving are timed together."""
 
-    def __init__(self, manager: Any, watch: Watch, hook: Hook) -> None:
+    def __init__(self, manager: Any, watch: TimeWatch, hook: CountedHook) -> None:
         self._manager, self._watch, self._hook = manager, watch, hook
 
     def __enter__(self) -> Any:
@@ -47,9 +47,9 @@ class _Scope:
         return getattr(self._manager, name)
 
 
-def _time_manager(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
-    watch = Watch()
-    return _Scope(watch.call(function, args, kwargs, on=True), watch, hook)
+def _time_manager(function: Any, hook: CountedHook, args: Any, kwargs: Any) -> Any:
+    watch = TimeWatch()
+    return _TimedScope(watch.call(function, args, kwargs, on=True), watch, hook)
 
 
 def _around(middleware: Any, name: str, stand: Callable[[Any], Any]) -> Any:
@@ -64,24 +64,24 @@ def _around(middleware: Any, name: str, stand: Callable[[Any], Any]) -> Any:
     return copy
 
 
-def _time_asgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
-    """A request of the official middleware: a copy of it, for this request, has the application that is not timed."""
+def _time_asgi(function: Any, hook: CountedHook, args: Any, kwargs: Any) -> Any:
+    """A request of the stock middleware: a copy of it, for this request, has the application that is not timed."""
     if len(args) != _ASGI_ARGUMENTS or kwargs:
         return function(*args, **kwargs)
-    watch = Watch()
+    watch = TimeWatch()
     middleware, scope, receive, send = args
     copy = _around(middleware, "app", watch.of_application)
     if copy is None:
         return function(*args)
     given = copy, scope, watch.of_host(receive), watch.of_host(send)
-    return added(watch.run(function, given, kwargs, on=True), watch, hook)
+    return await_counted(watch.run(function, given, kwargs, on=True), watch, hook)
 
 
-def _time_wsgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
-    """A request of the official middleware, likewise."""
+def _time_wsgi(function: Any, hook: CountedHook, args: Any, kwargs: Any) -> Any:
+    """A request of the stock middleware, likewise."""
     if len(args) != _WSGI_ARGUMENTS or kwargs:
         return function(*args, **kwargs)
-    watch = Watch()
+    watch = TimeWatch()
     middleware, environ, start_response = args
     copy = _around(middleware, "wsgi", standing_in_application)
     if copy is None:
@@ -91,18 +91,18 @@ def _time_wsgi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
     return TimedBody(body, watch, lambda: hook.add(watch.total()))
 
 
-def _time_fastapi(function: Any, hook: Hook, args: Any, kwargs: Any) -> Any:
+def _time_fastapi(function: Any, hook: CountedHook, args: Any, kwargs: Any) -> Any:
     """A request with FastAPI's own telemetry, which is given the application."""
     if not kwargs.keys() >= {"app", "receive", "send"}:
         return function(*args, **kwargs)
-    watch = Watch()
+    watch = TimeWatch()
     given = {
         **kwargs,
         "app": watch.of_application(kwargs["app"]),
         "receive": watch.of_host(kwargs["receive"]),
         "send": watch.of_host(kwargs["send"]),
     }
-    return added(watch.run(function, args, given, on=True), watch, hook)
+    return await_counted(watch.run(function, args, given, on=True), watch, hook)
 
 
 def _itself(installation: Installation, function: Any) -> Any:  # noqa: ARG001  # as `_twin`
@@ -141,11 +141,11 @@ _TIMED: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
-class Hooks:
+class TimedHooks:
     """The hooks of this process that are timed."""
 
     def __init__(self) -> None:
-        self._laid: dict[Installation, tuple[Swap, Hook]] = {}
+        self._laid: dict[Installation, tuple[Swap, CountedHook]] = {}
         self._diverted = Diverted()
 
     def lay(self) -> None:
@@ -174,7 +174,7 @@ class Hooks:
                 faults.absorb_any(_PLACE, error)
         self._diverted.lift()
 
-    def _hooks(self) -> Iterator[tuple[str, Hook]]:
+    def _hooks(self) -> Iterator[tuple[str, CountedHook]]:
         """The name of the patch, and the hook, of each layer."""
         yield from ((installation.patch.name, hook) for installation, (_, hook) in self._laid.copy().items())
         yield from self._diverted.hooks()
@@ -198,16 +198,16 @@ class Hooks:
         return found
 
 
-def _laid(installation: Installation, time: Any, called: Any) -> tuple[Swap, Hook]:
+def _laid(installation: Installation, time: Any, called: Any) -> tuple[Swap, CountedHook]:
     swap: Any = installation.swap
     function = swap.current()
     made = Swap(swap.owner, swap.name)
-    hook = Hook(function, functools.partial(time, called(installation, function)))
+    hook = CountedHook(function, functools.partial(time, called(installation, function)))
     made.put(hook.layer)
     return made, hook
 
 
-def _lift(installation: Installation, made: Swap, _hook: Hook) -> None:
+def _lift(installation: Installation, made: Swap, _hook: CountedHook) -> None:
     made.take_off()
     swap = installation.swap
     if swap is not None and not swap.is_active:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.metrics import Observation
 
 from otel_fastpath.guard import clocks, control, metrics
-from otel_fastpath.guard.hooks import Hooks
+from otel_fastpath.guard.hooks import TimedHooks
 from otel_fastpath.guard.logs import Logs
 from otel_fastpath.guard.operations import Operations
-from otel_fastpath.guard.providers import Providers
+from otel_fastpath.guard.providers import GuardedProvider
 from otel_fastpath.guard.shed import Shed
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.quiet import Quiet
@@ -43,10 +43,10 @@ class Keeper:
 
     def __init__(self, limit: float, tracer_provider: Any = None) -> None:
         self.limit = limit
-        self.state = control.State()
+        self.state = control.SheddingState()
         self._shed = Shed()
-        self._hooks = Hooks()
-        self._providers = Providers(tracer_provider, self._shed)
+        self._hooks = TimedHooks()
+        self._providers = GuardedProvider(tracer_provider, self._shed)
         self._operations = Operations(self._shed)
         self._logs = Logs(self._shed)
         self._parts: dict[str, float] = {}
@@ -70,7 +70,7 @@ class Keeper:
         if self._thread is not threading.current_thread():
             # It may be about to shed something.
             self._thread.join(_PATIENCE)
-        self._follow(control.State())
+        self._follow(control.SheddingState())
         self._hooks.lift()
 
     def _run(self, stopped: threading.Event) -> None:
@@ -94,7 +94,7 @@ class Keeper:
             self._follow(state)
             self._say(before, state)
 
-    def _follow(self, state: control.State) -> None:
+    def _follow(self, state: control.SheddingState) -> None:
         before, self.state = self.state, state
         if (state.level, state.probability) != (before.level, before.probability):
             self._hooks.renew()
@@ -105,7 +105,7 @@ class Keeper:
         self._operations.follow(is_shed=state.level >= control.NO_INTERNAL_SPANS)
         self._logs.follow(is_shed=state.level >= control.FEWER_LOGS)
 
-    def _say(self, before: control.State, state: control.State) -> None:
+    def _say(self, before: control.SheddingState, state: control.SheddingState) -> None:
         share = 100 * (state.share or 0.0)
         if state.level != before.level:
             text = "Telemetry takes %.1f %% of the CPU, the limit is %g %%: %s."
@@ -184,7 +184,7 @@ def keeper() -> Keeper | None:
     return _keeper
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     if _keeper is not None:
         try:
             _keeper.start()
@@ -194,4 +194,4 @@ def _forked() -> None:
 
 # Not on Windows.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -32,7 +32,7 @@ _INSTRUMENTS: Final = {
 
 # Returns the observations of the instrument of this name; None while the guard is off.
 _observe: Callable[[str], Iterable[Observation]] | None = None
-_providers = own_metrics.Providers()
+_providers = own_metrics.MeterProviders()
 
 
 def report(observe: Callable[[str], Iterable[Observation]], meter_provider: Any = None) -> None:

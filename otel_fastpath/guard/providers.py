@@ -22,7 +22,7 @@ _SDK: Final = "opentelemetry.sdk.trace"
 _REPLACED: Final = "_otel_fastpath_replaced"
 
 
-class Providers:
+class GuardedProvider:
     """The tracer provider of this process: the one that was given to `instrument()`, or the global one.
 
     Args:
@@ -57,7 +57,7 @@ class Providers:
         except Exception:  # the user's code
             return type(own).__name__
 
-    def follow(self, state: control.State) -> None:
+    def follow(self, state: control.SheddingState) -> None:
         """Change the provider and its tracers to what the state says; they get their own back at level 0."""
         provider = self._provider()
         if provider is None or not _is_known(provider):

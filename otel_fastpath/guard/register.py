@@ -1,12 +1,12 @@
-"""The room of the guard, which is started if the settings name a limit."""
+"""The feature of the guard, which is started if the settings name a limit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.guard import clocks
+from otel_fastpath.patching.feature import Feature
 from otel_fastpath.patching.patch import Row, State
-from otel_fastpath.patching.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ _WHY: Final = "Holds telemetry to a share of the CPU."
 _NOT_SET: Final = "max_cpu is not set"
 
 
-class _Guard(Room):
+class _GuardFeature(Feature):
     def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
         global _state, _reason
         self.stop()
@@ -57,4 +57,4 @@ class _Guard(Room):
 _state: State = State.OFF
 _reason = _NOT_SET
 
-ROOM: Final = _Guard(NAME, without="Telemetry is not held to a share of the CPU.")
+FEATURE: Final = _GuardFeature(NAME, without="Telemetry is not held to a share of the CPU.")

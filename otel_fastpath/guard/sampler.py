@@ -30,7 +30,7 @@ _PLACES: Final = {"parent_context": 0, "trace_id": 1, "name": 2, "kind": 3, "att
 _PARENT_BASED: Final = (ParentBased, ParentBasedTraceIdRatio)
 
 
-class Before(Sampler):
+class BeforeSampler(Sampler):
     """Stands before a user's sampler, which gets exactly the arguments that this one gets, by position or by name.
 
     The SDK passes fewer than `Sampler.should_sample` has, and a user's sampler may have no others. Other attributes are
@@ -66,7 +66,7 @@ class Before(Sampler):
         return f"{type(self).__name__}{{{self.below.get_description()}}}"
 
 
-class FewerTraces(Before):
+class FewerTraces(BeforeSampler):
     """Keeps a new trace only if its randomness is at least the threshold, which is written to its trace state.
 
     The threshold is written where the probability is known: if the user's sampler keeps everything, or has itself
@@ -132,7 +132,7 @@ class FewerWholeTraces(FewerTraces):
         return result  # type: ignore[no-any-return]  # the user's
 
 
-class NoMessages(Before):
+class NoMessages(BeforeSampler):
     """Drops the spans around the messages of ASGI, which have no children."""
 
     def should_sample(self, *given: Any, **named: Any) -> SamplingResult:

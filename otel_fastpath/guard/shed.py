@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.guard.control import FEWER_TRACES, State
+from otel_fastpath.guard.control import FEWER_TRACES, SheddingState
 from otel_fastpath.guard.thresholds import probability_of, threshold_of
 from otel_fastpath.locks import Tally
 
@@ -23,7 +23,7 @@ class Shed:
         self.threshold = 0
         self._counts = Tally()
 
-    def follow(self, state: State) -> None:
+    def follow(self, state: SheddingState) -> None:
         """Shed what the state says."""
         is_on = state.level >= FEWER_TRACES and state.probability < 1
         self.threshold = threshold_of(state.probability) if is_on else 0

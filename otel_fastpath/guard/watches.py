@@ -1,7 +1,7 @@
 """Times one call in telemetry's own code, without what it calls of the host.
 
-A `Watch` belongs to one call. It runs while telemetry's code runs, and stands while the host's code does: a coroutine
-is driven step by step, and the watch is switched at the beginning and the end of each step.
+A `TimeWatch` belongs to one call. It runs while telemetry's code runs, and stands while the host's code does: a
+coroutine is driven step by step, and the watch is switched at the beginning and the end of each step.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class _Current(threading.local):
     """The watch that runs in this thread, if any."""
 
-    watch: Watch | None = None
+    watch: TimeWatch | None = None
 
 
 _current: Final = _Current()
 
 
-class Watch:
+class TimeWatch:
     """Adds up the time of one call in telemetry's code; `total` is the result."""
 
     __slots__ = ("_began", "_crossings", "_nanoseconds")
@@ -41,7 +41,7 @@ class Watch:
         """The nanoseconds in telemetry's code, without what the watch itself took of them."""
         return max(0.0, self._nanoseconds - self._crossings * _crossing.cost)
 
-    def _turn(self, on: bool) -> Watch | None:  # called often
+    def _turn(self, on: bool) -> TimeWatch | None:  # called often
         """Let the watch run (`on`) or stand; what ran before in this thread stands, and is returned."""
         before = _current.watch
         if before is not None:
@@ -51,7 +51,7 @@ class Watch:
             self._began = perf_counter_ns()
         return before
 
-    def _turn_back(self, on: bool, before: Watch | None) -> None:  # likewise
+    def _turn_back(self, on: bool, before: TimeWatch | None) -> None:  # likewise
         """Undo `_turn`, which returned this."""
         if on:
             self._nanoseconds += perf_counter_ns() - self._began
@@ -117,7 +117,7 @@ class Watch:
         return standing
 
 
-def running_watch() -> Watch | None:
+def running_watch() -> TimeWatch | None:
     """The watch that runs in this thread, if any."""
     return _current.watch
 
@@ -157,7 +157,7 @@ class _Crossing:
         self._left -= 1
         if self._left > 0:
             return
-        watch = Watch()
+        watch = TimeWatch()
         try:
             watch.run(watch.of_host(_nothing), (), {}, on=True).send(None)
         except StopIteration:

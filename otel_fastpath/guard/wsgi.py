@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.guard.watches import Watch, running_watch
+from otel_fastpath.guard.watches import TimeWatch, running_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ def standing_in_application(application: Callable[..., Any]) -> Callable[..., An
     return standing
 
 
-def standing_in_server(start_response: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+def standing_in_server(start_response: Callable[..., Any], watch: TimeWatch) -> Callable[..., Any]:
     """The server's function: the watch stands in it."""
     return lambda *args, **kwargs: watch.call(start_response, args, kwargs, on=False)
 
@@ -36,7 +36,7 @@ def standing_in_server(start_response: Callable[..., Any], watch: Watch) -> Call
 class _Standing:
     """The body that the application returned."""
 
-    def __init__(self, chunks: Any, watch: Watch) -> None:
+    def __init__(self, chunks: Any, watch: TimeWatch) -> None:
         self._chunks, self._watch = chunks, watch
 
     def __iter__(self) -> Iterator[Any]:
@@ -63,7 +63,7 @@ class TimedBody:
         ended: Called once at the end.
     """
 
-    def __init__(self, chunks: Any, watch: Watch, ended: Callable[[], object]) -> None:
+    def __init__(self, chunks: Any, watch: TimeWatch, ended: Callable[[], object]) -> None:
         self._chunks, self._watch, self._ended = chunks, watch, ended
         self._iterator: Any = None
         self._is_ended = False

@@ -1,8 +1,8 @@
 """The call skeleton: what every wrapper does around a call of the host.
 
-A wrapper has one `Telemetry` for its library, passes a span name and ready attributes for each call, and describes
-errors. Everything else is here: suppression, the current span, calling the host exactly once, errors, the duration
-metric, and keeping our own errors away from the host.
+A wrapper has one `WrapperTelemetry` for its library, passes a span name and ready attributes for each call, and
+describes errors. Everything else is here: suppression, the current span, calling the host exactly once, errors, the
+duration metric, and keeping our own errors away from the host.
 
     call = new()
     try:
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 __all__ = [
-    "Call",
+    "BegunCall",
+    "CallDurations",
     "Failure",
-    "Series",
-    "Telemetry",
+    "WrapperTelemetry",
     "begin",
     "describe",
     "error_type",
@@ -65,7 +65,7 @@ _MOST_FURTHER_TYPES: Final = 96
 _OTHER: Final = "_OTHER"
 
 
-class Telemetry:
+class WrapperTelemetry:
     """What all calls of one wrapper have in common.
 
     Args:
@@ -91,7 +91,7 @@ class Telemetry:
         self.has_meter = has_meter
 
 
-class Series:
+class CallDurations:
     """A duration histogram, bound once to the attributes of its calls.
 
     Args:
@@ -132,7 +132,7 @@ class Series:
         handle.record(seconds)
 
 
-class Call(Protocol):
+class BegunCall(Protocol):
     """One instrumented call of the host. Made by `begin`; the class is `call_span.Call`.
 
     Attributes:
@@ -161,25 +161,25 @@ def is_suppressed() -> bool:
     return suppressed
 
 
-def new() -> Call:
+def new() -> BegunCall:
     """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
-    call: Call = compiled.hot("libraries.call_span").new_call()
+    call: BegunCall = compiled.hot("libraries.call_span").new_call()
     return call
 
 
 def begin(
-    call: Call,
-    telemetry: Telemetry,
+    call: BegunCall,
+    telemetry: WrapperTelemetry,
     name: str,
     attributes: Mapping[str, Any] | None,
-    series: Series | None = None,
+    series: CallDurations | None = None,
     start_ns: int | None = None,
 ) -> bool:
     """Start a span, make it the current one, start the clock.
 
     Args:
         call: What `new` made.
-        telemetry: The wrapper's `Telemetry`.
+        telemetry: The wrapper's `WrapperTelemetry`.
         name: The name of the span.
         attributes: The attributes of the span at its creation.
         series: Records the duration.

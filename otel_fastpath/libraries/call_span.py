@@ -1,7 +1,6 @@
 """One call of a wrapped library: it begins, is current while the host runs, and ends. Compiled as `call_span_c`.
 
-`otel_fastpath.libraries.call` describes `Call`; `Query` is its subclass for databases, where names and attributes are
-ready for each text and connection before the call.
+`otel_fastpath.libraries.call` describes `Call`; `QueryCall` is for databases, where a plan has names and attributes.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set
 from otel_fastpath.libraries.failure import described, tell
 from otel_fastpath.libraries.starting import end_span, metered, start_if_kept
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import absorbed
-from otel_fastpath.trace.context.current_context import attach, attach_context, attach_upstreams_way, current, restore
+from otel_fastpath.patching.outcome import absorb_during
+from otel_fastpath.trace.context.current_context import attach, attach_as_stock, attach_context, current, restore
 from otel_fastpath.trace.identity import Dropped
 
 _BEGINNING = "the beginning of a wrapped call"
 _END = "the end of a wrapped call"
-# The second is the older name of the first; upstream's instrumentations check both.
+# The second is the older name of the first; stock's instrumentations check both.
 _SUPPRESS = _context_api._SUPPRESS_INSTRUMENTATION_KEY
 _SUPPRESS_PLAIN = "suppress_instrumentation"
 # In the context in which a library calls its driver: the library's call. See `db.outer`.
@@ -108,7 +107,7 @@ class Call:
         self._telemetry = None
 
 
-class Plan:
+class QueryPlan:
     """What the queries with one text on one server have in common, made once.
 
     Attributes:
@@ -155,7 +154,7 @@ class Link:
         self.slow, self.count, self.is_driver = active.slow, active.count, active.is_driver
 
 
-class Query(Call):
+class QueryCall(Call):
     """A call that is a query on a connection.
 
     A query without a span of its own is marked in a context variable: its `span` may be the current one in other
@@ -163,7 +162,7 @@ class Query(Call):
 
     Attributes:
         link: The connection's `Link`.
-        plan: The `Plan` of the query.
+        plan: The `QueryPlan` of the query.
         has_more: Whether a wrapper has more to do than to call the host's method; see `db.entering`.
         is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
@@ -206,7 +205,7 @@ class Query(Call):
                     if number >= 0:
                         self.record_rows(number)
             except BaseException as fault:
-                absorbed(_END, self, fault)
+                absorb_during(_END, self, fault)
         self.end()
 
     def record_rows(self, number: Any) -> None:
@@ -216,7 +215,7 @@ class Query(Call):
         if self.recording and self.link.active.options.rows:
             self.span.set_attribute("db.response.returned_rows", number)
 
-    def failed(self, error: Any) -> None:
+    def end_failed(self, error: Any) -> None:
         """End a query that raised this; nothing is done for one that has not begun, or has ended."""
         if self.link is not None and self.link.call is self:
             self.link.call = None
@@ -231,7 +230,7 @@ class Query(Call):
             if perf_counter() - self.began >= self.link.slow:
                 self.link.active.tell_slow(self.span, self.parameters)
         except BaseException as fault:
-            absorbed(_END, self, fault)
+            absorb_during(_END, self, fault)
 
 
 def is_suppressed() -> bool:
@@ -327,9 +326,9 @@ def _attach_outer(call: Any, span: Any) -> Any:
 def _begin_without(call: Any, span: Any, fault: Any) -> None:
     """Begin a call after an error: its span must become current all the same, for the calls inside of it."""
     try:
-        absorbed(_BEGINNING, call, fault)
+        absorb_during(_BEGINNING, call, fault)
         if span is not None:
-            call._token = attach_upstreams_way(span)
+            call._token = attach_as_stock(span)
     except BaseException:
         # The host's call is not instrumented, so nothing else will end the span.
         call._end_span()
@@ -353,7 +352,7 @@ def watch(call: Any, start_ns: Any) -> None:
 
 def new_query() -> Any:
     """A query that has not begun, see `new_call`."""
-    call = Query.__new__(Query)
+    call = QueryCall.__new__(QueryCall)
     call._telemetry = call._token = call._mark = call.series = call.link = None
     call.span = INVALID_SPAN
     call._is_ours = call.is_timed = call.recording = call.has_more = False
@@ -366,7 +365,7 @@ def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> boo
     Args:
         call: What `new_query` made.
         link: The connection's `Link`.
-        plan: The `Plan` of the text.
+        plan: The `QueryPlan` of the text.
         kind: How the rows of the result are counted.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
 

@@ -10,7 +10,7 @@ cdef object NonRecordingSpan
 cdef object get_current_span
 cdef object INVALID_SPAN
 cdef object faults
-cdef object absorbed
+cdef object absorb_during
 cdef object described
 cdef object tell
 cdef object _SPAN_KEY
@@ -35,7 +35,7 @@ cdef class Call:
     cdef _end_after(self, object fault)
     cdef _end_span(self)
 
-cdef class Plan:
+cdef class QueryPlan:
     cdef public dict attributes
     cdef public bint is_quiet
     cdef public object name
@@ -57,7 +57,7 @@ cdef class Link:
     cdef public object telemetry
     cdef public object tracer
 
-cdef class Query(Call):
+cdef class QueryCall(Call):
     cdef object _mark
     cdef public double began
     cdef public bint has_more
@@ -65,13 +65,13 @@ cdef class Query(Call):
     cdef public int kind
     cdef public Link link
     cdef public object parameters
-    cdef public Plan plan
+    cdef public QueryPlan plan
     cpdef leave(self)
     cdef _unmark(self)
     @cython.locals(number=Py_ssize_t)
     cpdef done(self, object result)
     cpdef record_rows(self, object number)
-    cpdef failed(self, object error)
+    cpdef end_failed(self, object error)
     cdef _look_back(self)
 
 cpdef bint is_suppressed() except -1
@@ -90,10 +90,10 @@ cdef _attach_outer(Call call, object span)
 cdef _begin_without(Call call, object span, object fault)
 
 @cython.locals(link=Link)
-cdef watch(Query call, object start_ns)
+cdef watch(QueryCall call, object start_ns)
 
-@cython.locals(call=Query)
-cpdef Query new_query()
+@cython.locals(call=QueryCall)
+cpdef QueryCall new_query()
 
-@cython.locals(around=Query, is_inside=bint)
-cpdef bint open_query(Query call, Link link, Plan plan, int kind, object start_ns) except -1
+@cython.locals(around=QueryCall, is_inside=bint)
+cpdef bint open_query(QueryCall call, Link link, QueryPlan plan, int kind, object start_ns) except -1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ def described(place: str, own: Callable[[BaseException], Failure], error: BaseEx
         own: The library's own function.
         error: What the host's call raised.
     """
-    return guarded(place, own, error) or guarded(place, describe, error) or _UNKNOWN
+    return call_guarded(place, own, error) or call_guarded(place, describe, error) or _UNKNOWN
 
 
 def named(error: BaseException) -> tuple[str, str | None]:
@@ -81,8 +81,8 @@ def tell(place: str, span: Any, failure: Failure, error: BaseException) -> None:
         error: What the host's call raised.
     """
     if failure.recorded:
-        guarded(place, _record, span, failure, error)
-    guarded(place, _put, span, failure)
+        call_guarded(place, _record, span, failure, error)
+    call_guarded(place, _put, span, failure)
 
 
 def _record(span: Any, failure: Failure, error: BaseException) -> None:

@@ -41,7 +41,7 @@ class Labels:
 
     def _kept(self, known: set[Any], most: int, attributes: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
         key = tuple([(name, value) for name, value in attributes.items() if name in names or names is self._of_calls])
-        if not any(name in attributes for name in names) or _is_within(known, most, key):
+        if not any(name in attributes for name in names) or _try_admit(known, most, key):
             return attributes
         left = [name for name in names if name in attributes]
         for name in left:
@@ -50,7 +50,7 @@ class Labels:
 
 
 @critical_section
-def _is_within(known: set[Any], most: int, key: Any) -> bool:
+def _try_admit(known: set[Any], most: int, key: Any) -> bool:
     """Whether the set is among those that are known, or there is room for it."""
     if key in known:
         return True

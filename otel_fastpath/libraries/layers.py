@@ -12,7 +12,7 @@ from otel_fastpath.patching.origin import origin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The official instrumentations of databases have their wrappers from it.
+# The stock instrumentations of databases have their wrappers from it.
 _SHARED = "opentelemetry.instrumentation.dbapi"
 _OURS = "otel_fastpath"
 # A chain of wrappers that is longer is a cycle.

@@ -36,7 +36,7 @@ class Rival:
     """Another OpenTelemetry instrumentation of the same library.
 
     Attributes:
-        name: Its name in the status, e.g. "official".
+        name: Its name in the status, e.g. "stock".
         target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
         emulated: PEP 508 requirement: the releases that our wrapper replaces, emitting the same telemetry. It defers to
             all others; empty: to every release.
@@ -112,7 +112,7 @@ class Library:
 
 
 @dataclass
-class _Taken:
+class _TakenOver:
     """A rival's instrumentor that our wrapper replaces."""
 
     rival: Rival
@@ -136,7 +136,7 @@ class Wrapper:
         self._mode = ""
         self._settings: Config | None = None
         self._setup = Setup()
-        self._taken: list[_Taken] = []
+        self._taken: list[_TakenOver] = []
         # The rival beyond which our wrapper emits nothing.
         self._limit: Rival | None = None
         # The targets of the rivals for which it stands back -> what else the status says of them.
@@ -173,13 +173,13 @@ class Wrapper:
         self._off = lambda _name: reason
         self._patcher.uninstall(reason)
         if self.library.stop is not None:
-            self._guarded(self.library.stop)
+            self._run_guarded(self.library.stop)
         self._rivals.uninstall(reason)
         with self._lock:
             taken, self._taken = self._taken, []
             self._ahead.clear()
         for each in taken:
-            self._guarded(self._give_back, each)
+            self._run_guarded(self._give_back, each)
 
     def status(self) -> list[Row]:
         """The state of every patch of the library and of its rivals' instrumentors."""
@@ -213,10 +213,10 @@ class Wrapper:
         elif self._is_same() and not taken:
             reason = f"telemetry={SAME}: no instrumentation of {self.library.name} was asked for"
         if reason:
-            self._guarded(self.library.read, self._setup)
+            self._run_guarded(self.library.read, self._setup)
             self._patcher.install(lambda name: self._off(name) or reason, self._settings)
             if self.library.stop is not None:
-                self._guarded(self.library.stop)
+                self._run_guarded(self.library.stop)
             return
         setup = self._setup
         for each in taken:
@@ -234,7 +234,7 @@ class Wrapper:
                     is_same=self._is_same(),
                 )
                 self._limit = each.rival if setup.is_same else None
-        self._guarded(self.library.configure, setup)
+        self._run_guarded(self.library.configure, setup)
         self._patcher.install(lambda name: self._off(name) or self._beyond(name), self._settings)
 
     def _beyond(self, patch: str) -> str | None:
@@ -272,9 +272,9 @@ class Wrapper:
         uninstrument = self._original(rival, "_uninstrument")
         if uninstrument is not None:
             state = dict(vars(instrumentor))
-            taken = _Taken(rival, instrumentor, {}, state)
-            self._guarded(lambda: taken.keywords.update(rival.given_keywords(instrumentor)))
-            self._guarded(uninstrument, instrumentor)
+            taken = _TakenOver(rival, instrumentor, {}, state)
+            self._run_guarded(lambda: taken.keywords.update(rival.given_keywords(instrumentor)))
+            self._run_guarded(uninstrument, instrumentor)
             self._taken.append(taken)
 
     def _instrumented(self, rival: Rival) -> Any:
@@ -287,7 +287,7 @@ class Wrapper:
         swap = self._rivals.installations[self._patch_name(rival, method)].swap
         return swap.original if swap is not None and swap.is_active else None
 
-    def _give_back(self, taken: _Taken) -> None:
+    def _give_back(self, taken: _TakenOver) -> None:
         if self._instrumented(taken.rival) is taken.instrumentor:
             taken.instrumentor._instrument(**taken.keywords)
             vars(taken.instrumentor).update(taken.state or {})
@@ -334,13 +334,13 @@ class Wrapper:
             try:
                 return original(self_, **kwargs)
             finally:
-                self._stopped(rival)
+                self._on_rival_stopped(rival)
 
         return _uninstrument
 
     def _begins(self, rival: Rival, instrumentor: Any, keywords: dict[str, Any]) -> bool:
         """Handle a rival's `instrument` call; return whether our wrapper instruments instead."""
-        taken = _Taken(rival, instrumentor, dict(keywords)) if self._takes_over(rival) else None
+        taken = _TakenOver(rival, instrumentor, dict(keywords)) if self._takes_over(rival) else None
         with self._lock:
             if taken is not None:
                 self._taken.append(taken)
@@ -359,14 +359,14 @@ class Wrapper:
             self._agenda.do(self._settle)
         return was_taken
 
-    def _stopped(self, rival: Rival) -> None:
+    def _on_rival_stopped(self, rival: Rival) -> None:
         """Handle that a rival, to which our wrapper may have deferred, is off."""
         with self._lock:
             was_ahead = self._ahead.pop(rival.target, None) is not None
         if was_ahead:
             self._agenda.do(self._settle)
 
-    def _guarded(self, function: Callable[..., object], *args: Any) -> None:
+    def _run_guarded(self, function: Callable[..., object], *args: Any) -> None:
         try:
             function(*args)
         except Exception:

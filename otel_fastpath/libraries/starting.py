@@ -15,7 +15,7 @@ _trace_globals = vars(_trace_api)
 _metrics_globals = vars(_metrics_api)
 
 
-class Watched:
+class WatchedTracers:
     """The SDK's tracers, as `watch_tracer` has set them."""
 
     __slots__ = ("spans", "start_span", "tracer_class")
@@ -26,20 +26,20 @@ class Watched:
         self.spans = spans
 
 
-class Watch:
+class TracerWatch:
     """Keeps what is watched, which any thread may set.
 
     Attributes:
-        tracers: The `Watched`.
+        tracers: The `WatchedTracers`.
     """
 
     __slots__ = ("tracers",)
 
     def __init__(self) -> None:
-        self.tracers = Watched(None, None, None)
+        self.tracers = WatchedTracers(None, None, None)
 
 
-_watch = Watch()
+_watch = TracerWatch()
 
 
 @critical_section
@@ -56,11 +56,11 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
     """Set the `KeptSpans` that starts SDK spans, except those that would be dropped, which a call does not need.
 
     Args:
-        tracer_class: `opentelemetry.sdk.trace.Tracer`; None once its methods are upstream's own again.
+        tracer_class: `opentelemetry.sdk.trace.Tracer`; None once its methods are stock's own again.
         start_span: Our replacement for its `start_span`; not called directly if other code has wrapped it.
         spans: A `trace.start.KeptSpans`; None if `tracer_class` is None.
     """
-    _watch_others(_watch, Watched(tracer_class, start_span, spans))
+    _watch_others(_watch, WatchedTracers(tracer_class, start_span, spans))
 
 
 def start(tracer: Any, kind: Any, late: Any) -> Any:
@@ -69,7 +69,7 @@ def start(tracer: Any, kind: Any, late: Any) -> Any:
     Args:
         tracer: The tracer.
         kind: The kind of the span.
-        late: A `trace.planning.plan.Late` with its name and attributes.
+        late: A `trace.planning.plan.LazyAttributes` with its name and attributes.
     """
     watched = _watched(_watch)
     if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:

@@ -1,40 +1,40 @@
 # C types for the compiled twin of starting.py.
 import cython
 
-from otel_fastpath.trace.planning.plan_c cimport Late, Spans
+from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, SpanStarter
 
 cdef object ProxyTracer
 cdef object faults
 cdef dict _trace_globals
 cdef dict _metrics_globals
-cdef Watch _watch
+cdef TracerWatch _watch
 
-cdef class Watched:
-    cdef Spans spans
+cdef class WatchedTracers:
+    cdef SpanStarter spans
     cdef object start_span
     cdef object tracer_class
 
-cdef class Watch:
-    cdef Watched tracers
+cdef class TracerWatch:
+    cdef WatchedTracers tracers
 
-cdef Watched _watched(Watch watch)
-cdef _watch_others(Watch watch, Watched tracers)
+cdef WatchedTracers _watched(TracerWatch watch)
+cdef _watch_others(TracerWatch watch, WatchedTracers tracers)
 
-@cython.locals(watched=Watched)
-cpdef start(object tracer, object kind, Late late)
+@cython.locals(watched=WatchedTracers)
+cpdef start(object tracer, object kind, LazyAttributes late)
 
-@cython.locals(watched=Watched)
+@cython.locals(watched=WatchedTracers)
 cpdef bint emit(object tracer, object kind, object name, object attributes, object status) except -1
 
-@cython.locals(watched=Watched)
+@cython.locals(watched=WatchedTracers)
 cpdef bint drops_below(object tracer, object span) except -1
 
-@cython.locals(spans=Spans)
+@cython.locals(spans=SpanStarter)
 cpdef bint is_recording(object span) except -1
 
 cpdef end_span(object span, str place)
 
-@cython.locals(watched=Watched)
+@cython.locals(watched=WatchedTracers)
 cpdef start_if_kept(object tracer, object kind, object name, object attributes, object start_ns)
 
 cpdef metered(bint has_meter, object series)

@@ -14,7 +14,7 @@ def watch() -> None:
     kept_spans.listen(_tell)
 
 
-def _tell(starter: kept_spans.Starter) -> None:
+def _tell(starter: kept_spans.TracerPatch) -> None:
     if starter.core:
         hot = compiled.hot("libraries.starting", starter.core)
         hot.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)

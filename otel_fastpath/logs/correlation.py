@@ -26,13 +26,13 @@ _LogRecord = logging.LogRecord
 def bind_record_factory(
     original: Callable[..., Any], make_record: Callable[..., Any], injects: bool, service: CellType, owner: Any
 ) -> Callable[..., object]:
-    """Make the replacement for upstream's record factory.
+    """Make the replacement for stock's record factory.
 
     Args:
-        original: Upstream's.
-        make_record: The factory that upstream's calls.
+        original: Stock's.
+        make_record: The factory that stock's calls.
         injects: Whether the ids are wanted.
-        service: Where upstream's keeps the name of the service, or None until it is known.
+        service: Where stock's keeps the name of the service, or None until it is known.
         owner: The class whose `_log_hook` is called for each record, if it is set.
     """
     switch = Switch()

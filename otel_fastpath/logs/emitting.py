@@ -1,8 +1,8 @@
 """From a log record's parts to the batch queue: `Logger.emit`, `BatchLogRecordProcessor.on_emit`. Compiled, too.
 
-The short way is taken if the logger's only processor is upstream's batch processor, or if it has none, as with
-OTEL_LOGS_EXPORTER=none; `planner` works that out. In any other case upstream's method runs. Errors of this code are
-reported, and upstream's method runs instead, unless the record is in the queue already.
+The short way is taken if the logger's only processor is stock's batch processor, or if it has none, as with
+OTEL_LOGS_EXPORTER=none; `planner` works that out. In any other case stock's method runs. Errors of this code are
+reported, and stock's method runs instead, unless the record is in the queue already.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
     from otel_fastpath.compiled.facts import Facts
-    from otel_fastpath.trace.planning.plan import Batch
+    from otel_fastpath.trace.planning.plan import ProcessorQueue
 
 _api_globals = vars(_api)
 _attributes_globals = vars(_attributes_api)
@@ -51,30 +51,30 @@ _ATOMS = frozenset({int, bool, float, bytes, type(None)})
 _METHODS = ("emit", "_is_enabled")
 # The loggers of which a record was seen.
 _sights = Sights()
-# How many records are left to upstream before it is looked again whether the short way is open.
+# How many records are left to stock before it is looked again whether the short way is open.
 _PATIENCE = 100
 # How many attributes describe an exception.
 _OF_AN_EXCEPTION = 3
-# How many fields upstream's `LogRecord` has.
+# How many fields stock's `LogRecord` has.
 _FIELDS = 12
 
 
-class ShortWay:
+class Backoff:
     """Whether the short way is open.
 
     Attributes:
-        closed: How many records are still left to upstream.
+        closed: How many records are still left to stock.
     """
 
     __slots__ = ("closed",)
     closed: int
 
     def close(self) -> None:
-        """Leave the next records to upstream."""
+        """Leave the next records to stock."""
         self.closed = _PATIENCE
 
 
-class LogPlan(ShortWay):
+class LogPlan(Backoff):
     """What emitting a record needs to know of its logger, worked out once by `planner`.
 
     It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
@@ -95,7 +95,7 @@ class LogPlan(ShortWay):
         "scope",
         "size",
     )
-    batch: Batch | None
+    batch: ProcessorQueue | None
     facts: Facts
     fields: dict[str, Any]
     has_stacks: bool
@@ -130,24 +130,24 @@ def plan_of(logger: Any) -> LogPlan:
     return plan
 
 
-def is_open(plan: LogPlan) -> bool:
+def try_open(plan: LogPlan) -> bool:
     """Whether the short way is open for a record of the logger now."""
     if plan.closed > 0:
         plan.closed -= 1
         if plan.closed <= 0:
             plan.fields.pop(PLAN, None)
         return False
-    if not plan.facts.hold() or (len(plan.fields) != plan.size and _is_replaced(plan)):
+    if not plan.facts.hold() or (len(plan.fields) != plan.size and _look_for_methods(plan)):
         plan.close()
         return False
     if not plan.fields["_logger_config"].is_enabled:
         return False
     batch = plan.batch
-    # For all that is unusual, upstream logs a warning.
+    # For all that is unusual, stock logs a warning.
     return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
 
 
-def _is_replaced(plan: LogPlan) -> bool:
+def _look_for_methods(plan: LogPlan) -> bool:
     """Whether a method was set on the logger."""
     for name in _METHODS:
         if name in plan.fields:
@@ -157,7 +157,7 @@ def _is_replaced(plan: LogPlan) -> bool:
 
 
 def span_context_in(context: Context | None) -> SpanContext | None:
-    """The span context of a record that is emitted in this context (None: the current one); None if upstream knows."""
+    """The span context of a record that is emitted in this context (None: the current one); None if stock knows."""
     span = span_in(context)
     if span is None:
         return INVALID_SPAN_CONTEXT
@@ -209,7 +209,7 @@ def send(
 
 
 def cleaned(attributes: dict[str, Any], longest: int) -> dict[str, object]:
-    """The attributes with the values that upstream's function makes of those that cannot be stored as they are."""
+    """The attributes with the values that stock's function makes of those that cannot be stored as they are."""
     clean = _attributes_globals["_clean_attribute_value"]
     most = None if longest == maxsize else longest
     kept = {}
@@ -241,7 +241,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
         inert = is_inert(switch)
         try:
             is_in_parts = record is None and not inert
-            if is_in_parts and is_emitted(
+            if is_in_parts and try_emit(
                 self,
                 timestamp,
                 observed_timestamp,
@@ -255,7 +255,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
             ):
                 return
         except Exception as error:
-            if _is_refused(error):
+            if _report_refusal(error):
                 return
         try:
             original(
@@ -279,8 +279,8 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, emit, switch)
 
 
-def _is_refused(error: Exception) -> bool:
-    """Report the error; return whether it is the record's, which upstream's method cannot emit either."""
+def _report_refusal(error: Exception) -> bool:
+    """Report the error; return whether it is the record's, which stock's method cannot emit either."""
     if faults.ours(error):
         faults.report("Logger.emit", error)
         return False
@@ -288,7 +288,7 @@ def _is_refused(error: Exception) -> bool:
     return True
 
 
-def is_emitted(
+def try_emit(
     logger: Any,
     timestamp: int | None,
     observed: int | None,
@@ -300,9 +300,9 @@ def is_emitted(
     event_name: str | None,
     exception: BaseException | None,
 ) -> bool:
-    """Emit a record of these parts; False if upstream's method must do it."""
+    """Emit a record of these parts; False if stock's method must do it."""
     plan = plan_of(logger)
-    if not is_open(plan) or (attributes is not None and type(attributes) is not dict):
+    if not try_open(plan) or (attributes is not None and type(attributes) is not dict):
         return False
     kept = None
     if attributes:
@@ -330,7 +330,7 @@ def is_emitted(
 
 
 def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, object] | None:
-    """The attributes of an exception; None if upstream must make them."""
+    """The attributes of an exception; None if stock must make them."""
     if (
         not plan.has_stacks
         or plan.longest != maxsize
@@ -354,7 +354,7 @@ def bind_on_emit(original: Callable[..., object]) -> Callable[..., object]:
 
     def on_emit(self: Any, log_record: Any) -> object:
         try:
-            if not is_inert(switch) and _is_queued(self, log_record):
+            if not is_inert(switch) and _try_queue(self, log_record):
                 return None
         except Exception as error:
             faults.absorb("BatchLogRecordProcessor.on_emit", error)
@@ -363,8 +363,8 @@ def bind_on_emit(original: Callable[..., object]) -> Callable[..., object]:
     return patching(original, on_emit, switch)
 
 
-def _is_queued(processor: Any, whole: Any) -> bool:
-    """Queue a copy of the record; False if upstream's method must do it."""
+def _try_queue(processor: Any, whole: Any) -> bool:
+    """Queue a copy of the record; False if stock's method must do it."""
     batch = batch_of(processor)
     if batch is None or type(whole) is not ReadWriteLogRecord or whole.resource is None:
         return False
@@ -385,7 +385,7 @@ def _is_queued(processor: Any, whole: Any) -> bool:
     record.severity_text = fields["severity_text"]
     record.body = copied(fields["body"])
     record.attribute_store = None
-    # The very same one, as upstream's copy has it.
+    # The very same one, as stock's copy has it.
     record.bounded_attributes = attributes
     record.event_name = fields["event_name"]
     record.exception = fields["exception"]

@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_size
 from otel_fastpath.logs.record_c cimport RecordState
-from otel_fastpath.trace.planning.plan_c cimport Batch
+from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
 cdef Py_ssize_t maxsize
 cdef object LogRecord
@@ -31,12 +31,12 @@ cdef int _FIELDS
 cdef object _make_plan
 cdef object _record_class
 
-cdef class ShortWay:
+cdef class Backoff:
     cdef public int closed
     cpdef close(self)
 
-cdef class LogPlan(ShortWay):
-    cdef public Batch batch
+cdef class LogPlan(Backoff):
+    cdef public ProcessorQueue batch
     cdef public Facts facts
     cdef public dict fields
     cdef public bint has_stacks
@@ -51,14 +51,14 @@ cdef class LogPlan(ShortWay):
 @cython.locals(fields=dict)
 cdef LogPlan plan_of(object logger)
 
-@cython.locals(batch=Batch)
-cdef bint is_open(LogPlan plan) except -1
+@cython.locals(batch=ProcessorQueue)
+cdef bint try_open(LogPlan plan) except -1
 
-cdef bint _is_replaced(LogPlan plan) except -1
+cdef bint _look_for_methods(LogPlan plan) except -1
 
 cdef span_context_in(object context)
 
-@cython.locals(batch=Batch, record=RecordState)
+@cython.locals(batch=ProcessorQueue, record=RecordState)
 cdef send(
     LogPlan plan,
     object context,
@@ -79,7 +79,7 @@ cdef object copied
 cdef dict cleaned(dict attributes, Py_ssize_t longest)
 
 @cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
-cdef bint is_emitted(
+cdef bint try_emit(
     object logger,
     object timestamp,
     object observed,
@@ -94,5 +94,5 @@ cdef bint is_emitted(
 
 cdef dict _exception_attributes(LogPlan plan, object exception)
 
-@cython.locals(batch=Batch, fields=dict, record=RecordState)
-cdef bint _is_queued(object processor, object whole) except -1
+@cython.locals(batch=ProcessorQueue, fields=dict, record=RecordState)
+cdef bint _try_queue(object processor, object whole) except -1

@@ -1,8 +1,8 @@
 """Events of structlog on their way to the batch queue: the processor of its instrumentation. Compiled as `events_c`.
 
-The parts of the record are handed to the SDK's logger, which upstream's processor asks its provider for each time. An
-event with `exc_info`, a level with another name, and whatever a processor or logger that is not upstream's own gets are
-left to upstream's method.
+The parts of the record are handed to the SDK's logger, which stock's processor asks its provider for each time. An
+event with `exc_info`, a level with another name, and whatever a processor or logger that is not stock's own gets are
+left to stock's method.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.logs.emitting import is_emitted
+from otel_fastpath.logs.emitting import try_emit
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
@@ -24,8 +24,8 @@ _LOGGERS = "_otel_fastpath_loggers"
 _MOST_LOGGERS = 1024
 
 
-class Stock:
-    """What the short way needs to know of upstream's module.
+class StructlogPlan:
+    """What the short way needs to know of stock's module.
 
     Args:
         module: The module.
@@ -52,13 +52,13 @@ class Stock:
         self.stack_trace = module.exception_attributes.EXCEPTION_STACKTRACE
 
 
-def bind_call(original: Callable[..., Any], stock: Stock) -> Callable[..., object]:
+def bind_call(original: Callable[..., Any], stock: StructlogPlan) -> Callable[..., object]:
     """Make the replacement for `StructlogProcessor.__call__`."""
     switch = Switch()
 
     def __call__(self: Any, logger: Any, method_name: str, event_dict: Any) -> Any:  # noqa: N807  # the name is in stack traces
         try:
-            if not is_inert(switch) and _is_emitted(stock, self, logger, method_name, event_dict):
+            if not is_inert(switch) and _try_emit(stock, self, logger, method_name, event_dict):
                 return event_dict
         except Exception as error:
             faults.absorb(_PLACE, error)
@@ -67,8 +67,8 @@ def bind_call(original: Callable[..., Any], stock: Stock) -> Callable[..., objec
     return patching(original, __call__, switch)
 
 
-def _is_emitted(stock: Stock, processor: Any, logger: Any, method: Any, event: Any) -> bool:
-    """Emit the event; False if upstream's method must do it."""
+def _try_emit(stock: StructlogPlan, processor: Any, logger: Any, method: Any, event: Any) -> bool:
+    """Emit the event; False if stock's method must do it."""
     if type(processor) is not stock.processor or type(event) is not dict or event.get("exc_info"):
         return False
     level = event.get("level")
@@ -89,7 +89,7 @@ def _is_emitted(stock: Stock, processor: Any, logger: Any, method: Any, event: A
     moment = event.get("timestamp")
     if moment is not None:
         moment = stock.names["_parse_structlog_timestamp"](moment)
-    return is_emitted(
+    return try_emit(
         sdk_logger,
         moment,
         stock.names["time_ns"](),
@@ -103,7 +103,7 @@ def _is_emitted(stock: Stock, processor: Any, logger: Any, method: Any, event: A
     )
 
 
-def _logger_of(stock: Stock, processor: Any, name: Any) -> Any:
+def _logger_of(stock: StructlogPlan, processor: Any, name: Any) -> Any:
     """The SDK's logger of this name; None if there is none."""
     provider = processor._logger_provider
     kept = processor.__dict__.get(_LOGGERS)

@@ -8,7 +8,7 @@ cdef str _PLACE
 cdef str _LOGGERS
 cdef Py_ssize_t _MOST_LOGGERS
 
-cdef class Stock:
+cdef class StructlogPlan:
     cdef object module
     cdef object name
     cdef dict names
@@ -20,7 +20,7 @@ cdef class Stock:
     cdef object stack_trace
 
 @cython.locals(attributes=dict, severity=tuple)
-cdef bint _is_emitted(Stock stock, object processor, object logger, object method, object event) except -1
+cdef bint _try_emit(StructlogPlan stock, object processor, object logger, object method, object event) except -1
 
 @cython.locals(kept=tuple, loggers=dict)
-cdef _logger_of(Stock stock, object processor, object name)
+cdef _logger_of(StructlogPlan stock, object processor, object name)

@@ -2,7 +2,7 @@
 
 There are two: the SDK's, which is deprecated, and that of `opentelemetry-instrumentation-logging`. The short way is for
 records of exactly `logging.LogRecord`, handlers without formatter and filters, and loggers whose short way is open (see
-`emitting`). In any other case upstream's method runs.
+`emitting`). In any other case stock's method runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from otel_fastpath.compiled.helpers import (
     reset_value,
     set_value,
 )
-from otel_fastpath.logs.emitting import LogPlan, ShortWay, cleaned, is_open, plan_of, send, span_context_in
+from otel_fastpath.logs.emitting import Backoff, LogPlan, cleaned, plan_of, send, span_context_in, try_open
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -42,7 +42,7 @@ HANDLER = "_otel_fastpath_plan"
 _RETURNS_RECORD = version_info >= (3, 12)
 # The most loggers that a handler's plan knows.
 _MOST_LOGGERS = 4096
-# The attributes of a `logging.LogRecord` itself; upstream has the same names.
+# The attributes of a `logging.LogRecord` itself; stock has the same names.
 RESERVED = frozenset(
     [
         "args",
@@ -75,7 +75,7 @@ RESERVED = frozenset(
 _USUAL = tuple(vars(_LogRecord("", 0, "", 0, "", (), None)))
 _ATOMS = frozenset({str, int, float, bool, bytes, type(None)})
 _OF_AN_EXCEPTION = frozenset({"exception.type", "exception.message", "exception.stacktrace"})
-# What `_sent` has done. The last: nothing, because it must be known first that the handler is at work.
+# What `_try_send` has done. The last: nothing, because it must be known first that the handler is at work.
 _LEFT = 0
 _SENT = 1
 _GUARD_FIRST = 2
@@ -84,7 +84,7 @@ _LATEST = 9e9
 _TEXTS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
-class HandlerPlan(ShortWay):
+class HandlerPlan(Backoff):
     """What handling a record needs to know of its handler, worked out once by `planner`.
 
     It is valid while `facts` hold, and for `handle` while `handling` does. `guard` says whether the handler is at work
@@ -139,7 +139,7 @@ def bind_handle(original: Callable[..., object]) -> Callable[..., object]:
 
     def handle(self: Any, record: Any) -> object:
         try:
-            if not is_inert(switch) and _is_emitted(self, record, in_handle=True):
+            if not is_inert(switch) and _try_emit(self, record, in_handle=True):
                 return record if _RETURNS_RECORD else True
         except Exception as error:
             faults.absorb_any("LoggingHandler.handle", error)
@@ -158,7 +158,7 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
     def emit(self: Any, record: Any) -> None:
         inert = is_inert(switch)
         try:
-            if not inert and _is_emitted(self, record, in_handle=False):
+            if not inert and _try_emit(self, record, in_handle=False):
                 return
         except Exception as error:
             faults.absorb_any("LoggingHandler.emit", error)
@@ -173,8 +173,8 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
     return patching(original, emit, switch)
 
 
-def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
-    """Emit the record; False if upstream's method must do it."""
+def _try_emit(handler: Any, record: Any, in_handle: bool) -> bool:
+    """Emit the record; False if stock's method must do it."""
     if type(record) is not _LogRecord:
         return False
     fields = handler.__dict__
@@ -201,15 +201,15 @@ def _is_emitted(handler: Any, record: Any, in_handle: bool) -> bool:
     log_plan = get_item(plan.plans, name)
     if log_plan is None:
         log_plan = _log_plan(plan, name)
-    if not is_open(log_plan):
+    if not try_open(log_plan):
         # It is made again when the logger has another one.
         plan.plans.pop(name, None)
         return False
-    sent = _sent(plan, log_plan, values, guard is None)
+    sent = _try_send(plan, log_plan, values, guard is None)
     if sent == _GUARD_FIRST and guard is not None:
         token = set_value(guard, True)  # noqa: FBT003  # a value
         try:
-            sent = _sent(plan, log_plan, values, True)  # noqa: FBT003  # positional for C
+            sent = _try_send(plan, log_plan, values, True)  # noqa: FBT003  # positional for C
         finally:
             reset_value(guard, token)
     return sent == _SENT
@@ -233,8 +233,8 @@ def _are_atoms(arguments: Any) -> bool:
     return True
 
 
-def _sent(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded: bool) -> int:
-    """Emit the record through the logger, unless upstream's method must do it.
+def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guarded: bool) -> int:
+    """Emit the record through the logger, unless stock's method must do it.
 
     It must where other people's code raises, so that the error is handled in one place.
 
@@ -317,7 +317,7 @@ def _event_name(kept: dict[str, Any]) -> Any:
 def _is_known(plan: HandlerPlan, log_plan: LogPlan, exc_info: Any, kept: dict[str, Any], state: int) -> bool:
     """Whether the attributes of this exception can be made here, beside others in this state (see `is_clean`)."""
     if state == 0 and not _OF_AN_EXCEPTION.isdisjoint(kept):
-        # Upstream cleans only those that the exception does not replace.
+        # Stock cleans only those that the exception does not replace.
         return False
     if type(exc_info) is not tuple or len(exc_info) != 3 or log_plan.longest != maxsize:  # noqa: PLR2004  # as `sys.exc_info`
         return False

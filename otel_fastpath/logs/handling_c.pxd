@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.logs.emitting_c cimport LogPlan, ShortWay
+from otel_fastpath.logs.emitting_c cimport LogPlan, Backoff
 
 cdef Py_ssize_t maxsize
 cdef object logging
@@ -25,7 +25,7 @@ cdef int _GUARD_FIRST
 cdef dict _TEXTS
 cdef object _make_plan
 
-cdef class HandlerPlan(ShortWay):
+cdef class HandlerPlan(Backoff):
     cdef public Facts facts
     cdef public object get_logger
     cdef public object guard
@@ -41,14 +41,14 @@ cdef class HandlerPlan(ShortWay):
     cdef public object sights
 
 @cython.locals(fields=dict, values=dict, plan=HandlerPlan, log_plan=LogPlan, sent=int)
-cdef bint _is_emitted(object handler, object record, bint in_handle) except -1
+cdef bint _try_emit(object handler, object record, bint in_handle) except -1
 
 cdef LogPlan _log_plan(HandlerPlan plan, str name)
 
 cdef bint _are_atoms(object arguments) except -1
 
 @cython.locals(kept=dict, is_text=bint, is_plain=bint, moment=double, state=int, room=Py_ssize_t)
-cdef int _sent(HandlerPlan plan, LogPlan log_plan, dict values, bint guarded) except -1
+cdef int _try_send(HandlerPlan plan, LogPlan log_plan, dict values, bint guarded) except -1
 
 cdef _formatted(object text, object arguments)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.instrumentation.logging"
 _TARGET: Final = f"{_MODULE}:LoggingInstrumentor._instrument"
 _FACTORY: Final = "LoggingInstrumentor._instrument.<locals>.record_factory"
-# Our factories, and the ones of upstream's that they replaced.
+# Our factories, and the ones of stock's that they replaced.
 _replaced: Final[list[tuple[Any, Any]]] = []
 
 
 def _take_over(instrumentor: Any) -> None:
-    """Replace upstream's record factory, if it is the one in use."""
+    """Replace stock's record factory, if it is the one in use."""
     stock = logging.getLogRecordFactory()
     if type(stock) is not FunctionType or (stock.__module__, stock.__qualname__) != (_MODULE, _FACTORY):
         return

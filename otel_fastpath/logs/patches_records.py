@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.logs.set_up import set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The stack trace of a log record's exception: replaces the name `traceback` in the modules that format it.
 
 Stock: 2,200,000 instructions for a stack of 5 frames, 12,800,000 for one of 30 (CPython 3.13, SDK 1.45.1), on the
-thread that logs. Here the text of each frame is cached. The stack trace cannot be formatted later: upstream's container
+thread that logs. Here the text of each frame is cached. The stack trace cannot be formatted later: stock's container
 for a record's attributes accepts text only, and is filled before the first processor gets the record.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace import stack_traces
-from otel_fastpath.trace.upstream import SDK, sources, stand_in
+from otel_fastpath.trace.stock_sources import SDK, sources, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.logs.set_up import set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def _make(original: Callable[..., Any], _settings: Config) -> Any:
     set_up()
     events = compiled.hot("logs.events")
     logger = importlib.import_module("opentelemetry.sdk._logs").Logger
-    return events.bind_call(original, events.Stock(importlib.import_module(_MODULE), logger))
+    return events.bind_call(original, events.StructlogPlan(importlib.import_module(_MODULE), logger))
 
 
 PATCHES: Final = (

@@ -1,7 +1,7 @@
-"""Works out, for each handler and each logger, whether the short way is open. Upstream's objects are told by type.
+"""Works out, for each handler and each logger, whether the short way is open. Stock's objects are told by type.
 
 What the short way skips is a fact that must hold (see `compiled.facts`): if other code replaces a method that is not
-called there, upstream's way is taken for the records after that.
+called there, stock's way is taken for the records after that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SHARED: Final = "_otel_fastpath_shared"
 _LEVELS: Final = range(61)
 
 
-class Core(NamedTuple):
+class LogCore(NamedTuple):
     """What plans need of one core.
 
     Attributes:
@@ -63,7 +63,7 @@ class _NotOurs(Exception):  # noqa: N818  # not an error: the short way is not o
 
 
 def _own(kind: Any, name: str) -> _Fact:
-    """That a class or module has upstream's own function of this name, or our replacement.
+    """That a class or module has stock's own function of this name, or our replacement.
 
     Raises:
         _NotOurs: Other code has replaced it.
@@ -83,7 +83,7 @@ def _own(kind: Any, name: str) -> _Fact:
 
 
 def _inherited(kind: Any, base: Any, names: Iterable[str]) -> list[_Fact]:
-    """That a class has these methods from this base class, and that they are upstream's own.
+    """That a class has these methods from this base class, and that they are stock's own.
 
     Raises:
         _NotOurs: It has others.
@@ -105,14 +105,14 @@ def _stacks(module: Any) -> list[_Fact]:
     return [(module, "traceback", used)]
 
 
-class Planner:
+class LoggerPlanner:
     """Makes the plans of one core.
 
     Args:
         core: The core.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: LogCore) -> None:
         self._core = core
         self._planned: list[Any] = []
 
@@ -197,7 +197,7 @@ class Planner:
 
     def _open_handler(self, plan: Any, handler: Any) -> None:
         kind = type(handler)
-        base = next((each for each in kind.__mro__ if each.__name__ == "LoggingHandler" and _is_upstreams(each)), None)
+        base = next((each for each in kind.__mro__ if each.__name__ == "LoggingHandler" and _is_stock(each)), None)
         if base is None or vars(object)["__getattribute__"] is not inspect.getattr_static(kind, "__getattribute__"):
             raise _NotOurs
         module = sys.modules[base.__module__]
@@ -248,7 +248,7 @@ def _handling(kind: Any, base: Any) -> list[_Fact]:
     return [(kind, "emit", object())]
 
 
-def _is_upstreams(kind: type) -> bool:
+def _is_stock(kind: type) -> bool:
     return kind.__module__ in {sdk_internal.__name__, "opentelemetry.instrumentation.logging.handler"}
 
 

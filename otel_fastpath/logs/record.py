@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class RecordState:
     """What a log record consists of. Combined with `opentelemetry.sdk._logs.ReadableLogRecord` in `record_class`.
 
-    The attributes are in `attribute_store` (None if there are none), or in upstream's container, `bounded_attributes`,
-    if that existed before. `made` is upstream's `LogRecord` once other code has asked for it; it then has the data, and
+    The attributes are in `attribute_store` (None if there are none), or in stock's container, `bounded_attributes`,
+    if that existed before. `made` is stock's `LogRecord` once other code has asked for it; it then has the data, and
     may have been changed.
     """
 

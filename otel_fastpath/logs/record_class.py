@@ -1,4 +1,4 @@
-"""The class of the fast path's log records, which exporters get. Upstream's `LogRecord` is made on demand."""
+"""The class of the fast path's log records, which exporters get. Stock's `LogRecord` is made on demand."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def make_record_class(state: Any) -> type:
     class FastLogRecord(state, ReadableLogRecord):  # type: ignore[misc]  # one core's class
         """An `opentelemetry.sdk._logs.ReadableLogRecord` whose `log_record` is made on first use."""
 
-        # Upstream's class is frozen: each store would be a call that raises.
+        # Stock's class is frozen: each store would be a call that raises.
         __setattr__ = object.__setattr__
         __delattr__ = object.__delattr__
 
         def __init__(
             self, log_record: Any, resource: Any, instrumentation_scope: Any = None, limits: Any = None
         ) -> None:
-            """Make it as upstream's class is made: `dataclasses.replace` does."""
+            """Make it as stock's class is made: `dataclasses.replace` does."""
             self.made = log_record
-            self.resource = resource  # type: ignore[misc]  # upstream's class is frozen
+            self.resource = resource  # type: ignore[misc]  # stock's class is frozen
             self.instrumentation_scope = instrumentation_scope  # type: ignore[misc]  # likewise
             self.limits = limits  # type: ignore[misc]  # likewise
 
         @property
         def log_record(self) -> Any:
-            """Upstream's record, made now if it was not made before."""
+            """Stock's record, made now if it was not made before."""
             made = self.made
-            return _publish(self, _upstreams(self)) if made is None else made
+            return _publish(self, _stocks_own(self)) if made is None else made
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copies, and what is pickled, are upstream's."""
+            """Copies, and what is pickled, are stock's."""
             return ReadableLogRecord, (self.log_record, self.resource, self.instrumentation_scope, self.limits)
 
     FastLogRecord.__name__ = FastLogRecord.__qualname__ = ReadableLogRecord.__qualname__
@@ -55,18 +55,18 @@ def make_record_class(state: Any) -> type:
 
 @critical_section
 def _publish(record: Any, made: Any) -> Any:
-    """Keep upstream's record, unless another thread has made one meanwhile; return the one that is kept."""
+    """Keep stock's record, unless another thread has made one meanwhile; return the one that is kept."""
     if record.made is None:
         record.made = made
     return record.made
 
 
-def _upstreams(record: Any) -> LogRecord:
+def _stocks_own(record: Any) -> LogRecord:
     made = LogRecord.__new__(LogRecord)
     vars(made).update(
         timestamp=record.timestamp,
         observed_timestamp=record.observed_timestamp,
-        # Upstream's batch processor empties it, too.
+        # Stock's batch processor empties it, too.
         context=Context(),
         trace_id=record.trace_id,
         span_id=record.span_id,

@@ -37,8 +37,8 @@ def _ready(core: str) -> Ready:
 
     emitting, handling = compiled.hot("logs.emitting", core), compiled.hot("logs.handling", core)
     kind = record_class.make_record_class(compiled.hot("logs.record", core).RecordState)
-    plans = planner.Planner(
-        planner.Core(
+    plans = planner.LoggerPlanner(
+        planner.LogCore(
             facts=compiled.hot("compiled.facts", core).Facts,
             emitting=emitting,
             handling=handling,

@@ -34,7 +34,7 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     Args:
         instrument: A synchronous instrument of any meter.
         attributes: As for the instrument's own method. They are copied, including lists and dicts among the values, so
-            later changes have no effect. Upstream validates them, and logs its warnings, at each recorded call.
+            later changes have no effect. Stock validates them, and logs its warnings, at each recorded call.
 
     Returns:
         An object with the instrument's method `add`, `record` or `set`, which takes `(amount, context=None)`.

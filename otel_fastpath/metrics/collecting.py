@@ -1,7 +1,7 @@
-"""Collection of metrics: takes the data points of upstream's objects with `points` or its compiled twin.
+"""Collection of metrics: takes the data points of stock's objects with `points` or its compiled twin.
 
-Objects that are exactly upstream's, by type and by the methods that they were imported with, are collected here. Others
-are collected by their own methods, or the whole collection is left to upstream. The locks of a reader's storage and of
+Objects that are exactly stock's, by type and by the methods that they were imported with, are collected here. Others
+are collected by their own methods, or the whole collection is left to stock. The locks of a reader's storage and of
 a stream are held only to read or take their content.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DELTA: Final = _aggregations.AggregationTemporality.DELTA
-# The aggregations, in the order in which upstream tests for them.
+# The aggregations, in the order in which stock tests for them.
 _SUM: Final = _aggregations._SumAggregation
 _LAST: Final = _aggregations._LastValueAggregation
 _HISTOGRAM: Final = _aggregations._ExplicitBucketHistogramAggregation
@@ -87,10 +87,10 @@ class Collector:
         self._unknown = unknown(RESTS_ON, "Collection")
 
     def collect(self, storage: Any) -> tuple[bool, Any]:
-        """Collect as upstream's `MetricReaderStorage.collect` does.
+        """Collect as stock's `MetricReaderStorage.collect` does.
 
         Returns:
-            Whether the data was collected (if not, upstream must collect it), and the data.
+            Whether the data was collected (if not, stock must collect it), and the data.
 
         Raises:
             Exception: The exception of a user's aggregation or reservoir.
@@ -140,7 +140,7 @@ class Collector:
 
 
 def _is_as_imported() -> bool:
-    """Whether the upstream methods that are bypassed here are not replaced."""
+    """Whether the stock methods that are bypassed here are not replaced."""
     return all(getattr(kind, name) is function for kind, name, function in _AS_IMPORTED)
 
 
@@ -149,7 +149,7 @@ def _is_plain(match: Any) -> bool:
 
 
 def _streams_of(storage: Any) -> list[_Stream] | None:
-    """The streams to collect, or None if there is an unknown aggregation, which upstream must handle."""
+    """The streams to collect, or None if there is an unknown aggregation, which stock must handle."""
     with storage._lock:
         instruments = list(storage._instrument_view_instrument_matches.items())
     streams = []

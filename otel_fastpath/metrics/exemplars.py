@@ -1,6 +1,6 @@
-"""Exemplars: measurements that upstream's reservoirs keep. Plain Python; compiled as `exemplars_c`.
+"""Exemplars: measurements that stock's reservoirs keep. Plain Python; compiled as `exemplars_c`.
 
-An offered measurement is kept as it is, in a bucket that replaces upstream's, and becomes an `Exemplar` when it is
+An offered measurement is kept as it is, in a bucket that replaces stock's, and becomes an `Exemplar` when it is
 collected.
 """
 
@@ -39,7 +39,7 @@ _OFFER = 0
 _SIMPLE = 1
 _ALIGNED = 2
 OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
-# The attributes of upstream's bucket, in the order of `Bucket.held`.
+# The attributes of stock's bucket, in the order of `Bucket.held`.
 _FIELDS = tuple(f"_ExemplarBucket__{each}" for each in ("value", "time_unix_nano", "attributes", "span_id", "trace_id"))
 _VALUE, _TIME, _ATTRIBUTES, _SPAN, _TRACE = _FIELDS
 _OFFERED = "_ExemplarBucket__offered"
@@ -59,7 +59,7 @@ class Bucket:
         self.held = held
 
     def offer(self, value: float, time_unix_nano: int, attributes: types.Attributes, context: Context) -> None:
-        """As `ExemplarBucket.offer`; called for measurements that upstream itself records."""
+        """As `ExemplarBucket.offer`; called for measurements that stock itself records."""
         try:
             span = get_current_span(context)
             if span != INVALID_SPAN:
@@ -73,7 +73,7 @@ class Bucket:
 
     def collect(self, point_attributes: Mapping[str, object]) -> Exemplar | None:
         """As `ExemplarBucket.collect`: return the last offered measurement as an `Exemplar`, or None."""
-        held = _taken(self)
+        held = _take(self)
         if held is None:
             return None
         try:
@@ -99,13 +99,13 @@ def _hold(bucket: Bucket, held: _Held) -> None:
 
 
 @critical_section
-def _taken(bucket: Bucket) -> _Held | None:
+def _take(bucket: Bucket) -> _Held | None:
     held, bucket.held = bucket.held, None
     return held
 
 
 def _last_ids(bucket: Bucket) -> tuple[int | None, int | None]:
-    """The ids of the previous span, which upstream's bucket keeps if there is no span now."""
+    """The ids of the previous span, which stock's bucket keeps if there is no span now."""
     held = _held(bucket)
     return (None, None) if held is None else (held[3], held[4])
 
@@ -127,12 +127,12 @@ def _span_context(held: object, context: Context | None) -> tuple[int, int, bool
 
 
 def measured_at() -> int:
-    """Nanoseconds since the epoch, from the clock that upstream's module reads and that tests replace."""
+    """Nanoseconds since the epoch, from the clock that stock's module reads and that tests replace."""
     return read_clock(_instrument_globals)
 
 
 def keep(
-    cell: kinds.Cell,
+    cell: kinds.SeriesCell,
     amount: float,
     attributes: types.Attributes,
     context: Context | None,
@@ -170,7 +170,7 @@ def keep(
     _hold(bucket, (amount, measured_at(), kept, span_id, trace_id))
 
 
-def _next_place(cell: kinds.Cell) -> int:
+def _next_place(cell: kinds.SeriesCell) -> int:
     """The place of one more measurement in the reservoir, or -1 for none; nothing is called under its lock."""
     state = cell.reservoir_state
     with cell.reservoir_lock:
@@ -186,8 +186,8 @@ def _next_place(cell: kinds.Cell) -> int:
     return place if place < len(cell.buckets) else -1
 
 
-def _take_over(cell: kinds.Cell, place: int) -> Bucket:
-    """Replace upstream's bucket at this place of the reservoir with ours; return ours."""
+def _take_over(cell: kinds.SeriesCell, place: int) -> Bucket:
+    """Replace stock's bucket at this place of the reservoir with ours; return ours."""
     storage = cell.reservoir_state["_reservoir_storage"]
     made = Bucket()
     while True:
@@ -197,7 +197,7 @@ def _take_over(cell: kinds.Cell, place: int) -> Bucket:
             return found
         content = None if found is None else vars(found)
         with cell.reservoir_lock:
-            # Upstream's bucket changes only under the lock. Nothing is called here.
+            # Stock's bucket changes only under the lock. Nothing is called here.
             now = storage[place] if place in storage else None  # noqa: SIM401  # get() is a call
             if now is found:
                 if content is not None and content[_OFFERED]:
@@ -206,7 +206,7 @@ def _take_over(cell: kinds.Cell, place: int) -> Bucket:
 
 
 def give_back(reservoir: FixedSizeExemplarReservoirABC, make: Callable[[], object]) -> None:
-    """Replace our buckets with upstream's, made by `make`."""
+    """Replace our buckets with stock's, made by `make`."""
     storage = reservoir._reservoir_storage
     for place, found in tuple(storage.items()):
         if type(found) is not Bucket:  # type: ignore[comparison-overlap]  # put there by `_take_over`

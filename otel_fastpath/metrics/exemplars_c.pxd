@@ -1,7 +1,7 @@
 # C types for the compiled twin of exemplars.py.
 import cython
 
-from otel_fastpath.metrics.series_c cimport Cell
+from otel_fastpath.metrics.series_c cimport SeriesCell
 
 cdef object getrandbits
 cdef object get_current
@@ -30,7 +30,7 @@ cdef tuple _held(Bucket bucket)
 
 cdef _hold(Bucket bucket, tuple held)
 
-cdef tuple _taken(Bucket bucket)
+cdef tuple _take(Bucket bucket)
 
 cdef tuple _last_ids(Bucket bucket)
 
@@ -40,11 +40,11 @@ cdef measured_at()
 
 @cython.locals(bucket=Bucket, held=tuple, place=Py_ssize_t)
 cdef keep(
-    Cell cell, object amount, object attributes, object context, Py_ssize_t index, object span_id, object trace_id
+    SeriesCell cell, object amount, object attributes, object context, Py_ssize_t index, object span_id, object trace_id
 )
 
 @cython.locals(state=dict, seen=Py_ssize_t, place=Py_ssize_t)
-cdef Py_ssize_t _next_place(Cell cell) except -2
+cdef Py_ssize_t _next_place(SeriesCell cell) except -2
 
 @cython.locals(made=Bucket)
-cdef Bucket _take_over(Cell cell, Py_ssize_t place)
+cdef Bucket _take_over(SeriesCell cell, Py_ssize_t place)

@@ -1,6 +1,6 @@
-"""Which of upstream's aggregations, filters and reservoirs this package knows.
+"""Which of stock's aggregations, filters and reservoirs this package knows.
 
-The patches of metrics do not rest on them: if the source of one changes, only that one is left to upstream's code.
+The patches of metrics do not rest on them: if the source of one changes, only that one is left to stock's code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.patching.quiet import Quiet
-from otel_fastpath.trace.upstream import sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

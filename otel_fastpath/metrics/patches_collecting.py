@@ -14,7 +14,7 @@ from otel_fastpath.metrics.reentry import hold_locks
 from otel_fastpath.metrics.set_up import set_up
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config

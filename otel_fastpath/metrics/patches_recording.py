@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
-# The planner checks the aggregations, filters and reservoirs: one that is not known is left to upstream.
+# The planner checks the aggregations, filters and reservoirs: one that is not known is left to stock.
 _RESTS_ON: Final = (
     f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
     f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",

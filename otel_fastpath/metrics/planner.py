@@ -1,7 +1,7 @@
-"""Makes the recorders of instruments, which remember where upstream records each set of attributes.
+"""Makes the recorders of instruments, which remember where stock records each set of attributes.
 
-Upstream's objects are recognised exactly, by type and by the methods that they were imported with. If a filter, a view
-or an aggregation is not upstream's, upstream records.
+Stock's objects are recognised exactly, by type and by the methods that they were imported with. If a filter, a view
+or an aggregation is not stock's, stock records.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
 }
 _AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
 _BUCKET_FACTORY: Any = ExemplarBucket
-# A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that upstream keeps: several map to the
+# A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that stock keeps: several map to the
 # same one if the order of their keys differs, and any number if a view removes an attribute.
 _LEAST: Final = 1024
 _EACH: Final = 4
@@ -97,7 +97,7 @@ _USUAL: Final = 1024
 _LARGEST: Final = 4096
 
 
-def _is_upstream(value: Any, *kinds: type) -> bool:
+def _is_stock(value: Any, *kinds: type) -> bool:
     """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
     kind = type(value)
     if kind not in kinds:
@@ -110,7 +110,7 @@ def _is_upstream(value: Any, *kinds: type) -> bool:
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
-    """The function that makes the key of upstream's dict of aggregations from clean attributes."""
+    """The function that makes the key of stock's dict of aggregations from clean attributes."""
     hashed = getattr(_matches, "_hash_attributes", None)
     if hashed is None:
         # Until 1.44.
@@ -124,14 +124,14 @@ def _stored_under() -> Callable[[dict[str, Any]], Any]:
     return short if short(probe) == hashed(probe) and short({}) == hashed({}) else hashed
 
 
-class Planner:
+class InstrumentPlanner:
     """Makes the recorders for one core, and removes them again.
 
     Args:
         hot: The module `recording` or its compiled twin.
         kinds: The module `series` or its compiled twin.
         exemplars: The module `exemplars` or its compiled twin.
-        guarded: Makes what the core holds, instead of one of upstream's locks, while it records.
+        guarded: Makes what the core holds, instead of one of stock's locks, while it records.
     """
 
     def __init__(
@@ -156,17 +156,17 @@ class Planner:
             if type(each) is not MetricReaderStorage:
                 return None
             if instrument not in each._instrument_view_instrument_matches:
-                # Upstream finds an instrument's views, and warns about conflicts, at the first measurement. That one is
+                # Stock finds an instrument's views, and warns about conflicts, at the first measurement. That one is
                 # given to its consumer, and nothing is learnt.
                 return recorder
-        if not all(_is_upstream(each, *_CONSUMING) for each in (consumer, *recorder.storages.values())):
+        if not all(_is_stock(each, *_CONSUMING) for each in (consumer, *recorder.storages.values())):
             return None
         recorder.sights, recorder.is_refused = Sights(), True
         try:
             self._plan(recorder, instrument)
         except Exception as error:
             faults.raise_interruption(error)
-            _logger.exception("The fast path cannot read %r; upstream records for it.", instrument)
+            _logger.exception("The fast path cannot read %r; stock records for it.", instrument)
         self._planned.add(instrument)
         vars(instrument)[RECORDER] = recorder
         return recorder
@@ -221,11 +221,11 @@ class Planner:
 
     def _plan(self, recorder: Any, instrument: Any) -> None:
         sampling = recorder.consumer["_sdk_config"].exemplar_filter
-        if not _is_upstream(sampling, *_FILTERS) or type(sampling) in self._unknown:
+        if not _is_stock(sampling, *_FILTERS) or type(sampling) in self._unknown:
             return
         recorder.samples = self._hot.SAMPLES[_FILTERS[type(sampling)]]
         matches = _matches_of(recorder.storages, instrument)
-        if not all(_is_upstream(match, _matches._ViewInstrumentMatch) for match in matches):
+        if not all(_is_stock(match, _matches._ViewInstrumentMatch) for match in matches):
             return
         views = [match._view for match in matches]
         if not all(type(view) is View for view in views):
@@ -238,13 +238,13 @@ class Planner:
         recorder.is_refused = False
 
     def _learn(self, matches: tuple[Any, ...], recorder: Any, key: Any, kept: Any) -> Any:
-        """Remember, and return, the cells in which upstream has recorded these plain attributes; None if it has not."""
+        """Remember, and return, the cells in which stock has recorded these plain attributes; None if it has not."""
         if (size := _size(kept)) > _LARGEST:
             return None
         found = [match._attributes_aggregation for match in matches]
         homes = recorder.homes
         if not _are(homes, found):
-            # The known series belong to aggregations that upstream has dropped at a collection.
+            # The known series belong to aggregations that stock has dropped at a collection.
             recorder.forget()
             homes = recorder.homes = [[home] for home in found]
         cells = []
@@ -258,7 +258,7 @@ class Planner:
                 return None
             if type(aggregation) is _aggregations._DropAggregation:
                 continue
-            if not _is_upstream(aggregation, *_KINDS):
+            if not _is_stock(aggregation, *_KINDS):
                 recorder.is_refused = True
                 return None
             cells.append(self._cell(match, home, aggregation))
@@ -273,7 +273,7 @@ class Planner:
         return made
 
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
-        cell = self._kinds.Cell()
+        cell = self._kinds.SeriesCell()
         cell.aggregation, cell.state = aggregation, vars(aggregation)
         cell.kind = self._hot.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
         cell.lock = self._guarded(aggregation._lock)
@@ -317,10 +317,10 @@ def _size(attributes: dict[str, Any]) -> int:
 def _offers(aggregation: Any) -> str:
     """How a measurement is offered to the reservoir of this aggregation."""
     reservoir = aggregation._reservoir
-    if not _is_upstream(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
+    if not _is_stock(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
         return "offer"
     storage = reservoir._reservoir_storage
-    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_upstreams():
+    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_of_stock():
         return "offer"
     if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != getattr(
         aggregation, "_boundaries", ()
@@ -329,6 +329,6 @@ def _offers(aggregation: Any) -> str:
     return _RESERVOIRS[type(reservoir)]
 
 
-def _is_bucket_upstreams() -> bool:
+def _is_bucket_of_stock() -> bool:
     methods = _AS_IMPORTED[ExemplarBucket]
     return all(getattr(ExemplarBucket, name) is method for name, method in methods.items())

@@ -1,6 +1,6 @@
 """Collecting points. Plain Python; compiled as `points_c` with the types of its `.pxd`.
 
-A point is the one that upstream's aggregation would return now, and the aggregation is left in the same state. Its lock
+A point is the one that stock's aggregation would return now, and the aggregation is left in the same state. Its lock
 is held only to take out its values. Nothing is called and no object is made meanwhile, so that no signal handler or
 finalizer, which may record a measurement, runs in between.
 """
@@ -45,10 +45,10 @@ _fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
 def points_of(
     aggregations: list[Any], temporality: AggregationTemporality, start: int, turn: Callable[[], None]
 ) -> list[_Point]:
-    """The points of one stream, in order. An aggregation has none if upstream would return none.
+    """The points of one stream, in order. An aggregation has none if stock would return none.
 
     Args:
-        aggregations: Upstream's aggregations; those of other types are collected by their own `collect` method.
+        aggregations: Stock's aggregations; those of other types are collected by their own `collect` method.
         temporality: That of the reader for this instrument.
         start: When the collection began.
         turn: Called now and then, with no lock held, to let other threads run.
@@ -103,7 +103,7 @@ def _histogram_point(
             with state["_lock"]:
                 if state["_previous_value"] is before:
                     state["_previous_value"] = merged
-                    # Compared in upstream's order, which decides the result if an int equals a float.
+                    # Compared in stock's order, which decides the result if an int equals a float.
                     if state["_previous_min"] < least:  # noqa: PLR1730  # min() and max() would be calls
                         least = state["_previous_min"]
                     state["_previous_min"] = least
@@ -134,7 +134,7 @@ def _histogram_point(
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is None, or can be added to any other number. A Decimal and a float cannot: upstream must raise."""
+    """Whether it is None, or can be added to any other number. A Decimal and a float cannot: stock must raise."""
     kind = type(value)
     return kind is int or kind is float or value is None
 
@@ -209,7 +209,7 @@ def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:
     reservoir = state["_reservoir"]
     kind = type(reservoir)
     if kind is not AlignedHistogramBucketExemplarReservoir and kind is not SimpleFixedSizeExemplarReservoir:
-        return reservoir.collect(state["_attributes"])  # type: ignore[no-any-return]  # by upstream's own method
+        return reservoir.collect(state["_attributes"])  # type: ignore[no-any-return]  # by stock's own method
     own = reservoir.__dict__
     if "collect" in own:
         return reservoir.collect(state["_attributes"])  # type: ignore[no-any-return]  # likewise
@@ -223,7 +223,7 @@ def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:
     for index in sorted(buckets):
         bucket = buckets[index]
         if lock is not None and type(bucket) is ExemplarBucket:
-            # Upstream's own bucket is removed first, so that nothing is offered to it meanwhile. Ours need no lock.
+            # Stock's own bucket is removed first, so that nothing is offered to it meanwhile. Ours need no lock.
             with lock:
                 if buckets[index] is bucket:
                     del buckets[index]

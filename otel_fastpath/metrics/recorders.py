@@ -8,7 +8,7 @@ RECORDER: Final = "_otel_fastpath_recorder"
 
 
 def forget_series(instrument: Any) -> None:
-    """Drop the references of an instrument's recorder to aggregations, when upstream creates new ones."""
+    """Drop the references of an instrument's recorder to aggregations, when stock creates new ones."""
     recorder = getattr(instrument, RECORDER, None)
     if recorder is not None:
         recorder.forget()

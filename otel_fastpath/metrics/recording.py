@@ -1,9 +1,9 @@
 """Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
 
 A known attribute set is found by its keys, values and value types, and the amount is added directly to the aggregations
-that upstream made for it, under their own locks. A set that is seen for the first time is given to upstream's
+that stock made for it, under their own locks. A set that is seen for the first time is given to stock's
 measurement consumer, without the cleaning that it does not need; `planner` learns it at its second sight. Uncommon
-cases (values that are not primitives, numbers that upstream warns about) are left to upstream.
+cases (values that are not primitives, numbers that stock warns about) are left to stock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from otel_fastpath.compiled.helpers import (
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.reentry import hold_locks, inside, is_inside
-from otel_fastpath.metrics.reentry import record as record_upstream
+from otel_fastpath.metrics.reentry import record as record_as_stock
 from otel_fastpath.metrics.series import Recorder, Series
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import span_in
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics import series as kinds
 
 
-# What a `Cell` does with an amount. `_OTHER`: call upstream's own method, with a measurement that needs no cleaning.
+# What a `Cell` does with an amount. `_OTHER`: call stock's own method, with a measurement that needs no cleaning.
 _SUM = 1
 _LAST = 2
 _HISTOGRAM = 3
@@ -65,9 +65,9 @@ _TRACED = 1
 _ALL = 2
 SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 
-# The types of attribute values that upstream keeps as they are.
+# The types of attribute values that stock keeps as they are.
 _PLAIN = frozenset({str, int, float, bool})
-# Amounts from here on are left to upstream, which may warn about them.
+# Amounts from here on are left to stock, which may warn about them.
 _MOST = 1 << 63
 _LEAST = -_MOST
 
@@ -93,10 +93,12 @@ def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> 
     _make_recorder[:] = [make_recorder]
 
 
-def cells_of(recorder: kinds.Recorder, attributes: types.Attributes) -> tuple[kinds.Cell, ...] | Literal[False] | None:
+def cells_of(
+    recorder: kinds.Recorder, attributes: types.Attributes
+) -> tuple[kinds.SeriesCell, ...] | Literal[False] | None:
     """The cells for amounts with these attributes; None if they are not known yet, False if they never will be.
 
-    They are found by what upstream distinguishes: the keys, the values and the types of the values. The dict itself may
+    They are found by what stock distinguishes: the keys, the values and the types of the values. The dict itself may
     be changed later.
     """
     if attributes is not None and type(attributes) is not dict:
@@ -159,7 +161,7 @@ def bind_record(original: Callable[..., object]) -> Callable[..., object]:
         if new:
             hold_locks(self._measurement_consumer.consume_measurement, new)  # type: ignore[attr-defined]  # a synchronous one
         else:
-            record_upstream(original, self, amount, attributes, context)
+            record_as_stock(original, self, amount, attributes, context)
 
     return patching(original, record, switch)
 
@@ -167,7 +169,7 @@ def bind_record(original: Callable[..., object]) -> Callable[..., object]:
 def _record(
     instrument: _Instrument, amount: float, attributes: types.Attributes, context: Context | None
 ) -> Measurement | Literal[False] | None:
-    """Record the amount and return None, or what upstream's consumer must record, or False for upstream's method."""
+    """Record the amount and return None, or what stock's consumer must record, or False for stock's method."""
     if inside and is_inside():
         return False
     recorder = recorder_of(instrument)
@@ -203,7 +205,7 @@ def _record_new(
 
 
 def is_plain(attributes: dict[str, object]) -> bool:
-    """Whether upstream keeps these attributes as they are, without changes or warnings."""
+    """Whether stock keeps these attributes as they are, without changes or warnings."""
     # Not generator expressions: in compiled code, each one that runs leaks a reference to its type.
     for key in attributes:
         if type(key) is not str or not key:
@@ -239,25 +241,25 @@ class BoundSeries(Series):
 
 
 @critical_section
-def _cells(series: Series) -> tuple[kinds.Cell, ...] | None:
+def _cells(series: Series) -> tuple[kinds.SeriesCell, ...] | None:
     return series.cells
 
 
 @critical_section
-def _use_cells(series: Series, cells: tuple[kinds.Cell, ...] | None) -> None:
+def _use_cells(series: Series, cells: tuple[kinds.SeriesCell, ...] | None) -> None:
     series.cells = cells
 
 
 def _record_to(
     recorder: kinds.Recorder,
-    cells: tuple[kinds.Cell, ...],
+    cells: tuple[kinds.SeriesCell, ...],
     amount: float,
     attributes: types.Attributes,
     context: Context | None,
 ) -> bool:
-    """Add the amount to every cell; return whether upstream no longer uses one of them.
+    """Add the amount to every cell; return whether stock no longer uses one of them.
 
-    From here on, nothing may be left to upstream: the amount would be recorded twice.
+    From here on, nothing may be left to stock: the amount would be recorded twice.
     """
     span_id = trace_id = None
     sampled = stale = False
@@ -301,8 +303,8 @@ def _record_to(
     return stale
 
 
-def _add(cell: kinds.Cell, amount: float) -> int:
-    """Add the amount to the aggregation as its own method does; return its bucket, or -1 if upstream dropped it.
+def _add(cell: kinds.SeriesCell, amount: float) -> int:
+    """Add the amount to the aggregation as its own method does; return its bucket, or -1 if stock dropped it.
 
     Nothing is called and no object is made while the lock is held, so that no signal handler or finalizer, which may
     need the lock itself, runs in between.
@@ -345,7 +347,7 @@ def _add(cell: kinds.Cell, amount: float) -> int:
 
 
 def _add_apart(
-    cell: kinds.Cell,
+    cell: kinds.SeriesCell,
     amount: float,
     attributes: types.Attributes,
     context: Context | None,
@@ -353,14 +355,14 @@ def _add_apart(
     trace_id: int | None,
     sampled: bool,
 ) -> bool:
-    """Add to a cell that is not plain; False if upstream no longer uses it, and then recorded the amount itself."""
+    """Add to a cell that is not plain; False if stock no longer uses it, and then recorded the amount itself."""
     match = cell.match
     if cell.home is None:
         _pass_on(cell, amount, attributes, context, sampled)
         return True
     is_home = match._attributes_aggregation is cell.home[0]
     if is_home and cell.kind != _OTHER:
-        # Upstream drops the aggregation before it takes its lock to collect it: what was added by then is not lost.
+        # Stock drops the aggregation before it takes its lock to collect it: what was added by then is not lost.
         index = _add(cell, amount)
         if index >= 0:
             if sampled:
@@ -372,9 +374,9 @@ def _add_apart(
 
 
 def _pass_on(
-    cell: kinds.Cell, amount: float, attributes: types.Attributes, context: Context | None, sampled: bool
+    cell: kinds.SeriesCell, amount: float, attributes: types.Attributes, context: Context | None, sampled: bool
 ) -> None:
-    """Have upstream's own method add the amount."""
+    """Have stock's own method add the amount."""
     hold_locks(cell.aggregation.aggregate, _measurement(None, amount, attributes, context), sampled)
 
 

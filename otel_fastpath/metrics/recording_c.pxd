@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.trace.identity_c cimport Identity
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.metrics.series_c cimport Cell, Recorder, Series
+from otel_fastpath.metrics.series_c cimport SeriesCell, Recorder, Series
 
 cdef object get_current
 cdef object Measurement
@@ -11,7 +11,7 @@ cdef object faults
 cdef object hold_locks
 cdef dict inside
 cdef object is_inside
-cdef object record_upstream
+cdef object record_as_stock
 cdef frozenset _PLAIN
 cdef object _MOST
 cdef object _LEAST
@@ -52,19 +52,19 @@ cdef tuple _cells(Series series)
 
 cdef _use_cells(Series series, tuple cells)
 
-@cython.locals(cell=Cell, span=Identity, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
+@cython.locals(cell=SeriesCell, span=Identity, found=tuple, index=Py_ssize_t, sampled=bint, stale=bint)
 cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
 @cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
-cdef Py_ssize_t _add(Cell cell, object amount) except -2
+cdef Py_ssize_t _add(SeriesCell cell, object amount) except -2
 
 @cython.locals(index=Py_ssize_t)
 cdef bint _add_apart(
-    Cell cell, object amount, object attributes, object context, object span_id, object trace_id, bint sampled
+    SeriesCell cell, object amount, object attributes, object context, object span_id, object trace_id, bint sampled
 ) except -1
 
-cdef _pass_on(Cell cell, object amount, object attributes, object context, bint sampled)
+cdef _pass_on(SeriesCell cell, object amount, object attributes, object context, bint sampled)
 
 cdef _measurement(object instrument, object amount, object attributes, object context)

@@ -1,6 +1,6 @@
-"""Measurements made while their own thread holds upstream's locks, which are not reentrant.
+"""Measurements made while their own thread holds stock's locks, which are not reentrant.
 
-A signal handler or a finalizer can measure while its thread records or collects. With upstream's code it would then
+A signal handler or a finalizer can measure while its thread records or collects. With stock's code it would then
 deadlock, because its own thread holds the lock. Here such a measurement is queued, and recorded as soon as the locks
 are released.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.context import get_current
 
 from otel_fastpath import left_out
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,11 +39,11 @@ class _Key:
 
 
 _this = _Thread()
-# The threads that hold upstream's locks, and the measurements that each has queued.
+# The threads that hold stock's locks, and the measurements that each has queued.
 inside: Final[dict[_Key, list[tuple[Any, ...]]]] = {}
 
 
-class _Limit:
+class _ReplayLimit:
     """How many measurements are recorded that come up while queued ones are recorded.
 
     Each may cause the next: recording can start a garbage collection, whose callback measures. Where it did, the limit
@@ -53,23 +53,23 @@ class _Limit:
     def __init__(self) -> None:
         self.most = 10_000
 
-    def exceeded(self, number: int) -> None:
+    def count_left_out(self, number: int) -> None:
         """Count the measurements that are left out."""
         self.most = 100
         for _ in range(number):
             left_out.add("measurements made while others were recorded", _WHY)
 
 
-limit: Final = _Limit()
+limit: Final = _ReplayLimit()
 
 
 def is_inside() -> bool:
-    """Whether this thread holds upstream's locks."""
+    """Whether this thread holds stock's locks."""
     return _this.key in inside
 
 
 def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that takes upstream's locks; measurements on this thread meanwhile are recorded afterwards.
+    """Call a function that takes stock's locks; measurements on this thread meanwhile are recorded afterwards.
 
     Raises:
         Exception: The function's exception; never one of our own.
@@ -89,7 +89,7 @@ def hold_locks(original: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class MarkedLock:
-    """One of upstream's locks, for `with`; measurements on this thread meanwhile are recorded afterwards.
+    """One of stock's locks, for `with`; measurements on this thread meanwhile are recorded afterwards.
 
     Since Python 3.14 the interpreter runs signal handlers and finalizers after each call of a C function, also after a
     lock's `__enter__`. In plain Python, one of them can therefore run before the first line of the block.
@@ -126,10 +126,10 @@ class MarkedLock:
 
 
 def record(original: Callable[..., Any], instrument: Any, amount: Any, attributes: Any, context: Any) -> None:
-    """Call upstream's `add`, `record` or `set` now, or as soon as this thread has released upstream's locks.
+    """Call stock's `add`, `record` or `set` now, or as soon as this thread has released stock's locks.
 
     Raises:
-        Exception: The exception of upstream's method, if it is called now; never one of our own.
+        Exception: The exception of stock's method, if it is called now; never one of our own.
     """
     thread = _this.key
     if thread in inside:
@@ -163,18 +163,18 @@ def _record_later(aside: list[tuple[Any, ...]]) -> None:
     left = len(aside) + limit.most
     while aside:
         if not left:
-            limit.exceeded(len(aside))
+            limit.count_left_out(len(aside))
             return
         left -= 1
         original, *arguments = aside.pop(0)
         inside[thread] = aside
         try:
-            guarded(_PLACE, original, *arguments)
+            call_guarded(_PLACE, original, *arguments)
         finally:
             del inside[thread]
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     """Forget the parent's other threads; the child's own may run already, such as that of a metric reader."""
     own, process = _this.key, os.getpid()
     for thread in tuple(inside):
@@ -183,4 +183,4 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)

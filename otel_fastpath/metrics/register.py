@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.patching.parts import Part
-from otel_fastpath.patching.room import Room
+from otel_fastpath.patching.declarations import Declarations
+from otel_fastpath.patching.feature import Feature
 
 _SDK: Final = "opentelemetry.sdk.metrics"
 
-ROOM: Final = Room(
+FEATURE: Final = Feature(
     "metrics",
     parts=(
-        Part("metrics.patches_recording", _SDK),
-        Part("metrics.patches_collecting", _SDK),
+        Declarations("metrics.patches_recording", _SDK),
+        Declarations("metrics.patches_collecting", _SDK),
     ),
 )

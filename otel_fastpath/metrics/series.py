@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.sights import Sights
 
 
-class Cell:
-    """What one reader keeps for one attribute set in one view: upstream's aggregation, and how to add to it.
+class SeriesCell:
+    """What one reader keeps for one attribute set in one view: stock's aggregation, and how to add to it.
 
     Attributes:
-        aggregation: Upstream's aggregation; `state` is its `__dict__`.
+        aggregation: Stock's aggregation; `state` is its `__dict__`.
         kind: One of `recording.KINDS`.
         lock: The aggregation's lock.
         is_locked: The lock's method `locked`; None: the lock is always taken.
         boundaries: The bucket boundaries of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
-        reservoir: Upstream's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.
+        reservoir: Stock's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.
         reservoir_lock: The reservoir's lock.
         buckets: Our buckets in the reservoir; an item is None until its bucket is made.
         attributes: The attributes of the aggregation's points.
         is_filtered: Whether the view removes attributes.
-        match: Upstream's `_ViewInstrumentMatch`.
+        match: Stock's `_ViewInstrumentMatch`.
         home: One of the recorder's `homes`: shows whether a match that drops its aggregations at each collection still
             has this one. None for a match that drops none.
-        is_plain: Whether amounts are added without checking `home` and without calling upstream's own method.
+        is_plain: Whether amounts are added without checking `home` and without calling stock's own method.
     """
 
     __slots__ = (
@@ -82,21 +82,21 @@ class Recorder:
     """What recording needs to know of an instrument; stored on it, and made again when its provider's readers change.
 
     Attributes:
-        consumer: The `__dict__` of upstream's measurement consumer.
+        consumer: The `__dict__` of stock's measurement consumer.
         kind: The class of the instrument.
         storages: The reader storages that the consumer had when this was made.
         config: The `__dict__` of the object that says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
         samples: One of `recording.SAMPLES`.
         filters: The views' sets of attribute keys, which user code may change, each with its content at that time.
-        homes: For each view a list of one item: the dict in which upstream's match had its aggregations when `series`
+        homes: For each view a list of one item: the dict in which stock's match had its aggregations when `series`
             was learnt, or None if the match has dropped it since. All cells of the view share the list, so that none
-            keeps alive what upstream has released.
+            keeps alive what stock has released.
         series: The cells of each known attribute set, by its `attribute_key`.
         bytes: The approximate size of the attribute sets in `series`.
         learn: Makes the cells for attributes that stock has recorded before.
-        sights: Which attribute sets were seen once; None for an instrument whose views upstream has not found yet.
-        is_refused: Whether upstream must record everything.
+        sights: Which attribute sets were seen once; None for an instrument whose views stock has not found yet.
+        is_refused: Whether stock must record everything.
     """
 
     __slots__ = (
@@ -122,15 +122,15 @@ class Recorder:
     is_refused: bool
     is_signed: bool
     kind: type
-    learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[Cell, ...] | None]
+    learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[SeriesCell, ...] | None]
     samples: int
-    series: dict[tuple[object, ...], tuple[Cell, ...]]
+    series: dict[tuple[object, ...], tuple[SeriesCell, ...]]
     sights: Sights | None
     storages: object
 
     @critical_section
     def forget(self) -> None:
-        """Forget all attribute sets, and release upstream's aggregations."""
+        """Forget all attribute sets, and release stock's aggregations."""
         for home in self.homes:
             home[0] = None
         self.homes = []
@@ -143,7 +143,7 @@ class Series:
 
     __slots__ = ("attributes", "cells", "recorder")
     attributes: types.Attributes
-    cells: tuple[Cell, ...] | None
+    cells: tuple[SeriesCell, ...] | None
     recorder: Recorder
 
     def record(self, amount: float, context: Context | None) -> bool:

@@ -1,7 +1,7 @@
 # C types for the compiled twin of series.py.
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
 
-cdef class Cell:
+cdef class SeriesCell:
     cdef public object aggregation
     cdef public object attributes
     cdef public tuple boundaries

@@ -12,7 +12,7 @@ from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS
 
 if TYPE_CHECKING:
     from otel_fastpath.metrics.collecting import Collector
-    from otel_fastpath.metrics.planner import Planner
+    from otel_fastpath.metrics.planner import InstrumentPlanner
     from otel_fastpath.settings import Config
 
 
@@ -37,10 +37,10 @@ class Ready:
         return compiled.hot("metrics.recording", self._core)
 
     @functools.cached_property
-    def planner(self) -> Planner:
+    def planner(self) -> InstrumentPlanner:
         """Makes the recorders."""
         recording = self.recording
-        from otel_fastpath.metrics.planner import Planner  # noqa: PLC0415  # it imports the SDK: only where it is patched
+        from otel_fastpath.metrics.planner import InstrumentPlanner  # noqa: PLC0415  # it imports the SDK: only where it is patched
         from otel_fastpath.metrics.reentry import MarkedLock  # noqa: PLC0415  # likewise
 
         # Otherwise a signal handler or a finalizer runs neither between a lock's `__enter__` and the block, as since
@@ -48,7 +48,7 @@ class Ready:
         is_interrupted = not compiled.is_compiled(self._core) and (
             IS_INTERRUPTED_AT_JUMPS or sys.version_info >= (3, 14)
         )
-        planner = Planner(
+        planner = InstrumentPlanner(
             recording,
             compiled.hot("metrics.series", self._core),
             compiled.hot("metrics.exemplars", self._core),

@@ -75,7 +75,7 @@ def _make_accumulate(original: Any, _settings: Config) -> Any:
     return _accumulate_stream_items
 
 
-# The known fields of a chunk. If a chunk has others, because of the release or the server, upstream dumps it.
+# The known fields of a chunk. If a chunk has others, because of the release or the server, stock dumps it.
 _OF_CHUNK: Final = frozenset(
     {
         "id",

@@ -18,7 +18,7 @@ from packaging import version as packaging_version
 from otel_fastpath import versions
 from otel_fastpath.patching.known import Known
 from otel_fastpath.patching.patch import Patch, SkipError
-from otel_fastpath.trace.upstream import stand_in
+from otel_fastpath.trace.stock_sources import stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.patching.parts import Part
-from otel_fastpath.patching.room import Room
+from otel_fastpath.patching.declarations import Declarations
+from otel_fastpath.patching.feature import Feature
 
 _OPENLLMETRY: Final = "opentelemetry.instrumentation.openai"
 
-ROOM: Final = Room(
+FEATURE: Final = Feature(
     "others",
     parts=(
-        Part(
+        Declarations(
             "others.patches_version_lookups",
             "opentelemetry.instrumentation._semconv",
             "opentelemetry.instrumentation.dbapi",
             "opentelemetry.instrumentation.groq",
             _OPENLLMETRY,
         ),
-        Part("others.patches_openllmetry", _OPENLLMETRY),
-        Part("others.patches_openinference", "openinference.instrumentation.openai"),
+        Declarations("others.patches_openllmetry", _OPENLLMETRY),
+        Declarations("others.patches_openinference", "openinference.instrumentation.openai"),
     ),
 )

@@ -2,7 +2,7 @@
 
 Fields are written in the order of their numbers, as protobuf's own encoder does, so that equal spans give equal bytes.
 Fields that often have the same value (a name, a key with a short value) are encoded once and cached. `_Leave` is raised
-for spans that upstream's encoder must handle.
+for spans that stock's encoder must handle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from otel_fastpath.trace.recorded import EventState, ReadOnlyState, Recorded, sh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Deeper values are left to upstream's encoder, with its limits by protobuf or Python's stack.
+# Deeper values are left to stock's encoder, with its limits by protobuf or Python's stack.
 _DEEPEST: Final = 24
 # After so many bytes, some 50 microseconds of work, other threads may run.
 _STRETCH: Final = 2048
@@ -60,8 +60,8 @@ _EVENT_STATE: Any = EventState
 _BOUNDED_LIST: Any = BoundedList
 
 
-class _Leave(Exception):  # noqa: N818  # not an error: upstream's encoder takes over
-    """Upstream must encode this span."""
+class _Leave(Exception):  # noqa: N818  # not an error: stock's encoder takes over
+    """Stock must encode this span."""
 
 
 # What is raised for values that protobuf refuses.
@@ -110,7 +110,7 @@ def _both_ids(context: Any) -> bytes:
 
 
 def _held(attributes: Any) -> tuple[dict[str, Any], Any]:
-    """Attributes as upstream's classes store them, and how many were dropped because of the limit."""
+    """Attributes as stock's classes store them, and how many were dropped because of the limit."""
     dropped = 0
     if type(attributes) is BoundedAttributes:
         attributes, dropped = attributes._dict, attributes.dropped
@@ -175,7 +175,7 @@ def _status(status: Any) -> bytes:
     return _field(b"\x7a", _text(b"\x12", description) + _CODES[number])
 
 
-class Spans:
+class EncodedSpans:
     """Encoded spans of one scope: a growing sequence of `ScopeSpans.spans` fields.
 
     Args:
@@ -203,7 +203,7 @@ class Spans:
         size = len(encoded)
         before = _VARINTS[size] if size < len(_VARINTS) else varint(size)
         used = self._used + 1 + len(before) + size
-        # Append all parts or none: upstream encodes a span that failed before this, and would send it a second time.
+        # Append all parts or none: stock encodes a span that failed before this, and would send it a second time.
         self._parts += (b"\x12", before, encoded)
         self._used = used
 
@@ -319,7 +319,7 @@ class Spans:
         return _field(tag, self._key_value(key, 0.0, 0))[:-8]
 
     def _key_value(self, key: Any, value: Any, depth: int) -> bytes:
-        # Upstream calls str() on a nested key, which for an enum member is not its value.
+        # Stock calls str() on a nested key, which for an enum member is not its value.
         if type(key) is not str and (depth or not isinstance(key, str)):
             raise _Leave
         return _text(b"\x0a", key) + _field(b"\x12", self._value(value, depth))
@@ -327,7 +327,7 @@ class Spans:
     def _value(self, value: Any, depth: int) -> bytes:
         """The content of an `AnyValue` message.
 
-        Subclasses count as what they inherit, as in upstream's isinstance: an HTTPStatus is an int.
+        Subclasses count as what they inherit, as in stock's isinstance: an HTTPStatus is an int.
         """
         if isinstance(value, Lazy):
             value = resolve(value, self._turn)
@@ -356,12 +356,12 @@ class Spans:
         raise _Leave
 
 
-def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> int:
-    """Append spans, from index `at` on, to the `Spans` of their (id of resource, id of scope).
+def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], EncodedSpans]) -> int:
+    """Append spans, from index `at` on, to the `EncodedSpans` of their (id of resource, id of scope).
 
     Returns:
-        The index of the first span that was not encoded, if there is no `Spans` for it yet. If upstream's encoder must
-        encode that span, the complement of its index (a negative number).
+        The index of the first span that was not encoded, if there is no `EncodedSpans` for it yet. If stock's encoder
+        must encode that span, the complement of its index (a negative number).
     """
     left = _STRETCH
     try:

@@ -1,8 +1,8 @@
 # Part of _otlp_c.pyx: attributes and their values.
 
 
-cdef int _put_attributes(Spans out, unsigned char tag, object attributes, uint64_t *dropped) except -1:
-    """Attributes as upstream's classes hold them, and how many their limit dropped."""
+cdef int _put_attributes(EncodedSpans out, unsigned char tag, object attributes, uint64_t *dropped) except -1:
+    """Attributes as stock's classes hold them, and how many their limit dropped."""
     cdef object held = attributes
     dropped[0] = 0
     if type(attributes) is _BoundedAttributes:
@@ -22,7 +22,7 @@ cdef int _put_attributes(Spans out, unsigned char tag, object attributes, uint64
     return _put_key_values(out, tag, <dict>held, 0)
 
 
-cdef int _put_key_values(Spans out, unsigned char tag, dict attributes, int depth) except -1:
+cdef int _put_key_values(EncodedSpans out, unsigned char tag, dict attributes, int depth) except -1:
     cdef object key, value
     if PyDict_Size(attributes) == 0:
         return DONE
@@ -32,7 +32,7 @@ cdef int _put_key_values(Spans out, unsigned char tag, dict attributes, int dept
     return DONE
 
 
-cdef int _put_key_value(Spans out, unsigned char tag, object key, object value, int depth) except -1:
+cdef int _put_key_value(EncodedSpans out, unsigned char tag, object key, object value, int depth) except -1:
     """A `KeyValue` message. That of a primitive is written in one go: its size is known."""
     cdef Py_ssize_t key_size = 0, text_size = 0, value_size, size
     cdef const char *key_text
@@ -40,7 +40,7 @@ cdef int _put_key_value(Spans out, unsigned char tag, object key, object value, 
     cdef unsigned char kind
     cdef uint64_t number = 0
     cdef char *at
-    # Upstream takes the str() of a nested key: of an enumeration's member that is not its text.
+    # Stock takes the str() of a nested key: of an enumeration's member that is not its text.
     if type(key) is not str and (depth or not isinstance(key, str)):
         return LEAVE
     key_text = _utf8(key, &key_size)
@@ -86,7 +86,7 @@ cdef int _put_key_value(Spans out, unsigned char tag, object key, object value, 
 cdef unsigned char _primitive(object value, uint64_t *number, const char **text, Py_ssize_t *size) except 0xFF:
     """The tag of the field of `AnyValue` that holds this value, and its content; 0 if it is no primitive.
 
-    Subclasses count as what they inherit, as in upstream's isinstance: an HTTPStatus is an int.
+    Subclasses count as what they inherit, as in stock's isinstance: an HTTPStatus is an int.
     """
     cdef int overflow = 0
     cdef double real
@@ -111,7 +111,7 @@ cdef unsigned char _primitive(object value, uint64_t *number, const char **text,
 
 
 cdef int _put_long_key_value(
-    Spans out, unsigned char tag, const char *key, Py_ssize_t key_size, object value, int depth
+    EncodedSpans out, unsigned char tag, const char *key, Py_ssize_t key_size, object value, int depth
 ) except -1:
     cdef Py_ssize_t begin = _open(out, tag, 1), value_begin
     if key_size:
@@ -123,7 +123,7 @@ cdef int _put_long_key_value(
     return _close(out, begin, 1)
 
 
-cdef int _put_value(Spans out, object value, int depth) except -1:
+cdef int _put_value(EncodedSpans out, object value, int depth) except -1:
     """The content of an `AnyValue` message."""
     cdef const char *text = NULL
     cdef uint64_t number = 0
@@ -160,7 +160,7 @@ cdef int _put_value(Spans out, object value, int depth) except -1:
     return _close(out, begin, 1)
 
 
-cdef int _put_sequence(Spans out, object values, int depth) except -1:
+cdef int _put_sequence(EncodedSpans out, object values, int depth) except -1:
     cdef Py_ssize_t begin
     for value in values:
         begin = _open(out, 0x0A, 1)

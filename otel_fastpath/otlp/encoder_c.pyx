@@ -1,7 +1,7 @@
-"""Spans straight to OTLP protobuf bytes. The pure twin is `encoder.py`; `trace_requests.py` says what both are for.
+"""EncodedSpans straight to OTLP protobuf bytes. The pure twin is `encoder.py`; `trace_requests.py` says what both are for.
 
 Fields are written in the order of their numbers, as protobuf's own encoder does, so that equal spans give equal bytes.
-Functions that write return LEAVE for what only upstream's encoder may decide; what they wrote is then dropped.
+Functions that write return LEAVE for what only stock's encoder may decide; what they wrote is then dropped.
 """
 # cython: language_level=3, boundscheck=False, wraparound=False
 
@@ -76,13 +76,13 @@ cdef object _TraceState = TraceState
 cdef enum:
     DONE = 0
     LEAVE = 1
-    # Deeper values meet limits of protobuf or of Python's stack, upstream's way.
+    # Deeper values meet limits of protobuf or of Python's stack, stock's way.
     DEEPEST = 24
     # After so many bytes, some 20 microseconds of work, others get their chance.
     STRETCH = 8192
 
 
-cdef class Spans:
+cdef class EncodedSpans:
     """Encoded spans of one scope: a growing run of `ScopeSpans.spans` fields.
 
     Args:
@@ -105,7 +105,7 @@ cdef class Spans:
         self.turn = turn
         self.nulls = nulls
         # No kind that a span can have, not even None.
-        self.kind = Spans
+        self.kind = EncodedSpans
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -124,13 +124,13 @@ cdef class Spans:
 
 
 def encode(list spans, Py_ssize_t at, dict groups):
-    """Append spans, from index `at` on, to the `Spans` of their (id of resource, id of scope).
+    """Append spans, from index `at` on, to the `EncodedSpans` of their (id of resource, id of scope).
 
     Returns:
-        The index of the first span that was not encoded. Where upstream's encoder must do that span, its complement
-        (a negative number); else there is no `Spans` for it yet.
+        The index of the first span that was not encoded. Where stock's encoder must do that span, its complement
+        (a negative number); else there is no `EncodedSpans` for it yet.
     """
-    cdef Spans out = None
+    cdef EncodedSpans out = None
     # Where the span that is being written began; -1 between spans.
     cdef Py_ssize_t mark = -1, left = STRETCH
     cdef object span, resource = None, scope = None, own_resource, own_scope
@@ -169,7 +169,7 @@ def encode(list spans, Py_ssize_t at, dict groups):
     return ~at if result == LEAVE else at
 
 
-cdef int _take_turn(Spans out) except -1:
+cdef int _take_turn(EncodedSpans out) except -1:
     out.next_turn = out.used + STRETCH
     out.turn()
     return DONE
@@ -181,7 +181,7 @@ include "encoder_metrics.pxi"
 include "encoder_logs.pxi"
 
 
-cdef int _put_fast_span(Spans out, Recorded span) except -1:
+cdef int _put_fast_span(EncodedSpans out, Recorded span) except -1:
     """A span of the fast path, from its state."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0, dropped_events = 0
@@ -204,8 +204,8 @@ cdef int _put_fast_span(Spans out, Recorded span) except -1:
     return _put_rest(out, begin, dropped, events, links, span._status, span._parent)
 
 
-cdef int _put_readable_span(Spans out, object span) except -1:
-    """A span of exactly upstream's class, from its private attributes: what its properties read."""
+cdef int _put_readable_span(EncodedSpans out, object span) except -1:
+    """A span of exactly stock's class, from its private attributes: what its properties read."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0
     cdef object parent = span._parent
@@ -219,7 +219,7 @@ cdef int _put_readable_span(Spans out, object span) except -1:
 
 
 cdef int _put_head(
-    Spans out, object context, object parent, object name, object kind, object start, object end
+    EncodedSpans out, object context, object parent, object name, object kind, object start, object end
 ) except -1:
     """The fields of a span up to its times."""
     cdef object state
@@ -247,7 +247,7 @@ cdef int _put_head(
     return _put_time(out, 0x41, end)
 
 
-cdef int _put_state(Spans out, object state) except -1:
+cdef int _put_state(EncodedSpans out, object state) except -1:
     return _put_text(out, 0x1A, ",".join([f"{key}={value}" for key, value in state.items()]))
 
 
@@ -262,7 +262,7 @@ cdef inline bint _uint64(object value, uint64_t *number) noexcept:
     return True
 
 
-cdef int _put_ids(Spans out, object context) except -1:
+cdef int _put_ids(EncodedSpans out, object context) except -1:
     """Trace id and span id, fields 1 and 2 of a span and of a link."""
     cdef object trace_id = <object>PyTuple_GET_ITEM(context, 0)
     cdef uint64_t high = 0
@@ -281,7 +281,7 @@ cdef int _put_ids(Spans out, object context) except -1:
     return _put_id(out, 0x12, <object>PyTuple_GET_ITEM(context, 1))
 
 
-cdef int _put_id(Spans out, unsigned char tag, object span_id) except -1:
+cdef int _put_id(EncodedSpans out, unsigned char tag, object span_id) except -1:
     cdef uint64_t number = 0
     cdef char *at
     if not _uint64(span_id, &number):
@@ -295,7 +295,7 @@ cdef int _put_id(Spans out, unsigned char tag, object span_id) except -1:
     return DONE
 
 
-cdef int _put_time(Spans out, unsigned char tag, object time) except -1:
+cdef int _put_time(EncodedSpans out, unsigned char tag, object time) except -1:
     cdef uint64_t number = 0
     if time is None:
         return DONE
@@ -310,7 +310,7 @@ cdef int _put_time(Spans out, unsigned char tag, object time) except -1:
 
 
 cdef int _put_rest(
-    Spans out, Py_ssize_t begin, uint64_t dropped, object events, object links, object status, object parent
+    EncodedSpans out, Py_ssize_t begin, uint64_t dropped, object events, object links, object status, object parent
 ) except -1:
     """The fields of a span behind its attributes, and its size."""
     cdef uint64_t dropped_others = 0
@@ -335,7 +335,7 @@ cdef int _put_rest(
     return _close(out, begin, 2)
 
 
-cdef int _put_flags(Spans out, object context) except -1:
+cdef int _put_flags(EncodedSpans out, object context) except -1:
     """The content of a flags field; `_need` was asked."""
     cdef bint remote = context is not None and <object>PyTuple_GET_ITEM(context, 2)
     cdef char *at = out.data + out.used
@@ -349,7 +349,7 @@ cdef int _put_flags(Spans out, object context) except -1:
 include "encoder_parts.pxi"
 
 
-cdef int _put_status(Spans out, object status) except -1:
+cdef int _put_status(EncodedSpans out, object status) except -1:
     cdef Py_ssize_t begin
     if status is None:
         return DONE

@@ -6,7 +6,7 @@ cdef object _SeverityNumber = None
 
 
 def prepare_logs(readable, log_record, severity):
-    """Set upstream's classes of log records, which a program that sends only spans has not imported."""
+    """Set stock's classes of log records, which a program that sends only spans has not imported."""
     global _ReadableLogRecord, _LogRecord, _SeverityNumber
     _ReadableLogRecord = readable
     _LogRecord = log_record
@@ -15,7 +15,7 @@ def prepare_logs(readable, log_record, severity):
 
 def encode_logs(list records, Py_ssize_t at, dict groups):
     """Append log records, from index `at` on; like `encode`."""
-    cdef Spans out = None
+    cdef EncodedSpans out = None
     cdef Py_ssize_t mark = -1, left = STRETCH
     cdef object record, resource = None, scope = None, own_resource, own_scope
     cdef int result = DONE
@@ -57,7 +57,7 @@ def encode_logs(list records, Py_ssize_t at, dict groups):
     return ~at if result == LEAVE else at
 
 
-cdef int _put_fast_record(Spans out, RecordState record) except -1:
+cdef int _put_fast_record(EncodedSpans out, RecordState record) except -1:
     """A record of the fast path, from its state."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0
@@ -76,8 +76,8 @@ cdef int _put_fast_record(Spans out, RecordState record) except -1:
     return _close(out, begin, 2)
 
 
-cdef int _put_readable_record(Spans out, object record) except -1:
-    """A record of exactly upstream's class."""
+cdef int _put_readable_record(EncodedSpans out, object record) except -1:
+    """A record of exactly stock's class."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0
     if type(record) is not _LogRecord or type(record.attributes) is not _BoundedAttributes:
@@ -94,7 +94,7 @@ cdef int _put_readable_record(Spans out, object record) except -1:
     return _close(out, begin, 2)
 
 
-cdef int _put_record_head(Spans out, object timestamp, object number, object text, object body) except -1:
+cdef int _put_record_head(EncodedSpans out, object timestamp, object number, object text, object body) except -1:
     """The fields of a record up to its body."""
     cdef Py_ssize_t begin, size = 0
     cdef const char *utf8
@@ -120,7 +120,7 @@ cdef int _put_record_head(Spans out, object timestamp, object number, object tex
     return _close(out, begin, 1)
 
 
-cdef int _put_record_ids(Spans out, object flags, object trace_id, object span_id) except -1:
+cdef int _put_record_ids(EncodedSpans out, object flags, object trace_id, object span_id) except -1:
     """The trace flags, and the ids unless they are zero."""
     cdef uint64_t number
     if not isinstance(flags, int):

@@ -11,7 +11,7 @@ from otel_fastpath.logs.record import RecordState
 from otel_fastpath.otlp.encoder import _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time, leave
 
 if TYPE_CHECKING:
-    from otel_fastpath.otlp.encoder import Spans
+    from otel_fastpath.otlp.encoder import EncodedSpans
 
 _STRETCH: Final = 2048
 _64_BITS: Final = (1 << 64) - 1
@@ -22,11 +22,11 @@ _classes: list[Any] = [None, None, None]
 
 
 def prepare_logs(readable: type, log_record: type, severity: type) -> None:
-    """Set upstream's classes of log records."""
+    """Set stock's classes of log records."""
     _classes[:] = readable, log_record, severity
 
 
-def encode_logs(records: list[Any], at: int, groups: dict[tuple[int, int], Spans]) -> int:
+def encode_logs(records: list[Any], at: int, groups: dict[tuple[int, int], EncodedSpans]) -> int:
     """Append log records, from index `at` on; like `encoder.encode`."""
     left = _STRETCH
     readable = _classes[0]
@@ -54,8 +54,8 @@ def encode_logs(records: list[Any], at: int, groups: dict[tuple[int, int], Spans
     return at
 
 
-def _record(out: Spans, record: Any) -> bytes:
-    """A record of the fast path, or one of exactly upstream's class."""
+def _record(out: EncodedSpans, record: Any) -> bytes:
+    """A record of the fast path, or one of exactly stock's class."""
     _, log_record, severity = _classes
     dropped = 0
     if isinstance(record, RecordState):

@@ -1,8 +1,8 @@
 # Part of _otlp_c.pyx: metrics. The pure twin is _otlp_metrics.py.
 
 
-def encode_metric(Spans out, metric):
-    """Append a metric; False, and nothing appended, where upstream's encoder must do it."""
+def encode_metric(EncodedSpans out, metric):
+    """Append a metric; False, and nothing appended, where stock's encoder must do it."""
     cdef Py_ssize_t mark = out.used
     cdef int result = LEAVE
     out.next_turn = mark + STRETCH
@@ -17,7 +17,7 @@ def encode_metric(Spans out, metric):
     return result == DONE
 
 
-cdef int _put_metric(Spans out, object metric) except -1:
+cdef int _put_metric(EncodedSpans out, object metric) except -1:
     cdef object data, points
     cdef Py_ssize_t begin, inner
     cdef uint64_t temporality = 0
@@ -62,7 +62,7 @@ cdef int _put_metric(Spans out, object metric) except -1:
     return _close(out, begin, 3)
 
 
-cdef int _put_number_point(Spans out, object point, bint has_start) except -1:
+cdef int _put_number_point(EncodedSpans out, object point, bint has_start) except -1:
     cdef Py_ssize_t begin = _open(out, 0x0A, 1)
     cdef uint64_t dropped = 0
     cdef object value
@@ -84,7 +84,7 @@ cdef int _put_number_point(Spans out, object point, bint has_start) except -1:
     return _close(out, begin, 1)
 
 
-cdef int _put_histogram_point(Spans out, object point) except -1:
+cdef int _put_histogram_point(EncodedSpans out, object point) except -1:
     cdef Py_ssize_t begin = _open(out, 0x0A, 2)
     cdef uint64_t dropped = 0, count = 0
     cdef object counts, bounds
@@ -124,7 +124,7 @@ cdef int _put_histogram_point(Spans out, object point) except -1:
     return _close(out, begin, 2)
 
 
-cdef int _put_exemplars(Spans out, unsigned char tag, object exemplars) except -1:
+cdef int _put_exemplars(EncodedSpans out, unsigned char tag, object exemplars) except -1:
     cdef Py_ssize_t begin
     cdef uint64_t dropped = 0
     if type(exemplars) is not list and type(exemplars) is not tuple:
@@ -162,7 +162,7 @@ cdef inline bint _real(object value, uint64_t *number) except -1:
     return True
 
 
-cdef int _put_double(Spans out, unsigned char tag, object value) except -1:
+cdef int _put_double(EncodedSpans out, unsigned char tag, object value) except -1:
     """A double field, left out if None."""
     cdef uint64_t number = 0
     if value is None:
@@ -176,7 +176,7 @@ cdef int _put_double(Spans out, unsigned char tag, object value) except -1:
     return DONE
 
 
-cdef int _put_signed(Spans out, unsigned char tag, object value) except -1:
+cdef int _put_signed(EncodedSpans out, unsigned char tag, object value) except -1:
     """An sfixed64 field, also where it is zero."""
     cdef int overflow = 0
     cdef uint64_t number
@@ -192,7 +192,7 @@ cdef int _put_signed(Spans out, unsigned char tag, object value) except -1:
     return DONE
 
 
-cdef int _put_size(Spans out, unsigned char tag, Py_ssize_t size) except -1:
+cdef int _put_size(EncodedSpans out, unsigned char tag, Py_ssize_t size) except -1:
     """The head of a packed field, with room for its content."""
     _need(out, size + 12)
     out.data[out.used] = <char>tag
@@ -200,7 +200,7 @@ cdef int _put_size(Spans out, unsigned char tag, Py_ssize_t size) except -1:
     return DONE
 
 
-cdef int _put_trace_id(Spans out, unsigned char tag, object trace_id) except -1:
+cdef int _put_trace_id(EncodedSpans out, unsigned char tag, object trace_id) except -1:
     cdef uint64_t high = 0
     cdef char *at
     if type(trace_id) is not int or not _uint64(trace_id >> 64, &high):

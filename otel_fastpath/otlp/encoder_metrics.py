@@ -31,7 +31,7 @@ from otel_fastpath.otlp.encoder import (
 from otel_fastpath.patching.cache import Cache, remembering
 
 if TYPE_CHECKING:
-    from otel_fastpath.otlp.encoder import Spans
+    from otel_fastpath.otlp.encoder import EncodedSpans
 
 _MOST_EXACT: Final = 1 << 53
 _64_BITS: Final = (1 << 64) - 1
@@ -51,8 +51,8 @@ _plain: Final = Struct("<d").pack
 _TEMPORALITY: Any = AggregationTemporality
 
 
-def encode_metric(out: Spans, metric: Any) -> bool:
-    """Append a metric; if upstream's encoder must do it, append nothing and return False."""
+def encode_metric(out: EncodedSpans, metric: Any) -> bool:
+    """Append a metric; if stock's encoder must do it, append nothing and return False."""
     try:
         encoded = _metric(out, metric)
     except _Leave:
@@ -64,7 +64,7 @@ def encode_metric(out: Spans, metric: Any) -> bool:
     return True
 
 
-def _metric(out: Spans, metric: Any) -> bytes:
+def _metric(out: EncodedSpans, metric: Any) -> bytes:
     if type(metric) is not Metric:
         raise _Leave
     data: Any = metric.data
@@ -96,7 +96,7 @@ def _metric(out: Spans, metric: Any) -> bytes:
     return head + _field(tag, b"".join(encoded))
 
 
-def _number_point(out: Spans, point: Any, *, has_start: bool) -> bytes:
+def _number_point(out: EncodedSpans, point: Any, *, has_start: bool) -> bytes:
     if type(point) is not NumberDataPoint:
         raise _Leave
     value = point.value
@@ -111,7 +111,7 @@ def _number_point(out: Spans, point: Any, *, has_start: bool) -> bytes:
     return b"".join(parts)
 
 
-def _histogram_point(out: Spans, point: Any) -> bytes:
+def _histogram_point(out: EncodedSpans, point: Any) -> bytes:
     if type(point) is not HistogramDataPoint:
         raise _Leave
     counts, bounds = point.bucket_counts, point.explicit_bounds
@@ -149,7 +149,7 @@ def _packer(number: int) -> Any:
     return Struct(f"<{number}Q").pack
 
 
-def _add_exemplars(out: Spans, parts: list[bytes], tag: bytes, exemplars: Any) -> None:
+def _add_exemplars(out: EncodedSpans, parts: list[bytes], tag: bytes, exemplars: Any) -> None:
     if type(exemplars) not in {list, tuple}:
         raise _Leave
     for exemplar in exemplars:

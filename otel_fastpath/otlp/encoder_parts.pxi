@@ -2,7 +2,7 @@
 
 
 cdef object _items(object held, uint64_t *dropped):
-    """The events or links as a list or tuple, and how many the limit dropped; None if upstream must read them."""
+    """The events or links as a list or tuple, and how many the limit dropped; None if stock must read them."""
     dropped[0] = 0
     if type(held) is list or type(held) is tuple:
         return held
@@ -11,7 +11,7 @@ cdef object _items(object held, uint64_t *dropped):
     return tuple(held._dq)
 
 
-cdef int _put_events(Spans out, object events) except -1:
+cdef int _put_events(EncodedSpans out, object events) except -1:
     cdef Py_ssize_t begin
     cdef uint64_t dropped = 0
     cdef EventState state
@@ -41,7 +41,7 @@ cdef int _put_events(Spans out, object events) except -1:
     return DONE
 
 
-cdef int _put_links(Spans out, object links) except -1:
+cdef int _put_links(EncodedSpans out, object links) except -1:
     cdef Py_ssize_t begin
     cdef uint64_t dropped = 0
     for link in links:

@@ -1,7 +1,7 @@
-# Part of _otlp_c.pyx: protobuf's wire format, written into the buffer of a `Spans`.
+# Part of _otlp_c.pyx: protobuf's wire format, written into the buffer of a `EncodedSpans`.
 
 
-cdef int _grow(Spans out, Py_ssize_t more) except -1:
+cdef int _grow(EncodedSpans out, Py_ssize_t more) except -1:
     cdef Py_ssize_t room = max(out.room * 2, out.used + more, 4096)
     cdef char *data = <char *>PyMem_Realloc(out.data, room)
     if data is NULL:
@@ -11,7 +11,7 @@ cdef int _grow(Spans out, Py_ssize_t more) except -1:
     return DONE
 
 
-cdef inline int _need(Spans out, Py_ssize_t more) except -1:
+cdef inline int _need(EncodedSpans out, Py_ssize_t more) except -1:
     if out.room - out.used < more:
         return _grow(out, more)
     return DONE
@@ -48,7 +48,7 @@ cdef inline char *_big_endian(char *at, uint64_t number) noexcept:
     return at + 8
 
 
-cdef inline int _put_varint(Spans out, unsigned char tag, uint64_t number) except -1:
+cdef inline int _put_varint(EncodedSpans out, unsigned char tag, uint64_t number) except -1:
     """A field of variable length, left out if zero."""
     if number:
         _need(out, 12)
@@ -57,7 +57,7 @@ cdef inline int _put_varint(Spans out, unsigned char tag, uint64_t number) excep
     return DONE
 
 
-cdef inline int _put_bytes(Spans out, unsigned char tag, const char *text, Py_ssize_t size) except -1:
+cdef inline int _put_bytes(EncodedSpans out, unsigned char tag, const char *text, Py_ssize_t size) except -1:
     cdef char *at
     _need(out, size + 12)
     at = out.data + out.used
@@ -68,7 +68,7 @@ cdef inline int _put_bytes(Spans out, unsigned char tag, const char *text, Py_ss
     return DONE
 
 
-cdef int _put_text(Spans out, unsigned char tag, object text) except -1:
+cdef int _put_text(EncodedSpans out, unsigned char tag, object text) except -1:
     """A string field, left out if empty or None."""
     cdef Py_ssize_t size = 0
     cdef const char *utf8
@@ -92,7 +92,7 @@ cdef inline const char *_utf8(object text, Py_ssize_t *size) noexcept:
     return utf8
 
 
-cdef Py_ssize_t _open(Spans out, unsigned char tag, int size_bytes) except -1:
+cdef Py_ssize_t _open(EncodedSpans out, unsigned char tag, int size_bytes) except -1:
     """Begin a message whose size takes so many bytes, probably; gives where its content begins."""
     _need(out, size_bytes + 1)
     out.data[out.used] = <char>tag
@@ -100,7 +100,7 @@ cdef Py_ssize_t _open(Spans out, unsigned char tag, int size_bytes) except -1:
     return out.used
 
 
-cdef int _close(Spans out, Py_ssize_t begin, int size_bytes) except -1:
+cdef int _close(EncodedSpans out, Py_ssize_t begin, int size_bytes) except -1:
     """End the message: write its size, and move its content where that takes more or less room."""
     cdef Py_ssize_t size = out.used - begin
     cdef Py_ssize_t shift = _varint_size(size) - size_bytes

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
     from otel_fastpath.otlp.altering.rules import Fields
-    from otel_fastpath.otlp.trace_requests import Upstream
+    from otel_fastpath.otlp.trace_requests import StockEncoder
     from otel_fastpath.settings import Config
 
 EXPORTERS: Final = "opentelemetry.exporter.otlp.proto"
@@ -31,7 +31,7 @@ COMMON_NAMES: Final = (
 )
 
 
-class Request:
+class EncodedRequest:
     """An encoded request in the place of its protobuf message, which is parsed only if its fields are accessed.
 
     Args:
@@ -77,7 +77,7 @@ class Request:
         return getattr(self._parsed(), name)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self._parsed() == (other._parsed() if type(other) is Request else other))
+        return bool(self._parsed() == (other._parsed() if type(other) is EncodedRequest else other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -95,13 +95,13 @@ def nulls(common: Any) -> bool:
     """Whether None can be encoded, as an empty attribute value; until 1.42 it is an error."""
     try:
         return common._encode_value(None) is not None
-    except Exception:  # upstream raises a bare Exception
+    except Exception:  # stock raises a bare Exception
         return False
 
 
-def upstream(
+def stock(
     request_class: Any, of_resource: Any, of_scope: Any, encode: Callable[[Any], Any], fields: Fields, attributes: Any
-) -> Upstream:
+) -> StockEncoder:
     """Stock's functions for the parts of a request that our encoder leaves to stock, looked up at each call.
 
     Args:
@@ -117,7 +117,7 @@ def upstream(
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # likewise
 
     from otel_fastpath.otlp.altering import rules  # noqa: PLC0415  # likewise
-    from otel_fastpath.otlp.trace_requests import Upstream  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.trace_requests import StockEncoder  # noqa: PLC0415  # likewise
 
     # The repeated fields: `resource_spans`, `scope_spans`, `spans`.
     [in_request], [in_resource], [in_scope] = (
@@ -149,7 +149,7 @@ def upstream(
         complete = owner is not None and len(encoded.attributes) == len(owner.attributes or ())
         return head.SerializePartialToString(), tail.SerializePartialToString(), complete
 
-    return Upstream(item, fields, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
+    return StockEncoder(item, fields, resource, scope, (Resource, InstrumentationScope), nulls(_internal))
 
 
 def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], Any], ...]:

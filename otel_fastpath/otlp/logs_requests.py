@@ -9,7 +9,7 @@ from otel_fastpath.otlp.trace_requests import Encoder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.otlp.trace_requests import Upstream
+    from otel_fastpath.otlp.trace_requests import StockEncoder
 
 
 class LogsEncoder(Encoder):
@@ -18,9 +18,9 @@ class LogsEncoder(Encoder):
     Args:
         hot: The module `encoder` or its compiled twin.
         encode_logs: The function of this core that appends log records.
-        upstream: Upstream's functions; here `span` encodes one log record.
+        stock: Stock's functions; here `span` encodes one log record.
     """
 
-    def __init__(self, hot: Any, encode_logs: Callable[..., int], upstream: Upstream) -> None:
-        super().__init__(hot, upstream)
+    def __init__(self, hot: Any, encode_logs: Callable[..., int], stock: StockEncoder) -> None:
+        super().__init__(hot, stock)
         self._encode_run = encode_logs

@@ -14,16 +14,16 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from otel_fastpath.otlp.trace_requests import Encoder, _Batch, _no_turn, report
+from otel_fastpath.otlp.trace_requests import Encoder, _no_turn, _SpanBatch, report
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.pausing import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.otlp.trace_requests import Upstream
+    from otel_fastpath.otlp.trace_requests import StockEncoder
 
-# The types of data that upstream encodes with one message for each data point.
+# The types of data that stock encodes with one message for each data point.
 _KINDS: Final = frozenset({ExponentialHistogram, Gauge, Histogram, Sum})
 
 
@@ -33,11 +33,11 @@ class MetricsEncoder(Encoder):
     Args:
         hot: The module `encoder` or its compiled twin.
         encode_metric: The function of this core that appends a metric.
-        upstream: Upstream's functions; here `span` encodes one metric.
+        stock: Stock's functions; here `span` encodes one metric.
     """
 
-    def __init__(self, hot: Any, encode_metric: Callable[[Any, Any], bool], upstream: Upstream) -> None:
-        super().__init__(hot, upstream)
+    def __init__(self, hot: Any, encode_metric: Callable[[Any, Any], bool], stock: StockEncoder) -> None:
+        super().__init__(hot, stock)
         self._encode_metric = encode_metric
 
     def encode_data(self, data: Any) -> tuple[bytes, int | None] | None:
@@ -61,7 +61,7 @@ class MetricsEncoder(Encoder):
             data: The metrics.
             check: Raises for a request, with its number of data points, that cannot be sent.
         """
-        batch = _Batch(lambda: self._spans(_no_turn, self._upstream.nulls))
+        batch = _SpanBatch(lambda: self._spans(_no_turn, self._stock.nulls))
         for of_resource in data.resource_metrics:
             for of_scope in of_resource.scope_metrics:
                 for metric in of_scope.metrics:
@@ -71,7 +71,7 @@ class MetricsEncoder(Encoder):
     def _encode_data(self, data: Any) -> tuple[bytes, int | None]:
         of_resource = data.resource_metrics[0]
         pace = Pace(self._stretch)
-        batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
+        batch = _SpanBatch(lambda: self._spans(pace.turn, self._stock.nulls))
         points: int | None = 0
         for of_scope in of_resource.scope_metrics:
             encoded = batch.spans_of(of_resource.resource, of_scope.scope)

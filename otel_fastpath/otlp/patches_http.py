@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.settings import environment
-from otel_fastpath.trace.upstream import sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def _own(used: Any) -> bool:
     )
 
 
-class _Kept(NamedTuple):
+class _PreparedRequest(NamedTuple):
     """A prepared request, the arguments for sending it, and the inputs that both were made from."""
 
     prepared: Any
@@ -74,21 +74,21 @@ class _Kept(NamedTuple):
     made_of: tuple[Any, ...]
 
 
-class _Requests:
+class _PreparedRequests:
     """The prepared requests of all transports, each kept until one of its inputs changes."""
 
     def __init__(self) -> None:
-        from requests import PreparedRequest, Request, Session, sessions  # noqa: PLC0415  # as upstream does: when it sends
+        from requests import PreparedRequest, Request, Session, sessions  # noqa: PLC0415  # as stock does: when it sends
 
         self._request = Request
         self._session = Session
-        self._kept: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Any, _PreparedRequest] = WeakKeyDictionary()
         places = ((_OF_SESSION, Session), (_OF_MODULE, sessions), (_OF_PREPARED, PreparedRequest))
         self._used = tuple(functools.partial(operator.itemgetter(*names), vars(owner)) for names, owner in places)
         self._netrc_auth = vars(sessions)["get_netrc_auth"]
         read = self._read()
         own = all(map(_own, read))
-        # None: every request is left to upstream, because a function was replaced before this patch, or because the
+        # None: every request is left to stock, because a function was replaced before this patch, or because the
         # operating system configures proxies outside of the environment.
         self._as_read = read if own and urllib.request.getproxies is urllib.request.getproxies_environment else None
 
@@ -102,7 +102,7 @@ class _Requests:
     def prepared(
         self, transport: Any, method: str, url: str, headers: Any, data: Any
     ) -> tuple[Any, dict[str, Any]] | None:
-        """The request with this body, and the arguments for sending it; None if upstream must prepare it."""
+        """The request with this body, and the arguments for sending it; None if stock must prepare it."""
         session = transport._session
         if (
             type(session) is not self._session
@@ -130,7 +130,7 @@ class _Requests:
         prepared.hooks = {event: list(hooks) for event, hooks in prepared.hooks.items()}
         return prepared, {**kept.settings, "proxies": kept.settings["proxies"].copy()}
 
-    def _keep(self, transport: Any, made_of: tuple[Any, ...], data: bytes) -> _Kept | None:
+    def _keep(self, transport: Any, made_of: tuple[Any, ...], data: bytes) -> _PreparedRequest | None:
         method, url, headers, environ, *rest = made_of
         session = transport._session
         if session.trust_env and self._netrc_auth(url) is not None:
@@ -140,7 +140,9 @@ class _Requests:
         prepared.body = None
         settings = session.merge_environment_settings(prepared.url, {}, None, None, None)
         headers = None if headers is None else dict(headers)
-        kept = self._kept[transport] = _Kept(prepared, settings, (method, url, headers, dict(environ), *rest))
+        kept = self._kept[transport] = _PreparedRequest(
+            prepared, settings, (method, url, headers, dict(environ), *rest)
+        )
         return kept
 
     def forget(self, transport: Any) -> None:
@@ -151,8 +153,8 @@ class _Requests:
 def _make(original: Callable[..., Any], _settings: Config) -> Any:
     result = getattr(original, "__globals__", {}).get("RequestsHTTPResult")
     if result is None:
-        raise SkipError(f"RequestsHTTPTransport.request is not upstream's own, but {original!r}")
-    requests = functools.cache(_Requests)
+        raise SkipError(f"RequestsHTTPTransport.request is not stock's own, but {original!r}")
+    requests = functools.cache(_PreparedRequests)
 
     @functools.wraps(original)
     def request(
@@ -168,7 +170,7 @@ def _make(original: Callable[..., Any], _settings: Config) -> Any:
             ready = requests().prepared(self, method, url, headers, data)
         except Exception as error:
             faults.raise_interruption(error)
-            # If the request is invalid, upstream must raise the error.
+            # If the request is invalid, stock must raise the error.
             if faults.ours(error):
                 faults.report("OTLP request", error)
             ready = None

@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _request_class() -> Any:
     return ExportLogsServiceRequest
 
 
-def _upstream() -> Any:
+def _stock() -> Any:
     """Stock's functions, looked up at each call."""
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs  # noqa: PLC0415  # likewise
@@ -45,7 +45,7 @@ def _upstream() -> Any:
     def encode(record: Any) -> Any:
         return _log_encoder._encode_log(record)
 
-    return upstream(_request_class(), ResourceLogs, ScopeLogs, encode, logs.LOG_RECORD, logs.attributes)
+    return stock(_request_class(), ResourceLogs, ScopeLogs, encode, logs.LOG_RECORD, logs.attributes)
 
 
 @functools.cache
@@ -58,7 +58,7 @@ def _encoder(implementation: str) -> LogsEncoder:
     spans = compiled.hot("otlp.encoder", implementation)
     logs = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_logs", compiled.PURE)
     logs.prepare_logs(ReadableLogRecord, LogRecord, SeverityNumber)
-    return LogsEncoder(spans, logs.encode_logs, _upstream())
+    return LogsEncoder(spans, logs.encode_logs, _stock())
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
@@ -66,7 +66,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # likewise
 
     if original is not _log_encoder.encode_logs:
-        raise SkipError(f"encode_logs is not upstream's own, but {original!r}")
+        raise SkipError(f"encode_logs is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_LOG_NAMES), _internal, _log_encoder)
     replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
@@ -79,7 +79,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
 
 
 def _make_http(original: Any, _settings: Config) -> Any:
-    return _make(original, functools.partial(Request, _request_class()))
+    return _make(original, functools.partial(EncodedRequest, _request_class()))
 
 
 def _make_grpc(original: Any, _settings: Config) -> Any:

@@ -10,9 +10,9 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import Patch, SkipError
-from otel_fastpath.trace.upstream import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def _request_class() -> Any:
     return ExportMetricsServiceRequest
 
 
-def _upstream() -> Any:
+def _stock() -> Any:
     """Stock's functions, looked up at each call."""
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415  # likewise
@@ -51,7 +51,7 @@ def _upstream() -> Any:
         vars(metrics_encoder)["_encode_metric"](metric, encoded)
         return encoded
 
-    return upstream(_request_class(), pb2.ResourceMetrics, pb2.ScopeMetrics, encode, metrics.METRIC, metrics.attributes)
+    return stock(_request_class(), pb2.ResourceMetrics, pb2.ScopeMetrics, encode, metrics.METRIC, metrics.attributes)
 
 
 @functools.cache
@@ -60,7 +60,7 @@ def _encoder(implementation: str) -> MetricsEncoder:
 
     spans = compiled.hot("otlp.encoder", implementation)
     metrics = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_metrics", compiled.PURE)
-    return MetricsEncoder(spans, metrics.encode_metric, _upstream())
+    return MetricsEncoder(spans, metrics.encode_metric, _stock())
 
 
 def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any:
@@ -68,7 +68,7 @@ def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
 
     if original is not metrics_encoder.encode_metrics:
-        raise SkipError(f"encode_metrics is not upstream's own, but {original!r}")
+        raise SkipError(f"encode_metrics is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)
     replacement = Replacement(original, encoder.encode_data, encoder.encode_each_of, wrap, used)
@@ -82,7 +82,7 @@ def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any
 
 def _make_http(original: Any, _settings: Config) -> Any:
     request_class = _request_class()
-    return _make(original, lambda encoded: Request(request_class, *encoded))
+    return _make(original, lambda encoded: EncodedRequest(request_class, *encoded))
 
 
 def _make_grpc(original: Any, _settings: Config) -> Any:
@@ -98,7 +98,7 @@ def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget:
 def _make_count(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def _count_data_points(export_request: Any) -> Any:
-        points = export_request.points() if type(export_request) is Request else None
+        points = export_request.points() if type(export_request) is EncodedRequest else None
         return original(export_request) if points is None else points
 
     return _count_data_points

@@ -1,7 +1,7 @@
 """OTLP export of spans: `encode_spans` of the exporters of `opentelemetry-exporter-otlp-proto-http` and `-grpc`.
 
 Stock: 302,000 instructions for a span with seven attributes, holding the GIL for milliseconds at a time. Here the spans
-are encoded directly as bytes. Transport, retries, compression, headers and TLS remain upstream's.
+are encoded directly as bytes. Transport, retries, compression, headers and TLS remain stock's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, Replacement, Request, patch, readers, upstream
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _request_class() -> Any:
     return ExportTraceServiceRequest
 
 
-def _upstream() -> Any:
+def _stock() -> Any:
     """Stock's functions, looked up at each call."""
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans  # noqa: PLC0415  # likewise
@@ -64,14 +64,14 @@ def _upstream() -> Any:
     def encode(span: Any) -> Any:
         return trace_encoder._encode_span(span)
 
-    return upstream(_request_class(), ResourceSpans, ScopeSpans, encode, spans.SPAN, spans.attributes)
+    return stock(_request_class(), ResourceSpans, ScopeSpans, encode, spans.SPAN, spans.attributes)
 
 
 @functools.cache
 def _encoder(implementation: str) -> Encoder:
     from otel_fastpath.otlp.trace_requests import Encoder  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
-    return Encoder(compiled.hot("otlp.encoder", implementation), _upstream())
+    return Encoder(compiled.hot("otlp.encoder", implementation), _stock())
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
@@ -79,9 +79,9 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
 
     if original is not trace_encoder.encode_spans:
-        raise SkipError(f"encode_spans is not upstream's own, but {original!r}")
+        raise SkipError(f"encode_spans is not stock's own, but {original!r}")
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
-        raise SkipError("upstream's numbers of span kinds are not those that the encoder writes")
+        raise SkipError("stock's numbers of span kinds are not those that the encoder writes")
     encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_TRACE_NAMES), _internal, trace_encoder)
     replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
@@ -94,7 +94,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
 
 
 def _make_http(original: Any, _settings: Config) -> Any:
-    return _make(original, functools.partial(Request, _request_class()))
+    return _make(original, functools.partial(EncodedRequest, _request_class()))
 
 
 def _make_grpc(original: Any, _settings: Config) -> Any:

@@ -1,8 +1,8 @@
-"""OTLP trace requests as bytes: spans are grouped as upstream groups them, and other threads can run in between.
+"""OTLP trace requests as bytes: spans are grouped as stock groups them, and other threads can run in between.
 
 The spans themselves are encoded by `encoder` or `encoder_c`, in runs that end at a new resource or scope, or at a span
-that is not exactly of upstream's class or ours. Such spans, and resources and scopes, are encoded by upstream's own
-functions, passed in as `Upstream`. Encoded resources and scopes are cached by object identity.
+that is not exactly of stock's class or ours. Such spans, and resources and scopes, are encoded by stock's own
+functions, passed in as `StockEncoder`. Encoded resources and scopes are cached by object identity.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MOST_PARTS: Final = 1 << 21
 _EACH: Final = 1024
 
 
-class Upstream(NamedTuple):
-    """Upstream's encoder, for the parts that ours leaves to it.
+class StockEncoder(NamedTuple):
+    """Stock's encoder, for the parts that ours leaves to it.
 
     Attributes:
         span: Encodes one span, and raises the errors that encoding the request would raise.
@@ -53,7 +53,7 @@ class _ByIdentity:
         self.owner = owner
 
 
-class _Batch:
+class _SpanBatch:
     """The spans of one request by resource and scope, in the order in which these were first seen.
 
     Attributes:
@@ -99,13 +99,13 @@ class Encoder:
 
     Args:
         hot: The module `encoder` or its compiled twin.
-        upstream: Upstream's functions.
+        stock: Stock's functions.
     """
 
-    def __init__(self, hot: Any, upstream: Upstream) -> None:
-        self._spans = hot.Spans
+    def __init__(self, hot: Any, stock: StockEncoder) -> None:
+        self._spans = hot.EncodedSpans
         self._encode_run = hot.encode
-        self._upstream = upstream
+        self._stock = stock
         # By the id of the resource or scope, which the entry keeps alive.
         self._parts = Cache(_MOST_PARTS)
         self._stretch = 0.0
@@ -128,14 +128,14 @@ class Encoder:
             spans: The spans.
             check: Raises for a request that cannot be sent.
         """
-        batch = _Batch(lambda: self._spans(_no_turn, self._upstream.nulls))
+        batch = _SpanBatch(lambda: self._spans(_no_turn, self._stock.nulls))
         for span in spans:
             self._leave(batch, span, check)
         return self._assemble(batch)
 
     def _encode(self, spans: list[Any]) -> bytes:
         pace = Pace(self._stretch)
-        batch = _Batch(lambda: self._spans(pace.turn, self._upstream.nulls))
+        batch = _SpanBatch(lambda: self._spans(pace.turn, self._stock.nulls))
         at = 0
         while at < len(spans):
             at = self._encode_run(spans, at, batch.groups)
@@ -154,39 +154,39 @@ class Encoder:
         self._stretch = pace.stretch / 2
         return self._assemble(batch)
 
-    def _leave(self, batch: _Batch, span: Any, check: Callable[[bytes], Any] | None = None) -> None:
+    def _leave(self, batch: _SpanBatch, span: Any, check: Callable[[bytes], Any] | None = None) -> None:
         """Let stock encode the span."""
         try:
             resource, scope = span.resource, span.instrumentation_scope or None
         except Exception as error:  # of other code's class
             faults.raise_interruption(error)
-            rules.leave_out(self._upstream.fields, error)
+            rules.leave_out(self._stock.fields, error)
             batch.is_whole = False
             return
         self._add(batch, resource, scope, span, check)
 
     def _add(
-        self, batch: _Batch, resource: Any, scope: Any, item: Any, check: Callable[[bytes], Any] | None = None
+        self, batch: _SpanBatch, resource: Any, scope: Any, item: Any, check: Callable[[bytes], Any] | None = None
     ) -> bool:
         """Let stock encode an item, which is altered if it must be, or left out; return whether it is as it was."""
-        encode = self._upstream.span if check is None else _checked(self._upstream.span, check)
-        encoded, is_whole = rules.encoded(encode, self._upstream.fields, item)
+        encode = self._stock.span if check is None else _checked(self._stock.span, check)
+        encoded, is_whole = rules.encoded(encode, self._stock.fields, item)
         if encoded is None:
             batch.is_whole = False
         else:
             batch.spans_of(resource, scope).add(encoded)
         return is_whole
 
-    def _assemble(self, batch: _Batch) -> bytes:
+    def _assemble(self, batch: _SpanBatch) -> bytes:
         pieces: list[bytes] = []
         for resource, scopes in batch.resources.items():
             inner: list[bytes] = []
             for scope, spans in scopes.items():
                 if not batch.is_whole and not len(spans):
                     continue
-                head, tail = self._parts_of(scope, self._upstream.scope, rules.SCOPE)
+                head, tail = self._parts_of(scope, self._stock.scope, rules.SCOPE)
                 inner += (b"\x12", varint(len(head) + len(spans) + len(tail)), head, spans.content(), tail)
-            head, tail = self._parts_of(resource, self._upstream.resource, rules.RESOURCE)
+            head, tail = self._parts_of(resource, self._stock.resource, rules.RESOURCE)
             if not batch.is_whole and not inner:
                 continue
             inner = [head, *inner, tail]
@@ -208,7 +208,7 @@ class Encoder:
         # A failed attribute is logged each time, as stock does, and what was altered is counted each time.
         if is_whole and not complete and owner is not None:
             counts.add_logged(f"{fields.name}.attributes", 1)
-        if complete and is_whole and type(owner) in self._upstream.cacheable:
+        if complete and is_whole and type(owner) in self._stock.cacheable:
             # The texts of the owner are about as long as the encoded fields.
             size = _EACH + 2 * (len(head) + len(tail))
             self._parts.keep(id(owner), (owner, owner.attributes, head, tail), size)

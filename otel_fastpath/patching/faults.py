@@ -51,7 +51,7 @@ def ours(error: BaseException) -> bool:
     """Whether the exception was raised by this package's code, or by standard library code that it called.
 
     It is not when other code is in between: a user's sampler that misuses a span gets the same exception as from
-    upstream, and an exception that upstream raises is meant for the caller.
+    stock, and an exception that stock raises is meant for the caller.
     """
     if _is_of_others(error):
         return False
@@ -167,7 +167,7 @@ def report(place: str, error: BaseException) -> None:
 
 
 def report_any(place: str, error: BaseException) -> None:
-    """The same where other code may have raised the exception, such as upstream's at a client's request: no fault."""
+    """The same where other code may have raised the exception, such as stock's at a client's request: no fault."""
     if ours(error):
         report(place, error)
     else:

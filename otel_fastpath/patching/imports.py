@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Calls = dict[str, tuple[Callable[[str], None], ...]]
 
 
-class _Hooks(threading.local):
+class _ImportDepth(threading.local):
     """How many import hooks this thread is in."""
 
     depth = 0
@@ -33,7 +33,7 @@ class _Hooks(threading.local):
         self.depth -= 1
 
 
-_hooks: Final = _Hooks()
+_hooks: Final = _ImportDepth()
 # The import locks of the modules that are being looked for or executed, by name.
 _locks: Final = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 
@@ -60,13 +60,13 @@ def is_executed(name: str) -> bool:
     return is_imported(name) or name in _finder.executed
 
 
-class _Loader:
+class _CallbackLoader:
     """Wraps a module's loader and calls back before and after the module is executed.
 
     The real loader is put back first.
     """
 
-    def __init__(self, loader: Any, finder: _Finder) -> None:
+    def __init__(self, loader: Any, finder: _CallbackFinder) -> None:
         self._loader = loader
         self._finder = finder
 
@@ -95,7 +95,7 @@ class _Loader:
         finder.recheck()
 
 
-class _Finder:
+class _CallbackFinder:
     """Finds no modules itself: it asks the finders after it and wraps the loaders of the specs that they return.
 
     It is never removed from `sys.meta_path`: removing an entry while another thread iterates over the list would make
@@ -173,7 +173,7 @@ class _Finder:
                 # Nothing is called here: this thread holds the import lock of all modules.
                 # The loaders of built-in modules are classes, which all these modules share.
                 if hasattr(spec.loader, "exec_module") and (is_watched or not isinstance(spec.loader, type)):
-                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
+                    spec.loader = _CallbackLoader(spec.loader, self)  # type: ignore[assignment]
                 return spec
         return None
 
@@ -195,7 +195,7 @@ class _Finder:
             self.executed.discard(name)
 
 
-_finder: Final = _Finder()
+_finder: Final = _CallbackFinder()
 
 
 def watch(names: Sequence[str], call: Callable[[str], None]) -> None:

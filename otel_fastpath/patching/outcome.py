@@ -1,9 +1,9 @@
 """Keeps exceptions of our code away from the host.
 
-Wrappers call their own code through `guarded` and `never_raises`; the calls of the hot modules (`libraries.call_span`,
-`libraries.genai.openai.calls`) guard each of their steps. What `faults.absorb_any` reports is not raised further. Any
-other exception (a time limit, a processor's, KeyboardInterrupt, SystemExit, a cancellation) is raised in the host, as
-with stock, after the host's context is restored.
+Wrappers call their own code through `call_guarded` and `never_raises`; the calls of the hot modules
+(`libraries.call_span`, `libraries.genai.openai.calls`) guard each of their steps. What `faults.absorb_any` reports is
+not raised further. Any other exception (a time limit, a processor's, KeyboardInterrupt, SystemExit, a cancellation) is
+raised in the host, as with stock, after the host's context is restored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from contextvars import ContextVar, Token
 
 
-def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
+def call_guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a function of ours and return its result, or None if it fails.
 
     Args:
@@ -33,23 +33,23 @@ def guarded(place: str, function: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
-def guarded_during(call: Any, place: str, function: Callable[..., Any], *args: Any) -> Any:
-    """As `guarded`, while a call is current: it ends before an exception is raised in the host.
+def call_guarded_during(call: Any, place: str, function: Callable[..., Any], *args: Any) -> Any:
+    """As `call_guarded`, while a call is current: it ends before an exception is raised in the host.
 
     Args:
-        call: The call; `failed` ends it.
+        call: The call; `end_failed` ends it.
         place: The place to report, see `faults.report`.
         function: The function, which may look at values of the host's.
         args: Its arguments.
     """
-    # Not with `guarded`: it runs for each statement, and a call within a call has a budget.
+    # Not with `call_guarded`: it runs for each statement, and a call within a call has a budget.
     try:
         return function(*args)
     except BaseException as error:
         try:
             faults.absorb_any(place, error)
         except BaseException:
-            call.failed(error)
+            call.end_failed(error)
             raise
         return None
 
@@ -75,7 +75,7 @@ def never_raises(place: str) -> Callable[[Callable[..., Any]], Callable[..., Any
     return decorate
 
 
-def absorbed(place: str, call: Any, error: BaseException) -> None:
+def absorb_during(place: str, call: Any, error: BaseException) -> None:
     """In an `except` clause around code that runs while a call is current: as `faults.absorb_any`.
 
     Args:

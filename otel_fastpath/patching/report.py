@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Way:
+class TracerStatus:
     """Which way the spans of some tracers take, and why.
 
     Attributes:
@@ -28,13 +28,13 @@ class Way:
     parts: Mapping[str, tuple[str, ...]]
 
 
-class Report(list[Row]):
+class StatusReport(list[Row]):
     """The rows of all patches and wrappers.
 
     Attributes:
         tracers: The way of the spans of each tracer that is in use.
     """
 
-    def __init__(self, rows: Iterable[Row] = (), tracers: Iterable[Way] = ()) -> None:
+    def __init__(self, rows: Iterable[Row] = (), tracers: Iterable[TracerStatus] = ()) -> None:
         super().__init__(rows)
         self.tracers = tuple(tracers)

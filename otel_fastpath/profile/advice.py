@@ -22,7 +22,7 @@ def _named(*names: str) -> Callable[[Frame], bool]:
     return lambda frame: frame.name.rpartition(".")[2] in names
 
 
-class _Rule(NamedTuple):
+class _AdviceRule(NamedTuple):
     """What a telemetry frame, or one below it, looks like, and the advice.
 
     Attributes:
@@ -37,34 +37,34 @@ class _Rule(NamedTuple):
 
 
 _RULES: Final = (
-    _Rule(
+    _AdviceRule(
         lambda frame: frame.module.startswith(("importlib.metadata", "importlib_metadata")),
         "an instrumentation looks the version of a package up on each call; the patches `versions.*` store the result",
         ("versions.",),
     ),
-    _Rule(
+    _AdviceRule(
         _named("_set_send_span"),
         'each message of an ASGI request is a span: exclude_spans=["send", "receive"] leaves them out',
     ),
-    _Rule(
+    _AdviceRule(
         _named("collect_custom_headers_attributes", "sanitize_header_values", "normalise_request_header_name"),
         "header capture looks through the headers: unset OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_* that find nothing",
     ),
-    _Rule(
+    _AdviceRule(
         _named("record_exception", "format_exception", "print_exception"),
         "stack traces of exceptions are formatted: catch expected ones in the span; otel-fastpath formats each once",
         ("span.record_exception",),
     ),
-    _Rule(
+    _AdviceRule(
         lambda frame: frame.module.startswith(("opentelemetry.sdk._logs", "opentelemetry.instrumentation.logging")),
         "log records are exported: raise the level of the handler if nobody reads those of low levels",
     ),
-    _Rule(
+    _AdviceRule(
         lambda frame: frame.module.startswith("opentelemetry.exporter.otlp"),
         "spans and metrics are encoded and sent: otel-fastpath's OTLP encoder makes this cheaper",
         ("otlp.",),
     ),
-    _Rule(
+    _AdviceRule(
         _named("_get_route_details", "_get_default_span_details"),
         "the route of a request is looked for twice; the patches `fastapi.route` and `starlette.route` make this cheap",
         ("fastapi.route", "starlette.route"),

@@ -42,7 +42,7 @@ _RAISING: Final = frozenset({"record_exception", "format_exception", "print_exce
 
 
 @dataclass
-class _Row:
+class _ProfileRow:
     seconds: float = 0.0
     called: Counter[str] = field(default_factory=Counter)
 
@@ -135,7 +135,7 @@ def _calls(recordings: Sequence[Recording]) -> dict[str, float]:
 
 
 def _hooks(found: Sequence[Sample], cpu: float, calls: dict[str, float], seconds: float) -> tuple[Hook, ...]:
-    rows: defaultdict[tuple[str, str, str], _Row] = defaultdict(_Row)
+    rows: defaultdict[tuple[str, str, str], _ProfileRow] = defaultdict(_ProfileRow)
     for each in found:
         if each.is_telemetry:
             row = rows[_library(each), each.stack[each.owner.begin].function, kind(each)]
@@ -207,7 +207,7 @@ def _applied(recordings: Sequence[Recording]) -> frozenset[str]:
     return frozenset(name for each in recordings for name, _, state in each.patches if state == "applied")
 
 
-def _part(sample: Sample) -> tuple[parts.Feature, bool] | None:
+def _part(sample: Sample) -> tuple[parts.ProfiledFeature, bool] | None:
     """The part of otel-fastpath for the innermost code that has one."""
     for frame in reversed(sample.stack[sample.owner.begin :]):
         place = parts.of(frame.module)

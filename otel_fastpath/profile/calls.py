@@ -30,7 +30,7 @@ SERVING: Final = frozenset(
 )
 
 
-class Calls:
+class HookCalls:
     """The hooks whose calls are counted.
 
     Attributes:
@@ -89,12 +89,12 @@ class Calls:
                 except ValueError:
                     continue  # another thread was faster
                 self._tool = tool
-                monitoring.register_callback(tool, monitoring.events.PY_START, self._started)
+                monitoring.register_callback(tool, monitoring.events.PY_START, self._on_start)
                 return True
         self._is_stopped = True
         return False
 
-    def _started(self, code: CodeType, _offset: int) -> Any:
+    def _on_start(self, code: CodeType, _offset: int) -> Any:
         key = id(code)
         if key in self.counts:
             self.counts[key] += 1

@@ -82,7 +82,7 @@ def carry_out(text: str) -> None:
         if session.is_running():
             return
         try:
-            session.Session(Path(order.folder), order.seconds, order.requests, order.rate).start()
+            session.ProfileSession(Path(order.folder), order.seconds, order.requests, order.rate).start()
         except sampler.ProfileError as error:
             sys.stderr.write(f"otel-fastpath: {error}\n")
     except Exception as error:

@@ -14,7 +14,7 @@ LEFT: Final = Path(__file__).with_name("left.json")
 
 
 @dataclass(frozen=True)
-class Feature:
+class ProfiledFeature:
     """A part of otel-fastpath.
 
     Attributes:
@@ -52,39 +52,39 @@ _HTTP: Final = (
 _CONTRIB: Final = "opentelemetry.instrumentation"
 # More specific modules come first.
 PARTS: Final = (
-    Feature("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), ()),
-    Feature(
+    ProfiledFeature("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), ()),
+    ProfiledFeature(
         "metrics",
         ("metrics.",),
         ("opentelemetry.sdk.metrics", "opentelemetry.metrics"),
         ("otel_fastpath.metrics",),
     ),
-    Feature(
+    ProfiledFeature(
         "logs",
         ("logs.",),
         ("opentelemetry.sdk._logs", "opentelemetry._logs", f"{_CONTRIB}.logging"),
         ("otel_fastpath.logs",),
     ),
-    Feature("OTLP export", ("otlp.",), ("opentelemetry.exporter", "google.protobuf"), ("otel_fastpath.otlp",)),
-    Feature(
+    ProfiledFeature("OTLP export", ("otlp.",), ("opentelemetry.exporter", "google.protobuf"), ("otel_fastpath.otlp",)),
+    ProfiledFeature(
         "databases",
         tuple(f"{name}." for name in _DATABASES),
         tuple(f"{_CONTRIB}.{name}" for name in _DATABASES),
         ("otel_fastpath.libraries.db",),
     ),
-    Feature(
+    ProfiledFeature(
         "OpenAI",
         ("openai.", "genai.", "openllmetry.", "openinference."),
         (f"{_CONTRIB}.openai", f"{_CONTRIB}.openai_v2", f"{_CONTRIB}.genai", "opentelemetry.util.genai"),
         ("otel_fastpath.libraries.genai",),
     ),
-    Feature(
+    ProfiledFeature(
         "HTTP servers and clients",
         tuple(f"{name}." for name in _HTTP),
         (*(f"{_CONTRIB}.{name}" for name in _HTTP), "opentelemetry.util.http"),
         ("otel_fastpath.libraries.http",),
     ),
-    Feature(
+    ProfiledFeature(
         "spans",
         ("trace.", "span.", "tracer.", "propagation.", "batch_processor."),
         ("opentelemetry.sdk.trace", "opentelemetry.trace", "opentelemetry.context", "opentelemetry.sdk.util"),
@@ -93,7 +93,7 @@ PARTS: Final = (
 )
 
 
-def of(module: str) -> tuple[Feature, bool] | None:
+def of(module: str) -> tuple[ProfiledFeature, bool] | None:
     """The part that a module of telemetry belongs to, and whether the module is the part's own; None if there is none.
 
     Args:

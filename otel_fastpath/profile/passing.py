@@ -86,7 +86,7 @@ def _module(file: str) -> _Module:
     module = _Module({}, {}, {})
     _note_names(tree, module)
     stored = frozenset(_stored(tree))
-    _walk(tree, _Scope(frozenset(), frozenset(), stored), module, in_class=False)
+    _walk(tree, _CallScope(frozenset(), frozenset(), stored), module, in_class=False)
     return module
 
 
@@ -100,7 +100,7 @@ def _stored(tree: ast.AST) -> Iterator[str]:
                     yield from (each.attr for each in node.targets if isinstance(each, ast.Attribute))
 
 
-class _Scope(NamedTuple):
+class _CallScope(NamedTuple):
     """What a function can call.
 
     Attributes:
@@ -174,7 +174,7 @@ class _Scope(NamedTuple):
         return name in names and any(map(self.holds, node.args[:2]))
 
 
-def _walk(node: ast.AST, scope: _Scope, module: _Module, *, in_class: bool) -> None:
+def _walk(node: ast.AST, scope: _CallScope, module: _Module, *, in_class: bool) -> None:
     """Look at each function below a node, with what the functions around it hold."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Function):
@@ -219,7 +219,7 @@ def _own_object(function: _Function, *, in_class: bool) -> frozenset[str]:
     return frozenset({first}) if first and is_method else frozenset()
 
 
-def _with_variables(function: _Function, scope: _Scope) -> _Scope:
+def _with_variables(function: _Function, scope: _CallScope) -> _CallScope:
     """The scope with the variables that a function fills from what it was given."""
     pairs = list(_assignments(function))
     while True:

@@ -102,16 +102,16 @@ def answer(name: str) -> str:
         Why it is not answered; empty if it is.
     """
     number = getattr(signal, name)
-    if signal.getsignal(number) not in {signal.SIG_DFL, signal.SIG_IGN, _answered}:
+    if signal.getsignal(number) not in {signal.SIG_DFL, signal.SIG_IGN, _answer}:
         return f"this process has a handler for {name} already"
     try:
-        signal.signal(number, _answered)
+        signal.signal(number, _answer)
     except ValueError:
         return "otel-fastpath was instrumented outside of the main thread, where signals cannot be handled"
     return ""
 
 
-def _answered(_number: int, _frame: Any) -> None:
+def _answer(_number: int, _frame: Any) -> None:
     try:
         from otel_fastpath.profile import order  # noqa: PLC0415  # only where it is asked for
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
-from otel_fastpath.profile.calls import Calls
+from otel_fastpath.profile.calls import HookCalls
 from otel_fastpath.profile.native import Native
 from otel_fastpath.profile.threads import Threads
 from otel_fastpath.profile.timer import Timer
@@ -69,7 +69,7 @@ class Sampler:
         self.codes: dict[int, tuple[CodeType, str]] = {}
         self.main: list[dict[Key, int]] = [{}]
         self.others = Threads(rate, lambda frame: (-1, *self._stack(frame)))
-        self.calls = Calls()
+        self.calls = HookCalls()
         self.native = Native()
         self.samples = self.own_ns = self.collecting_ns = self.lost_ns = 0
         self.wall_ns = self.cpu_ns = 0
@@ -96,7 +96,7 @@ class Sampler:
         signal.siginterrupt(signal.SIGPROF, False)  # noqa: FBT003  # the function has no keywords
         self.native.watch()
         self._keep_exec()
-        gc.callbacks.append(self._collected)
+        gc.callbacks.append(self._on_gc)
         self._is_sampling = True
         self._began, self._cpu_began = time.perf_counter_ns(), time.process_time_ns()
         self._last = time.thread_time_ns()
@@ -124,7 +124,7 @@ class Sampler:
         """Undo what `start` changed besides the signal."""
         self.calls.stop()
         with suppress(ValueError):
-            gc.callbacks.remove(self._collected)
+            gc.callbacks.remove(self._on_gc)
         for name, (ours, original) in self._exec.items():
             if getattr(os, name) is ours:
                 setattr(os, name, original)
@@ -182,7 +182,7 @@ class Sampler:
             left -= 1
         return found
 
-    def _collected(self, phase: str, _facts: Any) -> None:
+    def _on_gc(self, phase: str, _facts: Any) -> None:
         if threading.get_ident() != threading.main_thread().ident:
             return
         if phase == "start":

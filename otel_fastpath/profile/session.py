@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 STARTED: Final = ".started"
 # This file says to all of them that they are to end.
 FINISH: Final = "finish"
-_current: Session | None = None
+_current: ProfileSession | None = None
 
 
-class Session:
+class ProfileSession:
     """A profile whose recording is written to a folder.
 
     Args:
@@ -104,7 +104,7 @@ class Session:
         _current = None
         self._sampler.forget()
         if self.in_children:
-            Session(self.folder, self.seconds, self.requests, self.rate).start()
+            ProfileSession(self.folder, self.seconds, self.requests, self.rate).start()
 
 
 def is_running() -> bool:
@@ -127,7 +127,7 @@ def recorded(sampler: Sampler) -> Recording:
     return found
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     if _current is not None:
         try:
             _current.in_child()
@@ -137,4 +137,4 @@ def _forked() -> None:
 
 # Not on Windows.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)

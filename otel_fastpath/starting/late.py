@@ -1,4 +1,4 @@
-"""Loads an official instrumentation when its library is imported, not before.
+"""Loads a stock instrumentation when its library is imported, not before.
 
 `opentelemetry-instrument` imports every instrumentation, which imports its library: three quarters of the time that it
 takes, if the program does not use these libraries. Here `load_instrumentor` of OpenTelemetry's distribution waits for
@@ -55,13 +55,13 @@ def _make(original: Any) -> Any:
         modules = () if is_own else libraries.awaited(entry_point)
         if not modules or any(sys.modules.get(name) is not None for name in modules):
             return load()
-        Late(entry_point.name, (*modules, entry_point.module), load).wait()
+        LateInstrumentation(entry_point.name, (*modules, entry_point.module), load).wait()
         return None
 
     return load_instrumentor
 
 
-class Late:
+class LateInstrumentation:
     """An instrumentation that waits for its library.
 
     Args:
@@ -81,9 +81,9 @@ class Late:
 
     def wait(self) -> None:
         """Load the instrumentation as soon as one of the modules has been executed."""
-        imports.watch(self._modules, self._imported)
+        imports.watch(self._modules, self._on_import)
 
-    def _imported(self, _name: str) -> None:
+    def _on_import(self, _name: str) -> None:
         self._agenda.do(self._attempt)
 
     def _attempt(self) -> None:
@@ -95,12 +95,12 @@ class Late:
             _logger.debug("Instrumented %s", self._name)
         except Exception as error:
             if self._is_in_the_way(error):
-                imports.watch_below(self._packages(), self._imported)
+                imports.watch_below(self._packages(), self._on_import)
                 return
             _report(self._name, error)
         self._is_done = True
-        imports.unwatch(self._modules, self._imported)
-        imports.unwatch_below(self._packages(), self._imported)
+        imports.unwatch(self._modules, self._on_import)
+        imports.unwatch_below(self._packages(), self._on_import)
 
     def _is_in_the_way(self, error: Exception) -> bool:
         """Whether it failed because the library is being imported, so that it is worth another attempt.

@@ -1,4 +1,4 @@
-"""The official instrumentations that can be loaded when their library is imported, and the modules of the libraries.
+"""The stock instrumentations that can be loaded when their library is imported, and the modules of the libraries.
 
 What is not named here is loaded at the start, as without this package: what patches the standard library or the
 interpreter (asyncio, logging, sqlite3, system_metrics, threading, urllib, ...), instrumentations of other projects, and

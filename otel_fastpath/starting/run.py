@@ -31,7 +31,7 @@ _NOT_FOUND: Final = 127
 _UNCAUGHT: Final = 1
 
 
-class _Program(NamedTuple):
+class _PythonProgram(NamedTuple):
     """A Python program that this interpreter can run.
 
     Attributes:
@@ -76,7 +76,7 @@ def run(command: Sequence[str]) -> int:
     return _execute(program, _main(program))
 
 
-def _main(program: _Program) -> dict[str, Any]:
+def _main(program: _PythonProgram) -> dict[str, Any]:
     """Replace `__main__`, and return the attributes that the interpreter gives it."""
     main = ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -91,7 +91,7 @@ def _main(program: _Program) -> dict[str, Any]:
     return names
 
 
-def _take_place(program: _Program, added: Sequence[str]) -> None:
+def _take_place(program: _PythonProgram, added: Sequence[str]) -> None:
     """Make this interpreter look as if it had been started for the program."""
     if not getattr(sys.flags, "safe_path", False):
         # Where this command itself is.
@@ -114,7 +114,7 @@ def _set_up(folder: str) -> None:
         spec.loader.exec_module(module)
 
 
-def _execute(program: _Program, names: dict[str, Any]) -> int:
+def _execute(program: _PythonProgram, names: dict[str, Any]) -> int:
     try:
         if program.loader is None:
             _runpy()._run_module_as_main(program.name)
@@ -151,7 +151,7 @@ def _trim_when_shown(error: BaseException) -> None:
     sys.excepthook = show
 
 
-def _keep_lines(code: CodeType, program: _Program) -> None:
+def _keep_lines(code: CodeType, program: _PythonProgram) -> None:
     """Let tracebacks show the lines of `-c`, as they do since Python 3.13."""
     # What the interpreter calls is not public.
     with contextlib.suppress(Exception):
@@ -168,7 +168,7 @@ def _folder() -> str:
     return os.path.dirname(os.path.abspath(spec.origin))  # noqa: PTH100, PTH120  # see above
 
 
-def _program(executable: str, arguments: list[str]) -> _Program | None:
+def _program(executable: str, arguments: list[str]) -> _PythonProgram | None:
     """The Python program that a command runs; None if it is none, or one that needs an interpreter of its own."""
     if not _is_this_interpreter(executable):
         return _script(executable, arguments, [sys.executable, executable]) if _has_our_shebang(executable) else None
@@ -176,15 +176,15 @@ def _program(executable: str, arguments: list[str]) -> _Program | None:
     first, *others = arguments or [""]
     # Newer interpreters take common indentation away.
     if first == "-c" and others and not others[0][:1].isspace():
-        return _Program(["-c", *others[1:]], original, "", BuiltinImporter, "<string>", others[0])
+        return _PythonProgram(["-c", *others[1:]], original, "", BuiltinImporter, "<string>", others[0])
     if first == "-m" and others and hasattr(_runpy(), "_run_module_as_main"):
-        return _Program(["-m", *others[1:]], original, os.getcwd(), None, others[0])  # noqa: PTH109  # as above
+        return _PythonProgram(["-m", *others[1:]], original, os.getcwd(), None, others[0])  # noqa: PTH109  # as above
     if first and not first.startswith("-"):
         return _script(first, others, original[: 1 - len(arguments)] if others else original)
     return None
 
 
-def _script(path: str, arguments: list[str], original: list[str]) -> _Program | None:
+def _script(path: str, arguments: list[str], original: list[str]) -> _PythonProgram | None:
     try:
         with io.open_code(path) as file:
             source = file.read()
@@ -196,7 +196,7 @@ def _script(path: str, arguments: list[str], original: list[str]) -> _Program | 
     folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120  # see above
     name = os.path.abspath(path)  # noqa: PTH100  # see above
     loader = SourceFileLoader("__main__", name)
-    return _Program([path, *arguments], [*original, *arguments], folder, loader, name, source)
+    return _PythonProgram([path, *arguments], [*original, *arguments], folder, loader, name, source)
 
 
 def _runpy() -> Any:

@@ -1,7 +1,7 @@
 """Cleaning attributes in one pass. Plain Python; compiled as `attributes_c`.
 
 Primitive values, sequences of one primitive type and lazy values are handled here; every other value is cleaned by
-upstream's own code, which also logs the warnings.
+stock's own code, which also logs the warnings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.util import types
 
 
-# Returned instead of a value or mapping that only upstream's own code can clean.
+# Returned instead of a value or mapping that only stock's own code can clean.
 LEAVE: dict[str, object] = object()  # type: ignore[assignment]  # compared by identity only
 
 
@@ -58,14 +58,14 @@ def _cleaned(key: str, lazy: Lazy, longest: int, clean: Callable[[object, int | 
     if value is FAILED:
         return value
     if clean is None:
-        # Before 1.45, only upstream's container cleans values; its warnings name the key.
+        # Before 1.45, only stock's container cleans values; its warnings name the key.
         container = BoundedAttributes(attributes={key: value}, max_value_len=None if longest == maxsize else longest)
         return container.get(key, DROPPED)
     return clean(value, None if longest == maxsize else longest)
 
 
 def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
-    """The attributes for upstream's own code, with every lazy value made; None instead if the span is not recording."""
+    """The attributes for stock's own code, with every lazy value made; None instead if the span is not recording."""
     try:
         if not isinstance(attributes, Mapping):
             return attributes
@@ -81,7 +81,7 @@ def made(attributes: types.Attributes, recording: bool) -> types.Attributes:
         }
     except Exception as error:
         faults.raise_interruption(error)
-        # Upstream's code handles a broken mapping.
+        # Stock's code handles a broken mapping.
         return attributes
 
 
@@ -90,7 +90,7 @@ def clean_mapping(
 ) -> dict[str, object]:
     """The attributes as a new dict of cleaned values, or `LEAVE`.
 
-    If there is no room for all of them, none is cleaned here: upstream's code does it, and cleaning twice would warn
+    If there is no room for all of them, none is cleaned here: stock's code does it, and cleaning twice would warn
     twice.
     """
     if type(attributes) is not dict:

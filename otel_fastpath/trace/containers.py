@@ -1,4 +1,4 @@
-"""Upstream's containers of attributes and events, created from what the fast path has stored on first use.
+"""Stock's containers of attributes and events, created from what the fast path has stored on first use.
 
 No lock is held while one is made: threads, signal handlers and finalizers that ask for one at the same time create one
 each, and the first one stored is used, see `first` and `recorded.publish_attributes`.
@@ -45,7 +45,7 @@ def resolved(span: Any) -> dict[str, Any]:
 
 
 class LiveAttributes(Mapping[str, Any]):
-    """The attributes of a span that has not ended. Like upstream's container, they may be set during an iteration."""
+    """The attributes of a span that has not ended. Like stock's container, they may be set during an iteration."""
 
     __slots__ = ("_span",)
 
@@ -102,7 +102,7 @@ class LiveAttributes(Mapping[str, Any]):
 def bounded_around(
     maximum: int | None, store: dict[str, Any], longest: int | None, *, immutable: bool
 ) -> BoundedAttributes:
-    """Upstream's container around this very dict, in which no value may be lazy."""
+    """Stock's container around this very dict, in which no value may be lazy."""
     bounded = BoundedAttributes(maximum, None, immutable=False, max_value_len=longest)
     bounded._dict = store
     bounded._immutable = immutable
@@ -116,7 +116,7 @@ def _copied_attributes(event: Any) -> dict[str, Any]:
 
 
 def make_event_class(state: type) -> type:
-    """Make the event class, which converts its attributes to upstream's `BoundedAttributes` on first access."""
+    """Make the event class, which converts its attributes to stock's `BoundedAttributes` on first access."""
 
     class FastEvent(state, Event):
         """An `opentelemetry.sdk.trace.Event` as the fast path records it."""
@@ -154,7 +154,7 @@ def make_event_class(state: type) -> type:
             self.bounded_attributes = value
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copy and pickle as upstream's own class."""
+            """Copy and pickle as stock's own class."""
             return Event(self._name, self._attributes, self._timestamp).__reduce_ex__(protocol)
 
     FastEvent.__name__ = FastEvent.__qualname__ = Event.__name__

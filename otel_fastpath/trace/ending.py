@@ -1,7 +1,7 @@
 """The end of a span, and its way to the processors. Plain Python; compiled as `ending_c` with the types of its `.pxd`.
 
 The steps and their order are those of `opentelemetry.sdk.trace.Span.end`. As in `span`, all but the common cases are
-left to upstream's own method, and nothing is done twice.
+left to stock's own method, and nothing is done twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import INVALID, REPLACED
-from otel_fastpath.trace.planning.plan import Batch, enqueue
+from otel_fastpath.trace.planning.plan import ProcessorQueue, enqueue
 from otel_fastpath.trace.recorded import Recorded, SpanState, read_only_copy
 from otel_fastpath.trace.span import make_room
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.planning import plan as plans
 
 
-# How far `_is_ended` has come. Each is set before the step that may fail.
+# How far `_try_end` has come. Each is set before the step that may fail.
 _BEGUN = -1
 _ENDED = 0
 _MEASURED = 1
@@ -38,19 +38,19 @@ _ANNOUNCED = 2
 _sdk_globals = vars(_sdk_trace)
 # The replacement for `Span.end`, to see whether other code has replaced it since.
 _end_facts = Facts([(_sdk_trace.Span, "end", None)])
-# Where a batch processor keeps its `Batch`.
+# Where a batch processor keeps its `ProcessorQueue`.
 BATCH = "_otel_fastpath_batch"
 
 
 def bind_end(original: Callable[..., None]) -> Callable[..., object]:
     """Make the replacement for `Span.end`.
 
-    If all processors are upstream's batch processors, the span itself is queued: an ended span is read-only.
+    If all processors are stock's batch processors, the span itself is queued: an ended span is read-only.
     """
     switch = Switch()
 
     def end(self: Span, end_time: int | None = None) -> None:
-        if isinstance(self, SpanState) and not is_inert(switch) and _is_ended(self, end_time):
+        if isinstance(self, SpanState) and not is_inert(switch) and _try_end(self, end_time):
             return
         original(self, end_time)
 
@@ -59,18 +59,18 @@ def bind_end(original: Callable[..., None]) -> Callable[..., object]:
     return replacement
 
 
-def is_ended_at_once(span: SpanState) -> bool:
+def try_end_at_once(span: SpanState) -> bool:
     """End a span that was just started, if nobody else has seen it; False if its own method must do it."""
-    return not span.plan.on_start and _end_facts.hold() and _is_ended(span, None)
+    return not span.plan.on_start and _end_facts.hold() and _try_end(span, None)
 
 
-def _is_ended(span: SpanState, end_time: int | None) -> bool:
-    """End the span and hand it to the processors; False if upstream's method must do it."""
+def _try_end(span: SpanState, end_time: int | None) -> bool:
+    """End the span and hand it to the processors; False if stock's method must do it."""
     done = _BEGUN
     sent = 0
     try:
         now = read_clock(_sdk_globals) if end_time is None else end_time
-        if not _is_now_ended(span, now):
+        if not _try_set_end_time(span, now):
             make_room(span)
             return False
         done = _ENDED
@@ -92,7 +92,7 @@ def _is_ended(span: SpanState, end_time: int | None) -> bool:
             processor._on_ending(span)  # type: ignore[arg-type]  # likewise
         ended = span if plan.only_batches else read_only_copy(span, plan.read_only_class)
         for receiver in plan.on_end:
-            if not isinstance(receiver, Batch):
+            if not isinstance(receiver, ProcessorQueue):
                 sent += 1
                 receiver.on_end(ended)  # type: ignore[arg-type]  # a `ReadableSpan` by its class in `span_classes`
                 continue
@@ -108,8 +108,8 @@ def _is_ended(span: SpanState, end_time: int | None) -> bool:
 
 
 @critical_section
-def _is_now_ended(span: SpanState, now: int) -> bool:
-    """Set the end time; False if upstream's method must do it."""
+def _try_set_end_time(span: SpanState, now: int) -> bool:
+    """Set the end time; False if stock's method must do it."""
     if (
         span.bounded_attributes is not None
         or span.lock is not None
@@ -127,7 +127,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
 
     def on_end(self: BatchSpanProcessor, span: ReadableSpan) -> None:
         try:
-            if isinstance(span, Recorded) and not is_inert(switch) and _is_queued(self, span):
+            if isinstance(span, Recorded) and not is_inert(switch) and _try_queue(self, span):
                 return
         except Exception as error:
             faults.absorb("BatchSpanProcessor.on_end", error)
@@ -136,8 +136,8 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, on_end, switch)
 
 
-def _is_queued(processor: BatchSpanProcessor, span: Recorded) -> bool:
-    """Queue an ended span; False if upstream's method must do it."""
+def _try_queue(processor: BatchSpanProcessor, span: Recorded) -> bool:
+    """Queue an ended span; False if stock's method must do it."""
     if span.trace_flags >= INVALID:
         return False
     if span.trace_flags & 1:
@@ -148,13 +148,13 @@ def _is_queued(processor: BatchSpanProcessor, span: Recorded) -> bool:
     return True
 
 
-def batch_of(processor: BatchSpanProcessor) -> plans.Batch | None:
+def batch_of(processor: BatchSpanProcessor) -> plans.ProcessorQueue | None:
     """What queueing in a batch processor needs, made once and stored on it; None if only the processor can do it."""
     fields = processor.__dict__
     inner = get_item(fields, "_batch_processor")
     batch = get_item(fields, BATCH)
-    if not isinstance(batch, Batch) or batch.processor is not inner:
+    if not isinstance(batch, ProcessorQueue) or batch.processor is not inner:
         if type(inner) is not BatchProcessor or "emit" in inner.__dict__:
             return None
-        batch = fields[BATCH] = Batch(inner)
+        batch = fields[BATCH] = ProcessorQueue(inner)
     return batch

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.planning.plan_c cimport Batch, Plan
+from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue, TracerPlan
 from otel_fastpath.trace.recorded_c cimport Recorded, SpanState
 
 cdef object _sdk_trace
@@ -16,15 +16,15 @@ cdef int _ENDED
 cdef int _MEASURED
 cdef int _ANNOUNCED
 
-cdef bint is_ended_at_once(SpanState span) except -1
+cdef bint try_end_at_once(SpanState span) except -1
 
-@cython.locals(done=cython.int, sent=cython.int, plan=Plan, ended=Recorded, is_planned=cython.bint)
-cdef bint _is_ended(SpanState span, object end_time) except -1
+@cython.locals(done=cython.int, sent=cython.int, plan=TracerPlan, ended=Recorded, is_planned=cython.bint)
+cdef bint _try_end(SpanState span, object end_time) except -1
 
-cdef bint _is_now_ended(SpanState span, object now) except -1
+cdef bint _try_set_end_time(SpanState span, object now) except -1
 
-@cython.locals(batch=Batch)
-cdef bint _is_queued(object processor, Recorded span) except -1
+@cython.locals(batch=ProcessorQueue)
+cdef bint _try_queue(object processor, Recorded span) except -1
 
-@cython.locals(fields=dict, made=Batch)
-cpdef Batch batch_of(object processor)
+@cython.locals(fields=dict, made=ProcessorQueue)
+cpdef ProcessorQueue batch_of(object processor)

@@ -1,6 +1,6 @@
 """The events of a span, exceptions among them. Plain Python; compiled as `events_c` with the types of its `.pxd`.
 
-As in `span`, all but the common cases are left to upstream's own method, and nothing is done twice.
+As in `span`, all but the common cases are left to stock's own method, and nothing is done twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.recorded import SpanState
 from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def bind_add_event(original: Callable[..., None]) -> Callable[..., object]:
     def add_event(self: Span, name: str, attributes: types.Attributes = None, timestamp: int | None = None) -> None:
         try:
             if isinstance(self, SpanState) and not is_inert(switch):
-                if _is_added(self, name, attributes, timestamp):
+                if _try_add(self, name, attributes, timestamp):
                     return
                 attributes = made(attributes, self._end_time is None)
         except Exception as error:
@@ -58,8 +58,8 @@ def bind_add_event(original: Callable[..., None]) -> Callable[..., object]:
     return replacement
 
 
-def _is_added(span: SpanState, name: str, attributes: types.Attributes, timestamp: int | None) -> bool:
-    """Add an event; False if upstream's method must do it."""
+def _try_add(span: SpanState, name: str, attributes: types.Attributes, timestamp: int | None) -> bool:
+    """Add an event; False if stock's method must do it."""
     state = _adds(span)
     if state < 0:
         return False
@@ -72,7 +72,7 @@ def _is_added(span: SpanState, name: str, attributes: types.Attributes, timestam
 
 
 def _keep_event(span: SpanState, name: str, kept: dict[str, object], timestamp: int | None) -> bool:
-    """Add an event with these attributes; False if upstream's method must do it."""
+    """Add an event with these attributes; False if stock's method must do it."""
     plan = span.plan
     if not _keeping.hold():
         return False
@@ -87,7 +87,7 @@ def _keep_event(span: SpanState, name: str, kept: dict[str, object], timestamp: 
 
 @critical_section
 def _append(span: SpanState, event: EventState) -> bool:
-    """Add the event; False if upstream's method must do it."""
+    """Add the event; False if stock's method must do it."""
     if span._end_time is not None or span.bounded_events is not None:
         return False
     events = span.event_store
@@ -101,7 +101,7 @@ def _append(span: SpanState, event: EventState) -> bool:
 
 @critical_section
 def _adds(span: SpanState) -> int:
-    """Whether an event can be added without upstream's method: 1 if so, 0 if there is no room, -1 if not at all."""
+    """Whether an event can be added without stock's method: 1 if so, 0 if there is no room, -1 if not at all."""
     if span._end_time is not None or span.bounded_events is not None:
         return -1
     events = span.event_store
@@ -134,7 +134,7 @@ def bind_record_exception(original: Callable[..., None]) -> Callable[..., object
     return replacement
 
 
-def is_escape_recorded(span: SpanState, exception: BaseException, frames: tuple[Frame, ...]) -> bool:
+def try_record_escape(span: SpanState, exception: BaseException, frames: tuple[Frame, ...]) -> bool:
     """Record an exception that leaves the span's scope; its stack trace shows these frames before its own.
 
     Returns:
@@ -155,7 +155,7 @@ def is_escape_recorded(span: SpanState, exception: BaseException, frames: tuple[
 def _exception_attributes(
     span: SpanState, exception: BaseException, attributes: types.Attributes, escaped: bool, frames: tuple[Frame, ...]
 ) -> dict[str, object]:
-    """The attributes of an exception's event, or `LEAVE` if upstream's method must make them."""
+    """The attributes of an exception's event, or `LEAVE` if stock's method must make them."""
     plan = span.plan
     state = _adds(span)
     if (

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.planning.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 from otel_fastpath.trace.recorded_c cimport EventState, SpanState
 
 cdef object _StockSpan
@@ -16,10 +16,10 @@ cdef object snapshot
 cdef object as_defined
 cdef Py_ssize_t maxsize
 
-@cython.locals(plan=Plan, state=int)
-cdef bint _is_added(SpanState span, object name, object attributes, object timestamp) except -1
+@cython.locals(plan=TracerPlan, state=int)
+cdef bint _try_add(SpanState span, object name, object attributes, object timestamp) except -1
 
-@cython.locals(event=EventState, plan=Plan)
+@cython.locals(event=EventState, plan=TracerPlan)
 cdef bint _keep_event(SpanState span, object name, dict kept, object timestamp) except -1
 
 @cython.locals(events=list)
@@ -28,7 +28,7 @@ cdef bint _append(SpanState span, EventState event) except -1
 @cython.locals(events=list)
 cdef int _adds(SpanState span) except -2
 
-cpdef bint is_escape_recorded(SpanState span, object exception, tuple frames) except -1
+cpdef bint try_record_escape(SpanState span, object exception, tuple frames) except -1
 
-@cython.locals(plan=Plan, state=int)
+@cython.locals(plan=TracerPlan, state=int)
 cdef _exception_attributes(SpanState span, object exception, object attributes, object escaped, tuple frames)

@@ -18,7 +18,7 @@ from otel_fastpath.trace.context.current_context import attach_value, detach, re
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.identity import INVALID
 from otel_fastpath.trace.recorded import Recorded
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,12 +64,12 @@ def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bo
         return False
     try:
         if metrics is None:
-            _exported(processor, span)
+            _export(processor, span)
         elif counts_first:
             metrics.finish_items(1)
-            _exported(processor, span)
+            _export(processor, span)
         else:
-            metrics.finish_items(1, _exported(processor, span))
+            metrics.finish_items(1, _export(processor, span))
         detach(token)
     except BaseException:
         restore(token)
@@ -77,7 +77,7 @@ def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bo
     return True
 
 
-def _exported(processor: SimpleSpanProcessor, span: Recorded) -> Exception | None:
+def _export(processor: SimpleSpanProcessor, span: Recorded) -> Exception | None:
     """Export the span; return the error if the exporter failed, which is logged as by stock."""
     try:
         processor.span_exporter.export((span,))  # type: ignore[arg-type]  # a `ReadableSpan` by its class in `span_classes`

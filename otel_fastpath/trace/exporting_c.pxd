@@ -12,4 +12,4 @@ cdef Facts _exporting
 
 cdef bint _try_export(object processor, Recorded span, bint counts_first) except -1
 
-cdef _exported(object processor, Recorded span)
+cdef _export(object processor, Recorded span)

@@ -25,7 +25,7 @@ REPLACED = 8
 
 
 class Identity:
-    """The identity of a span. Combined with upstream's classes in `span_classes`.
+    """The identity of a span. Combined with stock's classes in `span_classes`.
 
     `made_context` is None until the span context is read; it is then made from the two ids, `trace_flags` and
     `trace_state`. If another span context was assigned, `REPLACED` is set in the flags. `trace` is the trace id and
@@ -62,7 +62,7 @@ class Identity:
         return context  # type: ignore[return-value]  # set already if the ids are invalid
 
     def _made_plainly(self) -> SpanContext:
-        """The span context, made by upstream's constructor after the short way failed."""
+        """The span context, made by stock's constructor after the short way failed."""
         if self.made_context is not None or self.trace_flags >= INVALID:
             return self.made_context  # type: ignore[return-value]  # likewise
         trace_id, span_id = self.trace, self.drawn

@@ -12,7 +12,7 @@ from otel_fastpath import compiled
 from otel_fastpath.patching.guard import is_known
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
-from otel_fastpath.trace.upstream import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -25,11 +25,11 @@ _OWNERS: Final = {
 }
 
 
-def _checked(original: Any, target: str) -> None:
-    """Check the source of a method that upstream's decorator hides from the guard.
+def _check(original: Any, target: str) -> None:
+    """Check the source of a method that stock's decorator hides from the guard.
 
     Raises:
-        ReplacedError: The method is not upstream's own.
+        ReplacedError: The method is not stock's own.
         SkipError: It is not one that this package knows.
     """
     from opentelemetry.sdk import trace  # noqa: PLC0415  # only where it is being patched
@@ -48,7 +48,7 @@ def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) 
 
     def make(original: Any, _settings: Config) -> Any:
         if is_hidden:
-            _checked(original, target)
+            _check(original, target)
         return getattr(compiled.hot(hot_module), f"bind_{name}")(original)
 
     return Patch(

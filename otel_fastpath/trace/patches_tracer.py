@@ -17,7 +17,7 @@ from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
-from otel_fastpath.trace.upstream import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
+from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -42,7 +42,7 @@ _starters: weakref.WeakSet[Any] = weakref.WeakSet()
 
 def _forget_plans() -> None:
     lazy.defer(on=False)
-    kept_spans.put(kept_spans.Starter(compiled.implementation()[0]))
+    kept_spans.put(kept_spans.TracerPatch(compiled.implementation()[0]))
     forget_plans()
 
 
@@ -66,7 +66,7 @@ def _make_start_span(original: Any, settings: Config) -> Any:
     start_span = ready.methods.bind_start_span(original)
     _starters.add(start_span)
     # The wrappers of libraries start their spans with this, and create none that would be dropped.
-    kept_spans.put(kept_spans.Starter(ready.core, Tracer, start_span, ready.start.KeptSpans()))
+    kept_spans.put(kept_spans.TracerPatch(ready.core, Tracer, start_span, ready.start.KeptSpans()))
     return start_span
 
 

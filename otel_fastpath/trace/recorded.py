@@ -13,7 +13,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.identity import Identity
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ class EventState:
 class Recorded(Identity):
     """The recorded part of a span. Combined with `opentelemetry.sdk.trace.ReadableSpan` in `span_classes`.
 
-    A `bounded_*` attribute is None until upstream's own container is needed, which then holds the data of the store.
+    A `bounded_*` attribute is None until stock's own container is needed, which then holds the data of the store.
     """
 
     __slots__ = (
@@ -81,13 +81,13 @@ class Recorded(Identity):
     bounded_events: BoundedList[Event] | None
     bounded_links: BoundedList[Link] | None
     event_store: list[EventState] | None
-    plan: plans.Plan
+    plan: plans.TracerPlan
 
 
 class SpanState(Recorded):
     """A span that records. Combined with `opentelemetry.sdk.trace._Span` in `span_classes`.
 
-    `lock` is None until upstream's own code is called, which holds it from checking the end time until its change.
+    `lock` is None until stock's own code is called, which holds it from checking the end time until its change.
     """
 
     __slots__ = ("_record_end_metrics", "_record_exception", "_set_status_on_exception", "lock")
@@ -169,7 +169,7 @@ def attributes_of(span: Recorded) -> object:
 
 @critical_section
 def _final_store(span: Recorded) -> dict[str, object] | None:
-    """The attributes of a span that has ended, unless upstream's container has them."""
+    """The attributes of a span that has ended, unless stock's container has them."""
     return span.attribute_store if span._end_time is not None and span.bounded_attributes is None else None
 
 
@@ -209,7 +209,7 @@ def replace_attribute(span: Recorded, key: str, value: object, made: object) -> 
 
 @critical_section
 def publish_attributes(span: Recorded, bounded: Any, is_filled: bool) -> Any:
-    """Give the span upstream's container, unless it has one; return the one that it has."""
+    """Give the span stock's container, unless it has one; return the one that it has."""
     if span.bounded_attributes is None:
         if not is_filled:
             # The store may have been replaced since the container was made around it.

@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.identity_c cimport Identity
-from otel_fastpath.trace.planning.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 
 cdef object MappingProxyType
 cdef object ReadableSpan
@@ -35,7 +35,7 @@ cdef class Recorded(Identity):
     cdef public object bounded_events
     cdef public object bounded_links
     cdef public list event_store
-    cdef public Plan plan
+    cdef public TracerPlan plan
 
 cdef class SpanState(Recorded):
     cdef public object _record_end_metrics

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from otel_fastpath import compiled
 
 if TYPE_CHECKING:
-    from otel_fastpath.patching.report import Way
+    from otel_fastpath.patching.report import TracerStatus
     from otel_fastpath.settings import Config
-    from otel_fastpath.trace.planning.planner import Planner
+    from otel_fastpath.trace.planning.planner import TracerPlanner
 
 # The functions that replaced Tracer.__setattr__ in this process: they drop a tracer's plan when an attribute is set.
 WATCHERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
@@ -30,7 +30,7 @@ class Ready(NamedTuple):
     core: str
     methods: Any
     start: Any
-    planner: Planner
+    planner: TracerPlanner
 
 
 def set_up(settings: Config) -> Ready:
@@ -50,7 +50,7 @@ def forget_plans() -> None:
     _ready(compiled.implementation()[0]).planner.forget()
 
 
-def ways() -> list[Way]:
+def ways() -> list[TracerStatus]:
     """Which way the spans of each tracer take, and why; none if no patch has needed the hot modules."""
     if not _ready.cache_info().currsize:
         return []
@@ -67,18 +67,18 @@ def _ready(core: str) -> Ready:
     from otel_fastpath.trace.planning import routes  # noqa: PLC0415  # see above
 
     recorded, plans = compiled.hot("trace.recorded", core), compiled.hot("trace.planning.plan", core)
-    escapes = compiled.hot("trace.events", core).is_escape_recorded
+    escapes = compiled.hot("trace.events", core).try_record_escape
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
-    parts = routes.Core(
-        plan=plans.Plan,
+    parts = routes.SpanCore(
+        plan=plans.TracerPlan,
         copy_for=plans.copy_for,
         facts=compiled.hot("compiled.facts", core).Facts,
-        batch=plans.Batch,
+        batch=plans.ProcessorQueue,
         batch_of=compiled.hot("trace.ending", core).batch_of,
         span_class=span_class,
         read_only_class=read_only_class,
         dropped_class=span_classes.make_dropped_class(compiled.hot("trace.identity", core).Dropped),
         event_class=containers.make_event_class(recorded.EventState),
     )
-    planner = planning.Planner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)
+    planner = planning.TracerPlanner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)
     return Ready(core, compiled.hot("trace.tracer", core), compiled.hot("trace.start", core), planner)

@@ -2,7 +2,7 @@
 
 Each `bind_*` function makes the replacement for one method of `opentelemetry.sdk.trace.Span`. The replacement handles
 the common cases of the spans that the fast path started. In any other case (a value that must be cleaned, a limit that
-is reached, a lock or list that other code has asked for, a span that upstream started) it calls the original; the
+is reached, a lock or list that other code has asked for, a span that stock started) it calls the original; the
 compatibility properties of `span_classes` give that the private attributes that it works on. The classes of the fast
 path's spans have no such methods themselves: a method that other code puts in place of ours is called.
 
@@ -54,7 +54,7 @@ def bind_set_attribute(original: Callable[..., None]) -> Callable[..., object]:
     def set_attribute(self: Span, key: str, value: types.AttributeValue) -> None:
         try:
             if isinstance(self, SpanState) and not is_inert(switch):
-                if _is_set(self, key, value):
+                if _try_set(self, key, value):
                     return
                 if isinstance(value, Lazy) and self._end_time is None:
                     value = value.value()
@@ -85,21 +85,21 @@ def _sets_several_itself(span: SpanState) -> bool:
     return _several.hold() and "set_attributes" not in span.__dict__
 
 
-def _is_set(span: SpanState, key: str, value: object) -> bool:
-    """Set one attribute; False if upstream's method must do it."""
+def _try_set(span: SpanState, key: str, value: object) -> bool:
+    """Set one attribute; False if stock's method must do it."""
     if type(key) is not str or not key:
         return False
     plan = span.plan
     if type(value) in plan.as_is:
         return _put(span, key, value)
-    # A value that upstream's method will clean is not cleaned here: cleaning twice would warn twice.
+    # A value that stock's method will clean is not cleaned here: cleaning twice would warn twice.
     kept = frozen(key, value, plan.max_value, plan.clean) if _takes(span, key) else LEAVE
     return kept is not LEAVE and _put(span, key, kept)
 
 
 @critical_section
 def _put(span: SpanState, key: str, kept: object) -> bool:
-    """Set an attribute that is already cleaned; False if upstream's method must do it."""
+    """Set an attribute that is already cleaned; False if stock's method must do it."""
     if span.bounded_attributes is not None or span._end_time is not None:
         return False
     store = span.attribute_store
@@ -126,14 +126,14 @@ def _takes(span: SpanState, key: str) -> bool:
 
 @critical_section
 def _room(span: SpanState) -> int:
-    """The number of attributes that can still be set without upstream's method; -1 if none can be set at all."""
+    """The number of attributes that can still be set without stock's method; -1 if none can be set at all."""
     if span.bounded_attributes is not None or span._end_time is not None:
         return -1
     return span.plan.max_attributes - len(span.attribute_store)
 
 
 def make_room(span: SpanState) -> None:
-    """Create upstream's attribute container now: lazy values must not be made while the span's lock is held."""
+    """Create stock's attribute container now: lazy values must not be made while the span's lock is held."""
     if _room(span) >= 0:
         span._bound_attributes(None)  # type: ignore[attr-defined]  # of the class that `span_classes` makes
 
@@ -145,7 +145,7 @@ def bind_set_attributes(original: Callable[..., None]) -> Callable[..., object]:
     def set_attributes(self: Span, attributes: types.Attributes) -> None:
         try:
             if isinstance(self, SpanState) and not is_inert(switch):
-                if _are_set(self, attributes):
+                if _try_set_all(self, attributes):
                     return
                 attributes = made(attributes, self._end_time is None)
                 make_room(self)
@@ -158,8 +158,8 @@ def bind_set_attributes(original: Callable[..., None]) -> Callable[..., object]:
     return replacement
 
 
-def _are_set(span: SpanState, attributes: types.Attributes) -> bool:
-    """Set several attributes; False if upstream's method must do it."""
+def _try_set_all(span: SpanState, attributes: types.Attributes) -> bool:
+    """Set several attributes; False if stock's method must do it."""
     room = _room(span)
     if room < 0 or type(attributes) is not dict:
         return False
@@ -200,7 +200,7 @@ def bind_set_status(original: Callable[..., None]) -> Callable[..., object]:
 
     def set_status(self: Span, status: Status | StatusCode, description: str | None = None) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch) and _is_status_set(self, status, description):
+            if isinstance(self, SpanState) and not is_inert(switch) and _try_set_status(self, status, description):
                 return
         except Exception as error:
             faults.absorb("Span.set_status", error)
@@ -209,8 +209,8 @@ def bind_set_status(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, set_status, switch)
 
 
-def _is_status_set(span: SpanState, status: Status | StatusCode, description: str | None) -> bool:
-    """Set the status, or ignore it as upstream does; False if upstream's method must do it."""
+def _try_set_status(span: SpanState, status: Status | StatusCode, description: str | None) -> bool:
+    """Set the status, or ignore it as stock does; False if stock's method must do it."""
     code = status
     if type(status) is Status:
         if description is not None:
@@ -218,7 +218,7 @@ def _is_status_set(span: SpanState, status: Status | StatusCode, description: st
         code = status._status_code
     elif type(status) is not StatusCode:
         return False
-    # Making a `Status` may log a warning, so it is made only where upstream's method makes one.
+    # Making a `Status` may log a warning, so it is made only where stock's method makes one.
     changes = _changes(span, code is _UNSET_CODE)
     if changes > 0:
         return _put_status(span, Status(status, description) if status is code else status)  # type: ignore[arg-type]  # `code` is a `StatusCode`
@@ -275,7 +275,7 @@ def bind_update_name(original: Callable[..., None]) -> Callable[..., object]:
 
     def update_name(self: Span, name: str) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch) and _is_renamed(self, name):
+            if isinstance(self, SpanState) and not is_inert(switch) and _try_rename(self, name):
                 return
         except Exception as error:
             faults.absorb("Span.update_name", error)
@@ -285,8 +285,8 @@ def bind_update_name(original: Callable[..., None]) -> Callable[..., object]:
 
 
 @critical_section
-def _is_renamed(span: SpanState, name: str) -> bool:
-    """Set the name; False if upstream's method must report that the span has ended."""
+def _try_rename(span: SpanState, name: str) -> bool:
+    """Set the name; False if stock's method must report that the span has ended."""
     if span._end_time is not None:
         return False
     span._name = name

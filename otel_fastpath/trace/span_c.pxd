@@ -1,6 +1,6 @@
 # C types for the compiled twin of span.py.
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.planning.plan_c cimport Plan
+from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 from otel_fastpath.trace.recorded_c cimport SpanState
 
 import cython
@@ -20,8 +20,8 @@ cdef Facts _several
 
 cpdef bint is_context_known() except -1
 
-@cython.locals(plan=Plan)
-cdef bint _is_set(SpanState span, object key, object value) except -1
+@cython.locals(plan=TracerPlan)
+cdef bint _try_set(SpanState span, object key, object value) except -1
 
 cdef bint _sets_several_itself(SpanState span) except -1
 
@@ -35,17 +35,17 @@ cdef bint _takes(SpanState span, str key) except -1
 
 cdef Py_ssize_t _room(SpanState span) except -2
 
-@cython.locals(plan=Plan, room=Py_ssize_t)
-cdef bint _are_set(SpanState span, object attributes) except -1
+@cython.locals(plan=TracerPlan, room=Py_ssize_t)
+cdef bint _try_set_all(SpanState span, object attributes) except -1
 
 @cython.locals(size=Py_ssize_t, store=dict)
 cdef bint _put_all(SpanState span, dict kept) except -1
 
 @cython.locals(changes=int)
-cdef bint _is_status_set(SpanState span, object status, object description) except -1
+cdef bint _try_set_status(SpanState span, object status, object description) except -1
 
 cdef int _changes(SpanState span, bint is_unset) except -2
 
 cdef bint _put_status(SpanState span, object status) except -1
 
-cdef bint _is_renamed(SpanState span, object name) except -1
+cdef bint _try_rename(SpanState span, object name) except -1

@@ -1,7 +1,7 @@
-"""The classes of spans: combine the hot state with upstream's classes, and have the attributes that upstream uses.
+"""The classes of spans: combine the hot state with stock's classes, and have the attributes that stock uses.
 
-Code that reads or writes a private attribute of upstream's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
-upstream's container is created on first use and holds the data from then on (see `containers`).
+Code that reads or writes a private attribute of stock's span (`_attributes`, `_events`, `_lock`, ...) finds it here:
+stock's container is created on first use and holds the data from then on (see `containers`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.containers import LiveAttributes, bounded_around, first, resolved
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,27 +35,27 @@ def _freezes() -> bool:
 
 _FREEZES = _freezes()
 _stock_attributes: Any = ReadableSpan.attributes.fget
-_upstreams_attributes = as_defined(ReadableSpan, "attributes")
+_attributes_of_stock = as_defined(ReadableSpan, "attributes")
 _stock_events: Any = ReadableSpan.events.fget
 _stock_links: Any = ReadableSpan.links.fget
 _stock_readable_span: Any = _Span._readable_span
 
 
-class _Upstreams:
-    """A faster form of a property of upstream's `ReadableSpan`. Where other code has replaced that one, it is used."""
+class _StockProperty:
+    """A faster form of a property of stock's `ReadableSpan`. Where other code has replaced that one, it is used."""
 
     def __init__(self, getter: Callable[[Any], Any]) -> None:
         self.__doc__ = getter.__doc__
         self._getter = getter
         self._name = getter.__name__
-        self._upstreams = as_defined(ReadableSpan, self._name)
+        self._stocks_own = as_defined(ReadableSpan, self._name)
 
     def __get__(self, span: Any, owner: type) -> Any:
         if span is None:
             return self
         try:
             current = vars(ReadableSpan)[self._name]
-            if current is not self._upstreams:
+            if current is not self._stocks_own:
                 return current.__get__(span, owner)
             span.share_containers()
             return self._getter(span)
@@ -90,8 +90,8 @@ def _limits_of(span: Any) -> Any:
         return span.plan.limits
 
 
-class ReadableFace:
-    """The attributes of upstream's `ReadableSpan`, with upstream's containers created on first use."""
+class ReadableSpanMethods:
+    """The attributes of stock's `ReadableSpan`, with stock's containers created on first use."""
 
     __slots__ = ()
 
@@ -106,7 +106,7 @@ class ReadableFace:
     @_instrumentation_info.setter
     def _instrumentation_info(self, value: Any) -> None:
         vars(self)["_instrumentation_info"] = value
-        # The read-only copy is then made by upstream, which passes this value on.
+        # The read-only copy is then made by stock, which passes this value on.
         self._context = self.span_context()
 
     @property
@@ -131,7 +131,7 @@ class ReadableFace:
         self.bounded_attributes = value
 
     def _bound_attributes(self, attributes: Any) -> Any:
-        """Create upstream's container with the store's attributes, or with these, which are not cleaned yet."""
+        """Create stock's container with the store's attributes, or with these, which are not cleaned yet."""
         limits = _limits_of(self)
         maximum, longest = limits.max_span_attributes, limits.max_span_attribute_length
         if attributes:
@@ -152,7 +152,7 @@ class ReadableFace:
     def shown_attributes(self) -> Any:
         """A read-only view of the attributes, for `recorded.attributes_of`."""
         current = vars(ReadableSpan)["attributes"]
-        if current is not _upstreams_attributes:
+        if current is not _attributes_of_stock:
             return current.__get__(self, type(self))
         self.share_containers()
         try:
@@ -165,7 +165,7 @@ class ReadableFace:
             faults.absorb("Span.attributes", error)
         return _stock_attributes(self)
 
-    @_Upstreams
+    @_StockProperty
     def dropped_attributes(self) -> int:
         """How many attributes the limits dropped."""
         return getattr(self.bounded_attributes, "dropped", 0)
@@ -193,7 +193,7 @@ class ReadableFace:
     def _events(self, value: Any) -> None:
         self.bounded_events = value
 
-    @_Upstreams
+    @_StockProperty
     def events(self) -> tuple[Any, ...]:
         """The events so far."""
         try:
@@ -202,7 +202,7 @@ class ReadableFace:
             faults.absorb("Span.events", error)
         return tuple(_stock_events(self))
 
-    @_Upstreams
+    @_StockProperty
     def dropped_events(self) -> int:
         """How many events the limit dropped."""
         return getattr(self.bounded_events, "dropped", 0)
@@ -221,7 +221,7 @@ class ReadableFace:
     def _links(self, value: Any) -> None:
         self.bounded_links = value
 
-    @_Upstreams
+    @_StockProperty
     def links(self) -> tuple[Any, ...]:
         """The links so far."""
         try:
@@ -230,19 +230,19 @@ class ReadableFace:
             faults.absorb("Span.links", error)
         return tuple(_stock_links(self))
 
-    @_Upstreams
+    @_StockProperty
     def dropped_links(self) -> int:
         """How many links the limit dropped."""
         return getattr(self.bounded_links, "dropped", 0)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle as the read-only span that upstream passes to processors."""
+        """Copy and pickle as the read-only span that stock passes to processors."""
         readable: ReadableSpan = _stock_readable_span(self)
         return readable.__reduce_ex__(protocol)
 
 
-class SpanFace(ReadableFace):
-    """The further attributes of upstream's `_Span`."""
+class SpanMethods(ReadableSpanMethods):
+    """The further attributes of stock's `_Span`."""
 
     __slots__ = ()
 
@@ -258,7 +258,7 @@ class SpanFace(ReadableFace):
     def _lock(self) -> Any:
         try:
             if self.lock is None:
-                # Reentrant: upstream logs and cleans values while holding it, and that code may use this span again.
+                # Reentrant: stock logs and cleans values while holding it, and that code may use this span again.
                 self.lock = first(self, "lock", threading.RLock())
         except Exception as error:
             faults.absorb_any("Span", error)
@@ -270,7 +270,7 @@ class SpanFace(ReadableFace):
         self.lock = value
 
     def _end_further(self, measures: bool, announces: bool, sent: int) -> None:
-        """Complete the end of the span as upstream does, after a fault of ours; nothing is done twice.
+        """Complete the end of the span as stock does, after a fault of ours; nothing is done twice.
 
         Args:
             measures: Whether the metric of ended spans is still to be recorded.
@@ -302,16 +302,16 @@ class SpanFace(ReadableFace):
             faults.absorb_any("Span", error)
 
 
-class _CreatesUpstreams(ABCMeta):
-    """Of classes whose instances only the fast path can create: `type(span)(...)` elsewhere creates upstream's span."""
+class _CreatesStock(ABCMeta):
+    """Of classes whose instances only the fast path can create: `type(span)(...)` elsewhere creates stock's span."""
 
-    _upstream: type
+    _stock: type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls._upstream(*args, **kwargs)
+        return cls._stock(*args, **kwargs)
 
 
-class ReadOnlyFace(ReadableFace):
+class ReadOnlySpanMethods(ReadableSpanMethods):
     """Shares the containers of the span that was copied, unless its fields were set since."""
 
     __slots__ = ()
@@ -346,27 +346,27 @@ class ReadOnlyFace(ReadableFace):
 
 
 def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
-    """Make the class of recording spans, which inherits from upstream's `_Span`, and that of their read-only copies.
+    """Make the class of recording spans, which inherits from stock's `_Span`, and that of their read-only copies.
 
     Args:
         recorded: The module `recorded`.
-        records_escape: The function `events.is_escape_recorded`.
+        records_escape: The function `events.try_record_escape`.
     """
 
-    class FastSpan(recorded.SpanState, SpanFace, _Span, metaclass=_CreatesUpstreams):
+    class FastSpan(recorded.SpanState, SpanMethods, _Span, metaclass=_CreatesStock):
         """An `opentelemetry.sdk.trace.Span` as the fast path records it."""
 
-        _upstream = _Span
+        _stock = _Span
         _is_escape_recorded = records_escape
         copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
         copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
         attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
 
-    class FastReadableSpan(recorded.ReadOnlyState, ReadOnlyFace, ReadableSpan, metaclass=_CreatesUpstreams):
+    class FastReadableSpan(recorded.ReadOnlyState, ReadOnlySpanMethods, ReadableSpan, metaclass=_CreatesStock):
         """An `opentelemetry.sdk.trace.ReadableSpan` as the fast path creates it."""
 
-        _upstream = ReadableSpan
+        _stock = ReadableSpan
         copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
         copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
         replace_attribute = recorded.replace_attribute
@@ -382,14 +382,14 @@ def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
 def make_dropped_class(identity: type) -> type:
     """Make the class of spans that are not recorded, which create their span context on first access."""
 
-    class DroppedSpan(identity, NonRecordingSpan, metaclass=_CreatesUpstreams):
+    class DroppedSpan(identity, NonRecordingSpan, metaclass=_CreatesStock):
         """An `opentelemetry.trace.NonRecordingSpan` as the fast path creates it."""
 
-        _upstream = NonRecordingSpan
+        _stock = NonRecordingSpan
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            """Copy and pickle as upstream's own class."""
-            # Not upstream's `__reduce_ex__`: pickle would compare the class that it returns with this one.
+            """Copy and pickle as stock's own class."""
+            # Not stock's `__reduce_ex__`: pickle would compare the class that it returns with this one.
             return NonRecordingSpan, (self._context,), self.__dict__ or None
 
     DroppedSpan.__name__ = DroppedSpan.__qualname__ = NonRecordingSpan.__name__

@@ -30,7 +30,7 @@ _CAUSE: Final = "\nThe above exception was the direct cause of the following exc
 _CONTEXT: Final = "\nDuring handling of the above exception, another exception occurred:\n\n"
 # traceback._RECURSIVE_CUTOFF: how many equal frames in a row are shown.
 _RECURSIVE_CUTOFF: Final = 3
-# From so many frames on, a stack is kept as `Repeats`: it is probably that of a recursion.
+# From so many frames on, a stack is kept as `RepeatedFrames`: it is probably that of a recursion.
 _LONG: Final = 100
 # The approximate size in bytes of a dict entry with a tuple and a weak reference.
 _ENTRY: Final = 300
@@ -90,7 +90,7 @@ def is_standard() -> bool:
     return False
 
 
-class Repeats:
+class RepeatedFrames:
     """The frames of a long stack, in little memory: those of a recursion are mostly the same few."""
 
     __slots__ = ("_counts", "_frames")
@@ -221,7 +221,7 @@ def _frames(error: BaseException, outer: tuple[Frame, ...]) -> Iterable[Frame]:
             _settle_source(code, step)
         frames.append((code, step.tb_lasti, step.tb_lineno))
         step = step.tb_next
-    return frames if len(frames) < _LONG else Repeats(frames)
+    return frames if len(frames) < _LONG else RepeatedFrames(frames)
 
 
 def _settle_source(code: CodeType, step: TracebackType) -> None:

@@ -21,13 +21,13 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.context.current_context import span_in
-from otel_fastpath.trace.ending import is_ended_at_once
+from otel_fastpath.trace.ending import try_end_at_once
 from otel_fastpath.trace.identity import FLAGS, INVALID, Dropped, Identity
-from otel_fastpath.trace.planning.plan import Late, Spans
+from otel_fastpath.trace.planning.plan import LazyAttributes, SpanStarter
 from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
 from otel_fastpath.trace.recorded import SpanState
 from otel_fastpath.trace.span import is_context_known
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,19 +65,19 @@ _recording_facts = Facts([(_sdk_trace.Span, "is_recording", as_defined(_sdk_trac
 _GIVEN_UP = object()
 
 # The function that `configure` was given.
-_make_plan: list[Callable[[Tracer], plans.Plan | None]] = []
+_make_plan: list[Callable[[Tracer], plans.TracerPlan | None]] = []
 
 
-def configure(make_plan: Callable[[Tracer], plans.Plan | None]) -> None:
+def configure(make_plan: Callable[[Tracer], plans.TracerPlan | None]) -> None:
     """Set the function that makes a tracer's `Plan`; it is not part of the hot path."""
     _make_plan[:] = [make_plan]
 
 
-def start_span(given: _Given, gives_up: bool = False, made: plans.Plan | None = None) -> object:
-    """Start a span as upstream's `Tracer.start_span` does; None if upstream's method must start it.
+def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | None = None) -> object:
+    """Start a span as stock's `Tracer.start_span` does; None if stock's method must start it.
 
     Args:
-        given: The tracer and the arguments of its `start_span`, in order; a `Late` as attributes has the name, too.
+        given: The tracer and the arguments of its `start_span`, in order; `LazyAttributes` have the name, too.
         gives_up: Whether to return `_GIVEN_UP` instead of a span that would be dropped.
         made: The plan, if it was made just now.
     """
@@ -106,7 +106,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.Plan | None = 
         return NonRecordingSpan(get_current_span(context).get_span_context())
     late, is_asked = None, plan.asks or rule <= ASK
     if attributes is not None and type(attributes) is not dict:
-        late = attributes if isinstance(attributes, Late) else None
+        late = attributes if isinstance(attributes, LazyAttributes) else None
         if late is None:
             is_asked = True
         elif is_asked:
@@ -131,22 +131,22 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.Plan | None = 
     identity = new_instance(plan.dropped_class if rule == DROP else plan.span_class)
     identity.trace, identity.drawn, identity.made_context = trace_id, drawn, context_made
     identity.trace_flags, identity.trace_state = flags, state
-    return identity if rule == DROP else _started(identity, plan, given, attributes, late, parent, metrics)
+    return identity if rule == DROP else _start_span(identity, plan, given, attributes, late, parent, metrics)
 
 
-def _made(given: _Given, late: plans.Late) -> _Given:
+def _made(given: _Given, late: plans.LazyAttributes) -> _Given:
     """The arguments with the name and the attributes in their places."""
     late.make()
     tracer, _, context, kind, _, links, start, record_exception, set_status = given
     return tracer, late.name, context, kind, late.attributes, links, start, record_exception, set_status  # type: ignore[return-value]  # `make` has set the name
 
 
-def _started(
+def _start_span(
     span: SpanState,
-    plan: plans.Plan,
+    plan: plans.TracerPlan,
     given: _Given,
     attributes: types.Attributes,
-    late: plans.Late | None,
+    late: plans.LazyAttributes | None,
     parent: SpanContext | None,
     metrics: Callable[[], None] | None,
 ) -> SpanState:
@@ -167,7 +167,7 @@ def _started(
         kept = clean_mapping(attributes, plan.max_value, plan.clean, plan.max_attributes)  # type: ignore[arg-type]  # likewise
     if kept is LEAVE or len(kept) > plan.max_attributes:
         span.attribute_store = {}
-        span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))  # type: ignore[arg-type, attr-defined]  # as upstream has them, of the class that `span_classes` makes
+        span._bound_attributes(made(_proxied(attributes) if kept is LEAVE else kept, recording=True))  # type: ignore[arg-type, attr-defined]  # as stock has them, of the class that `span_classes` makes
     else:
         span.attribute_store = kept
     if links:
@@ -178,12 +178,12 @@ def _started(
     return span
 
 
-def _by_ratio(plan: plans.Plan, rule: int, trace_id: int) -> int:
+def _by_ratio(plan: plans.TracerPlan, rule: int, trace_id: int) -> int:
     return SAMPLE if trace_id & _64_BITS < plan.bounds[rule - RATIO] else DROP
 
 
 def _asked(
-    plan: plans.Plan,
+    plan: plans.TracerPlan,
     given: _Given,
     parent: SpanContext | None,
     trace_id: int | None,
@@ -191,7 +191,7 @@ def _asked(
     state: TraceState,
     rule: int,
 ) -> _Asked:
-    """Handle custom samplers and id generators, the SDK's own metrics, and attributes that upstream may reject.
+    """Handle custom samplers and id generators, the SDK's own metrics, and attributes that stock may reject.
 
     Returns:
         The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
@@ -229,8 +229,8 @@ def _asked(
     return trace_id, span_id, flags, rule, attributes, state, own, metrics
 
 
-def _sampled(plan: plans.Plan, rule: int, given: _Given, trace_id: int) -> SamplingResult:
-    """Ask the sampler, or the one that `ParentBased` would ask, as upstream does."""
+def _sampled(plan: plans.TracerPlan, rule: int, given: _Given, trace_id: int) -> SamplingResult:
+    """Ask the sampler, or the one that `ParentBased` would ask, as stock does."""
     _, name, context, kind, attributes, links, _, _, _ = given
     if rule == ASK:
         return plan.sampler.should_sample(context, trace_id, name, kind, attributes, links or ())
@@ -244,7 +244,7 @@ def _is_id(value: object, most: int) -> bool:
     return type(value) is int and 0 < value <= most
 
 
-class KeptSpans(Spans):
+class KeptSpans(SpanStarter):
     """Starts the spans of wrappers, except those that would be dropped."""
 
     __slots__ = ()
@@ -252,26 +252,26 @@ class KeptSpans(Spans):
     def start(
         self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
     ) -> object:
-        """See `Spans`."""
+        """See `SpanStarter`."""
         span = start_span((tracer, name, None, kind, attributes, (), start, True, True), gives_up=True)
         return None if span is _GIVEN_UP else NotImplemented if span is None else span
 
-    def start_late(self, tracer: Tracer, kind: SpanKind, late: plans.Late) -> object:
-        """See `Spans`."""
+    def start_late(self, tracer: Tracer, kind: SpanKind, late: plans.LazyAttributes) -> object:
+        """See `SpanStarter`."""
         span = start_span((tracer, "", None, kind, late, (), None, True, True))  # type: ignore[arg-type]  # see there
         return NotImplemented if span is None else span
 
     def emit(self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes) -> object:
-        """See `Spans`."""
+        """See `SpanStarter`."""
         span = start_span((tracer, name, None, kind, attributes, (), None, True, True), gives_up=True)
         if span is None or span is _GIVEN_UP:
             return NotImplemented if span is None else None
-        if isinstance(span, SpanState) and _recording_facts.hold() and is_ended_at_once(span):
+        if isinstance(span, SpanState) and _recording_facts.hold() and try_end_at_once(span):
             return True
         return span
 
     def drops_below(self, tracer: Tracer, span: object) -> bool:
-        """See `Spans`."""
+        """See `SpanStarter`."""
         plan = getattr(tracer, "_otel_fastpath_plan", None)
         if plan is None or plan.tracer_class is not type(tracer) or not isinstance(span, Dropped):
             return False
@@ -285,26 +285,26 @@ class KeptSpans(Spans):
         )
 
     def is_recording(self, span: Span) -> bool:
-        """See `Spans`."""
+        """See `SpanStarter`."""
         if isinstance(span, SpanState) and _recording_facts.hold():
             ours = span
             return ours._end_time is None
         return not isinstance(span, Dropped) and span.is_recording()
 
 
-def _rule_below(plan: plans.Plan, is_remote: bool, flags: int) -> int:
+def _rule_below(plan: plans.TracerPlan, is_remote: bool, flags: int) -> int:
     """The rule for children of a span that this core did not make."""
     if is_remote:
         return plan.remote_sampled if flags & 1 else plan.remote_not_sampled
     return plan.local_sampled if flags & 1 else plan.local_not_sampled
 
 
-def _foreign_parent(plan: plans.Plan, outer: object) -> _Parent | None:
+def _foreign_parent(plan: plans.TracerPlan, outer: object) -> _Parent | None:
     """Read a parent span that this core did not make.
 
     Returns:
         Its span context, trace id, random flag, trace state, and the rule for its children; the values for a root if
-        it is not a valid parent. None if upstream must report what is wrong with it.
+        it is not a valid parent. None if stock must report what is wrong with it.
     """
     parent = outer.get_span_context() if isinstance(outer, Span) else None
     if parent is None:
@@ -318,7 +318,7 @@ def _foreign_parent(plan: plans.Plan, outer: object) -> _Parent | None:
 
 
 def _proxied(attributes: types.Attributes) -> types.Attributes:
-    """The attributes as upstream's samplers return them; raises as they do if they are not a mapping."""
+    """The attributes as stock's samplers return them; raises as they do if they are not a mapping."""
     if type(attributes) is MappingProxyType:
         return attributes
     return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes).attributes

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.planning.plan_c cimport Late, Plan, Spans
+from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, TracerPlan, SpanStarter
 from otel_fastpath.trace.identity_c cimport Dropped, Identity
 from otel_fastpath.trace.recorded_c cimport SpanState
 
@@ -37,30 +37,30 @@ cdef list _make_plan
 cdef object as_defined
 cdef Facts _recording_facts
 
-cdef class KeptSpans(Spans):
-    @cython.locals(plan=Plan, above=Dropped)
+cdef class KeptSpans(SpanStarter):
+    @cython.locals(plan=TracerPlan, above=Dropped)
     cdef bint drops_below(self, object tracer, object span) except -1
     @cython.locals(ours=SpanState)
     cdef bint is_recording(self, object span) except -1
 
-cdef tuple _made(tuple given, Late late)
+cdef tuple _made(tuple given, LazyAttributes late)
 
-cdef int _rule_below(Plan plan, bint is_remote, int flags) except? -1
+cdef int _rule_below(TracerPlan plan, bint is_remote, int flags) except? -1
 
-cdef tuple _foreign_parent(Plan plan, object outer)
+cdef tuple _foreign_parent(TracerPlan plan, object outer)
 
 cdef _proxied(object attributes)
 
-cdef int _by_ratio(Plan plan, int rule, object trace_id) except -1
+cdef int _by_ratio(TracerPlan plan, int rule, object trace_id) except -1
 
-cdef _sampled(Plan plan, int rule, tuple given, object trace_id)
+cdef _sampled(TracerPlan plan, int rule, tuple given, object trace_id)
 
 cdef bint _is_id(object value, object most) except -1
 
-cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int flags, object state, int rule)
+cdef tuple _asked(TracerPlan plan, tuple given, object parent, object trace_id, int flags, object state, int rule)
 
 @cython.locals(
-    plan=Plan,
+    plan=TracerPlan,
     found=tuple,
     asked=tuple,
     flags=cython.int,
@@ -68,8 +68,8 @@ cdef tuple _asked(Plan plan, tuple given, object parent, object trace_id, int fl
     above=Identity,
     identity=Identity,
     is_asked=cython.bint,
-    late=Late,
+    late=LazyAttributes,
 )
-cpdef start_span(tuple given, bint gives_up=*, Plan made=*)
+cpdef start_span(tuple given, bint gives_up=*, TracerPlan made=*)
 
-cdef _started(SpanState span, Plan plan, tuple given, object attributes, Late late, object parent, object metrics)
+cdef _start_span(SpanState span, TracerPlan plan, tuple given, object attributes, LazyAttributes late, object parent, object metrics)

@@ -9,7 +9,7 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_span import is_known_use_span
-from otel_fastpath.trace.context.scope import Manner, OpenScope, Switch, filled, is_inert, patching
+from otel_fastpath.trace.context.scope import OpenScope, ScopeKind, Switch, fill, is_inert, patching
 from otel_fastpath.trace.start import start_span
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class TracerScope(OpenScope):
 
     __slots__ = ()
 
-    def _started(self) -> Span:
+    def _start_span(self) -> Span:
         """Start the span; through the tracer's own method if that is not our function."""
         start = self._start
         manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
@@ -43,19 +43,19 @@ class TracerScope(OpenScope):
                 return span  # type: ignore[return-value]  # a span
         return manner.instead(*start)  # type: ignore[misc]  # there is one for a tracer
 
-    def _start_upstreams_way(self) -> Span:
+    def _start_as_stock(self) -> Span:
         # Not through the tracer's method, which is our function and would fail again.
         manner: TracerManner = self._manner  # type: ignore[assignment]  # as it was made
         return (manner.instead if manner.ours is None else manner.ours.__wrapped__)(*self._start)  # type: ignore[attr-defined, misc]  # likewise; made by `patching`
 
 
-class TracerManner(Manner):
+class TracerManner(ScopeKind):
     """What all scopes of `Tracer` have in common.
 
     Args:
-        instead: As in `Manner`.
+        instead: As in `ScopeKind`.
         frames: Likewise.
-        tracer_class: Upstream's `Tracer`.
+        tracer_class: Stock's `Tracer`.
         ours: Our replacement for its `start_span`, or None if there is none.
     """
 
@@ -119,7 +119,7 @@ def bind_start_as_current_span(
 ) -> Callable[..., object]:
     """Make the replacement for `Tracer.start_as_current_span`; `TracerManner` describes most arguments.
 
-    `stock_use_span` is upstream's `use_span`. If other code has replaced it, upstream's method calls the replacement.
+    `stock_use_span` is stock's `use_span`. If other code has replaced it, stock's method calls the replacement.
     """
     switch, manner = Switch(), TracerManner(instead, frames, tracer_class, ours)
 
@@ -138,7 +138,7 @@ def bind_start_as_current_span(
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
             if not is_inert(switch) and is_known_use_span(stock_use_span):
-                return filled(TracerScope.__new__(TracerScope), manner, start, end_on_exit)
+                return fill(TracerScope.__new__(TracerScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)
         return original(*start, end_on_exit)

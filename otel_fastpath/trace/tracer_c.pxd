@@ -2,18 +2,18 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.context.scope_c cimport Manner, OpenScope
+from otel_fastpath.trace.context.scope_c cimport ScopeKind, OpenScope
 
 cdef object faults
 cdef object _INTERNAL
 
 cdef class TracerScope(OpenScope):
     @cython.locals(start=tuple, manner=TracerManner)
-    cdef _started(self)
+    cdef _start_span(self)
     @cython.locals(manner=TracerManner)
-    cdef _start_upstreams_way(self)
+    cdef _start_as_stock(self)
 
-cdef class TracerManner(Manner):
+cdef class TracerManner(ScopeKind):
     cdef public object ours
     cdef Facts starting
     cdef object tracer_class

@@ -158,11 +158,11 @@ class Loopback:
     def _supervise(self, launcher: socket.socket) -> None:
         message, listeners, _, _ = socket.recv_fds(launcher, _LONGEST_MESSAGE, 1)
         if message == _CONFINED:
-            supervisor.Supervisor(listeners[0], self._rule, self._refused).start()
+            supervisor.Supervisor(listeners[0], self._rule, self._report_refused).start()
         else:
             self._why_not = f"the kernel refuses more ({message.decode(errors='replace') or 'no answer'})"
 
-    def _refused(self, host: str, port: int | None, who: str) -> None:
+    def _report_refused(self, host: str, port: int | None, who: str) -> None:
         rules.append(self._rule.report, host=host, port=port, who=who)
 
 

@@ -68,7 +68,7 @@ class Receiver:
     def __init__(self, *, is_kept: bool = True) -> None:
         self._is_kept = is_kept
         self._bodies: defaultdict[tuple[str, str], list[bytes]] = defaultdict(list)
-        self._servers: dict[str, _Server] = {}
+        self._servers: dict[str, _PortServer] = {}
 
     def __enter__(self) -> Receiver:  # noqa: PYI034  # Self is not in Python 3.10
         """Ports are opened when they are asked for."""
@@ -84,7 +84,7 @@ class Receiver:
     def endpoint(self, run: str) -> str:
         """The value of OTEL_EXPORTER_OTLP_ENDPOINT for a run."""
         if run not in self._servers:
-            self._servers[run] = _Server(lambda signal, body: self._keep(run, signal, body))
+            self._servers[run] = _PortServer(lambda signal, body: self._keep(run, signal, body))
         return f"http://{_HOST}:{self._servers[run].server_address[1]}"
 
     def _keep(self, run: str, signal: str, body: bytes) -> None:
@@ -114,7 +114,7 @@ class Receiver:
         self._bodies.clear()
 
 
-class _Server(http.server.ThreadingHTTPServer):
+class _PortServer(http.server.ThreadingHTTPServer):
     """One port."""
 
     daemon_threads = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from otel_fastpath.budget.cli import guarded
+from otel_fastpath.budget.cli import run_guarded
 from otel_fastpath.budget.outputs import add_outputs
 from otel_fastpath.trial.options import add_allow
 from otel_fastpath.verify import LEAST_RUNS
@@ -55,7 +55,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     add_outputs(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program and its arguments")
-    parser.set_defaults(run=lambda options: guarded(lambda: _run(options)))
+    parser.set_defaults(run=lambda options: run_guarded(lambda: _run(options)))
 
 
 def _run(options: argparse.Namespace) -> int:

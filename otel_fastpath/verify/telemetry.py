@@ -128,7 +128,7 @@ def _parent(span: Any, by_id: dict[tuple[bytes, bytes], tuple[Any, Any]]) -> str
 
 
 def library(scope: str) -> str:
-    """The library that a scope is about: both otel_fastpath.asyncpg and the official scope are about asyncpg."""
+    """The library that a scope is about: both otel_fastpath.asyncpg and the stock scope are about asyncpg."""
     for prefix in ("opentelemetry.instrumentation.", "otel_fastpath."):
         if scope.startswith(prefix):
             return scope[len(prefix) :]

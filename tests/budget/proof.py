@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from otel_fastpath.budget import base, calibration, checks, declare
-from otel_fastpath.budget.blocks import Plan, interleave
+from otel_fastpath.budget.blocks import MeasurementPlan, interleave
 from otel_fastpath.budget.callables import Arm
-from otel_fastpath.budget.results import Report, Verdict
+from otel_fastpath.budget.results import BudgetReport, Verdict
 
 # The regression gate must see this; the absolute gate has 20 % of headroom, so it is shown and not promised there.
 GATES = ("regression", "overhead")
@@ -85,7 +85,7 @@ def amount(slowdown: float) -> tuple[int, float]:
     for _ in range(4):
         more: dict[str, Any] = {}
         exec(HOOK.replace("EXTRA = 0", f"EXTRA = {extra}"), more)  # noqa: S102  # the text above
-        times = interleave({"plain": plain, "more": Arm(more["hooked"])}, Plan(cycles=400), 1)
+        times = interleave({"plain": plain, "more": Arm(more["hooked"])}, MeasurementPlan(cycles=400), 1)
         pairs = zip(times["more"], times["plain"], strict=True)
         reached = statistics.median(with_it / without for with_it, without in pairs) - 1
         if abs(reached - slowdown) < slowdown / 50:
@@ -108,7 +108,7 @@ def neighbours(number: int) -> Any:
             process.wait()
 
 
-def run(gate: str, head: Path, reference: Path) -> Report:
+def run(gate: str, head: Path, reference: Path) -> BudgetReport:
     """One check of one gate."""
     declaration = declare.read(head / "budgets.toml")
     options = {"metrics": frozenset({gate}), "pause": 2.0}

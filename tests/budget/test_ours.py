@@ -67,7 +67,7 @@ def exceeded(results):
 
 
 # What says most about a core is counted: of the pure one its bytecodes, of the compiled one its allocations; in `make
-# test` of one scenario of each room, as all take minutes. So do the instructions of a few. `make budget` counts
+# test` of one scenario of each feature, as all take minutes. So do the instructions of a few. `make budget` counts
 # everything of all.
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from otel_fastpath.budget.render import chart, markdown, page, report, terminal
 from otel_fastpath.budget.render.document import figure
-from otel_fastpath.budget.results import Report, Result, Verdict
+from otel_fastpath.budget.results import BudgetReport, Result, Verdict
 
 CHROMIUM = next(filter(shutil.which, ("chromium", "chromium-browser", "google-chrome")), None)
 NASTY = '<b>"&|`*_\n</svg>'
@@ -33,7 +33,9 @@ def made():
                details={"base_us": 10.0, "head_us": 42.5}),
         Result(NASTY, "calls", "<= 0", Verdict.FAIL, "per call", 1.0, 0.0, reason=NASTY),
     ]  # fmt: skip
-    return Report("check", "budgets.toml", results, {"python": "3.13.0", "distributions": {"wrapt": "2"}}, seconds=12.3)
+    return BudgetReport(
+        "check", "budgets.toml", results, {"python": "3.13.0", "distributions": {"wrapt": "2"}}, seconds=12.3
+    )
 
 
 class Page(HTMLParser):

@@ -12,7 +12,7 @@ PROGRAM = """
 import sys
 from otel_fastpath.budget import sides
 head, base = sys.argv[1:3]
-switch = sides.Switch()
+switch = sides.SideSwitch()
 seen, shared = {}, {}
 both = {}
 for name, path in (("head", [head]), ("base", [base, head])):

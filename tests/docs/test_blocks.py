@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 APPLIED = 'assert "applied" in {row.state.value for row in FastpathInstrumentor().status()}'
 # Text of a block -> what is done after it, where running it proves little.
 AFTER = {
-    # What upstream's handler does at exit needs a new thread, which Python 3.12.1 does not start then.
+    # What stock's handler does at exit needs a new thread, which Python 3.12.1 does not start then.
     "addHandler(LoggingHandler(": "logging.getLogger().handlers[-1].flush = lambda: None\n",
     "async def lifespan(app)": """
 import asyncio

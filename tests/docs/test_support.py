@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from otel_fastpath.libraries.register import ROOM
-from otel_fastpath.trace.upstream import SDK
+from otel_fastpath.libraries.register import FEATURE
+from otel_fastpath.trace.stock_sources import SDK
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -68,8 +68,8 @@ def test_the_releases_are_those_that_are_required():
 
 
 def test_the_replaced_releases_are_those_of_the_wrappers():
-    """Of each official instrumentation, in the table."""
-    emulated = [rival.emulated for wrapper in ROOM.wrappers for rival in wrapper.rivals if rival.emulated]
+    """Of each stock instrumentation, in the table."""
+    emulated = [rival.emulated for wrapper in FEATURE.wrappers for rival in wrapper.rivals if rival.emulated]
 
     assert len(emulated) >= 4
     for requirement in emulated:
@@ -78,8 +78,8 @@ def test_the_replaced_releases_are_those_of_the_wrappers():
 
 
 def test_every_release_that_a_patch_asks_for_is_on_the_page():
-    """Of libraries and of the official instrumentations whose hooks are replaced."""
-    asked = {each for patch in ROOM.all_patches() for text in patch.requires for each in text.split(" | ")}
+    """Of libraries and of the stock instrumentations whose hooks are replaced."""
+    asked = {each for patch in FEATURE.all_patches() for text in patch.requires for each in text.split(" | ")}
     lowest = {}
     for text in asked - set(SDK):
         name, release = re.match(r"([\w-]+)>=([\w.]+)", text).groups()
@@ -92,7 +92,7 @@ def test_every_release_that_a_patch_asks_for_is_on_the_page():
 
     assert len(lowest) > 20
     assert lowest.keys() - shown.keys() == set()
-    # The releases of official instrumentations that wrappers replace are tested above; openai's patches accept older
+    # The releases of stock instrumentations that wrappers replace are tested above; openai's patches accept older
     # releases than those that the tests run with.
     libraries = [name for name in lowest if not name.startswith("opentelemetry-") and name != "openai"]
     assert [name for name in libraries if not any(each in shown[name] for each in lowest[name])] == []

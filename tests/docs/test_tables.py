@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from otel_fastpath.budget import declare
-from otel_fastpath.rooms import ROOMS
+from otel_fastpath.features import FEATURES
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -19,7 +19,7 @@ import differences_page  # noqa: E402  # likewise
 import tables  # noqa: E402  # found only from here on
 import telemetry_page  # noqa: E402  # likewise
 
-PATCHES = {patch.name: patch for room in ROOMS for patch in room.all_patches()}
+PATCHES = {patch.name: patch for feature in FEATURES for patch in feature.all_patches()}
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +36,12 @@ def scenarios():
 
 def test_no_two_patches_have_a_name():
     """Settings, budgets and tests go by it."""
-    assert len(PATCHES) == sum(len(room.all_patches()) for room in ROOMS)
+    assert len(PATCHES) == sum(len(feature.all_patches()) for feature in FEATURES)
 
 
 def test_every_wrapper_has_patches():
     """What it costs and what it emits is held by those of its patches."""
-    wrappers = [wrapper for room in ROOMS for wrapper in room.wrappers]
+    wrappers = [wrapper for feature in FEATURES for wrapper in feature.wrappers]
 
     assert wrappers
     for wrapper in wrappers:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# The examples can start servers, and the harness of upstream's suites fetches released sources.
+# The examples can start servers, and the harness of stock's suites fetches released sources.
 sys.path[:0] = [str(ROOT), str(ROOT / "tests/upstream")]
 
 from harness.paths import UnavailableError  # noqa: E402

@@ -97,7 +97,7 @@ def test_exceptions_of_decorated_functions(fast, how):
 
 
 def _without_internals(text):
-    """The stack trace as its reader cares for it: the frames of upstream's generators never were in it."""
+    """The stack trace as its reader cares for it: the frames of stock's generators never were in it."""
     return "\n".join(line for line in text.splitlines() if "otel_fastpath" not in line and "~~" not in line)
 
 
@@ -159,7 +159,7 @@ def test_methods_and_stacked_decorators(fast):
 
 
 def test_a_scope_is_used_once(fast):
-    """Entering twice, leaving without entering and decorating after entering fail as upstream's generators do."""
+    """Entering twice, leaving without entering and decorating after entering fail as stock's generators do."""
     del fast
 
     def scenario(world):

@@ -173,7 +173,7 @@ def test_a_dropped_span_is_of_a_subclass(fast):
 
 
 def test_compiled_replacements_are_no_python_functions(fast):
-    """What asks for the type sees it; what asks for the signature sees upstream's."""
+    """What asks for the type sees it; what asks for the signature sees stock's."""
     with stock():
         original = inspect.signature(Tracer.start_span)
 

@@ -1,4 +1,4 @@
-"""Methods that other code has replaced are called as upstream calls them, on classes and on objects."""
+"""Methods that other code has replaced are called as stock calls them, on classes and on objects."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_method_is_replaced_and_put_back(fast, owner, name, processors):
 
 
 def test_another_span_context(fast):
-    """Who replaces `get_span_context` decides which span is the parent. How often upstream asks is its own business."""
+    """Who replaces `get_span_context` decides which span is the parent. How often stock asks is its own business."""
     del fast
 
     def scenario(world):
@@ -158,7 +158,7 @@ def test_another_span_context(fast):
 
 
 def test_another_current_context(fast):
-    """Who replaces `get_current` decides which span is the parent. How often upstream asks is its own business."""
+    """Who replaces `get_current` decides which span is the parent. How often stock asks is its own business."""
     del fast
 
     def scenario(world):

@@ -1,4 +1,4 @@
-"""Exceptions in log records: what stock writes of them, by each of upstream's ways into a log record."""
+"""Exceptions in log records: what stock writes of them, by each of stock's ways into a log record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAKES_EXCEPTIONS = tuple(map(int, sdk_version.split(".")[:2])) >= (1, 42)
 # The ways -> the patches that they need.
 ROWS = {"sdk": "handler", "instrumentation": "instrumentation_handler", "exception": "exception"}
 WAYS = tuple(way for way in ROWS if TAKES_EXCEPTIONS or way != "exception")
-# Where upstream still makes the records, what it raises reaches the application, as without us.
+# Where stock still makes the records, what it raises reaches the application, as without us.
 RECORDS_ARE_OURS = not older("opentelemetry-sdk", "1.45")
 # What is released with the SDK of 1.x is 0.(x + 21)b.
 BETA = "0.{}b{}".format(int(sdk_version.split(".")[1]) + 21, sdk_version.split(".")[2])
@@ -150,7 +150,7 @@ def test_another_format_exception_is_called(way, handlers, instrumentor, monkeyp
 
 
 def test_what_formats_is_put_back(handlers, instrumentor):
-    """Upstream's modules have the standard library's module again."""
+    """Stock's modules have the standard library's module again."""
     instrumentor.instrument()
     places = [sys.modules[kind.__module__] for kind in handlers.values()]
     assert all(place.traceback is not traceback for place in places)

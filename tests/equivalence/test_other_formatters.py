@@ -1,4 +1,4 @@
-"""What others put in the place of the formatting of stack traces, to leave secrets out, is called as upstream does."""
+"""What others put in the place of the formatting of stack traces, to leave secrets out, is called as stock does."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_scrubber_that_comes_after_us_redacts(core, environ, scrubber, how):
 
 @WAYS
 def test_what_was_recorded_before_a_scrubber_came_is_not_changed(core, environ, how):
-    """Upstream formats when it records."""
+    """Stock formats when it records."""
     from stock_or_fastpath import fastpath
 
     with fastpath(core):
@@ -138,7 +138,7 @@ def test_what_was_recorded_before_a_scrubber_came_is_not_changed(core, environ, 
         assert "hunter2" in event()["exception.stacktrace"]
 
 
-def test_a_scrubber_gets_the_arguments_that_upstream_gives(core, environ):
+def test_a_scrubber_gets_the_arguments_that_stock_gives(core, environ):
     """And is called once for each exception that is recorded."""
     from stock_or_fastpath import fastpath
 

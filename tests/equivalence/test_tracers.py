@@ -120,14 +120,14 @@ def test_nameless_tracer(fast, name):
 class Louder(Tracer):
     """A user's subclass that overrides what the SDK's scope calls."""
 
-    def start_span(self, name, *args, **kwargs):  # noqa: D102  # upstream's interface
+    def start_span(self, name, *args, **kwargs):  # noqa: D102  # stock's interface
         span = super().start_span(name.upper(), *args, **kwargs)
         span.set_attribute("louder", sorted(kwargs))
         return span
 
 
 def test_subclass_of_the_sdks_tracer(fast):
-    """A tracer class that overrides start_span is asked for every span, with upstream's keywords."""
+    """A tracer class that overrides start_span is asked for every span, with stock's keywords."""
     del fast
 
     def scenario(world):
@@ -157,7 +157,7 @@ def test_start_span_wrapped_on_the_instance(fast):
 
 
 def test_start_span_wrapped_on_the_class(fast):
-    """Somebody's wrapper on the SDK's own class sees every span, with upstream's keywords."""
+    """Somebody's wrapper on the SDK's own class sees every span, with stock's keywords."""
     del fast
 
     def scenario(world):
@@ -206,7 +206,7 @@ class _ForeignSpan(trace.NonRecordingSpan):
 
 
 def test_spans_of_a_third_party(fast):
-    """use_span treats any API span as upstream does; below it our tracer makes children of it."""
+    """use_span treats any API span as stock does; below it our tracer makes children of it."""
     del fast
 
     def scenario(world):

@@ -105,7 +105,7 @@ KINDS = st.sampled_from(["sdk", "instrumentation", "instrumentation", "code"])
 EXTRAS = st.sampled_from(["", "", "filter", "formatter"])
 
 
-# Upstream does not clean what the exception replaces.
+# Stock does not clean what the exception replaces.
 REPLACED = {
     "name": "one",
     "level": 40,
@@ -174,7 +174,7 @@ def test_the_short_way_is_taken(fast):  # noqa: ARG001  # likewise
     [exporter] = world.exporters
     records = exporter.get_finished_logs()
     assert {type(each).__module__ for each in records} == {"otel_fastpath.logs.record_class"}
-    # A record that came through upstream's `on_emit` has upstream's container.
+    # A record that came through stock's `on_emit` has stock's container.
     assert [each.bounded_attributes for each in records] == [None, None]
     assert sys.modules["otel_fastpath.logs.refused"].counts() == refused
     world.provider.shutdown()

@@ -21,7 +21,7 @@ NAMES = (
 
 @pytest.fixture
 def fast(core, environ, no_faults):  # noqa: ARG001  # a fixture cannot use `usefixtures`
-    """The fast path in place, with each core in turn; it must not have needed upstream because of a fault."""
+    """The fast path in place, with each core in turn; it must not have needed stock because of a fault."""
     import opentelemetry.exporter.otlp.proto.http.metric_exporter
     import opentelemetry.sdk.metrics  # noqa: F401  # what is patched is there
     from stock_or_fastpath import fastpath

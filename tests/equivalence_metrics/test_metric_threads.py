@@ -194,7 +194,7 @@ def test_threads_lose_and_double_nothing(fast, switching, reader, keys, sampling
     made = {(name, repr(amount), _ids(context)) for steps in threads for name, amount, _, context, _ in steps}
     found = {(name, value, (trace, span)) for name, _, value, trace, span in got.exemplars}
     if sampling is AlwaysOnExemplarFilter:
-        # Upstream's bucket keeps the ids of the span before where there is none now.
+        # Stock's bucket keeps the ids of the span before where there is none now.
         made, found = {each[:2] for each in made}, {each[:2] for each in found}
     assert found <= made
 

@@ -1,4 +1,4 @@
-"""Replays what the official instrumentation's own tests recorded of OpenAI, with it and with ours, and compares.
+"""Replays what the stock instrumentation's own tests recorded of OpenAI, with it and with ours, and compares.
 
     make suite NAME=openai
 
@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "libraries" / "genai" / "openai_htt
 from both import KINDS, run, take, wait  # noqa: E402  # found only from here on
 from genaicheck.differences import NEVER_SET  # noqa: E402  # likewise
 from harness import released  # noqa: E402  # likewise
-from telemetry import Kept, official, ours  # noqa: E402  # likewise
+from telemetry import Kept, ours, stock  # noqa: E402  # likewise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,13 +107,13 @@ def told(instrumented: Any, kind: str, recorded: dict[str, Any], **options: Any)
     return {"outcome": outcome, **seen}
 
 
-def deliberate(told_by_official: Any) -> Any:
-    """What the official one tells, with what ours tells otherwise on purpose: see docs/differences.md."""
-    if isinstance(told_by_official, list):
-        return [deliberate(each) for each in told_by_official]
-    if not isinstance(told_by_official, dict):
-        return told_by_official
-    found = {key: deliberate(value) for key, value in told_by_official.items()}
+def deliberate(told_by_stock: Any) -> Any:
+    """What stock's tells, with what ours tells otherwise on purpose: see docs/differences.md."""
+    if isinstance(told_by_stock, list):
+        return [deliberate(each) for each in told_by_stock]
+    if not isinstance(told_by_stock, dict):
+        return told_by_stock
+    found = {key: deliberate(value) for key, value in told_by_stock.items()}
     if found.get("type") == "blob":
         content = found["content"]
         data = base64.b64decode(content) if isinstance(content, str) else content
@@ -148,7 +148,7 @@ def main() -> int:
                 os.environ[CAPTURE] = mode
                 for kind in KINDS:
                     asked += 1
-                    expected = deliberate(told(official, kind, each))
+                    expected = deliberate(told(stock, kind, each))
                     found = told(ours, kind, each, taken_over=True)
                     if expected != found:
                         wrong += 1

@@ -1,4 +1,4 @@
-"""The same calls under the official instrumentation and under ours: spans, metrics and events are equal."""
+"""The same calls under the stock instrumentation and under ours: spans, metrics and events are equal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from both import run
 from genaicheck.differences import DIFFERENCES, expected
 from genaicheck.steps import STEPS
-from telemetry import Kept, official, ours
+from telemetry import Kept, ours, stock
 
-pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="the official one needs OpenTelemetry 1.43")
+pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="stock's needs OpenTelemetry 1.43")
 MODES = {
     "no_content": {},
     "span_only": {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only"},
@@ -76,15 +76,15 @@ def unlike(wanted, found, path=""):
 @pytest.mark.parametrize(("mode", "kind"), CASES)
 @pytest.mark.filterwarnings("ignore:coroutine 'AsyncAPIResponse.parse' was never awaited:RuntimeWarning")
 @pytest.mark.usefixtures("no_faults")
-def test_ours_emits_what_the_official_one_emits(kind, mode, settings, environ):
+def test_ours_emits_what_stock_emits(kind, mode, settings, environ):
     """Taken over from it, ours emits the same for every step, but for the deliberate differences."""
     for name, value in MODES[mode].items():
         environ.setenv(name, value)
-    official_one = emitted(official, kind, settings)
+    stock_one = emitted(stock, kind, settings)
     our_own = emitted(ours, kind, settings, taken_over=True)
-    wrong = [f"{name}: {line}" for name in STEPS for line in unlike(expected(name, mode, official_one), our_own[name])]
+    wrong = [f"{name}: {line}" for name in STEPS for line in unlike(expected(name, mode, stock_one), our_own[name])]
     assert wrong == [], "\n".join(wrong)
-    assert pointless(kind, mode, official_one) == []
+    assert pointless(kind, mode, stock_one) == []
 
 
 def pointless(kind, mode, every):
@@ -92,7 +92,7 @@ def pointless(kind, mode, every):
     found = []
     for difference in DIFFERENCES:
         steps = [name for name in STEPS if difference.shows(name, mode)]
-        # Only the asynchronous half of the official one forgets to await what was parsed.
+        # Only the asynchronous half of stock's forgets to await what was parsed.
         is_half = difference.like == "chat" and kind == "sync"
         if steps and not is_half and all(difference.apply(every[name], every, mode) == every[name] for name in steps):
             found.append(difference)
@@ -101,7 +101,7 @@ def pointless(kind, mode, every):
 
 @pytest.mark.usefixtures("environ")
 def test_by_itself_ours_emits_the_same(settings):
-    """Without the official one ours emits what it emits in its place."""
+    """Without stock's ours emits what it emits in its place."""
     alone, taken_over = (emitted(ours, "sync", settings, taken_over=is_rival) for is_rival in (False, True))
     scopes = {each["scope"][0] for seen in alone.values() for each in (*seen["spans"], *seen["metrics"])}
     assert {name.partition(".")[0] for name in scopes} == {"otel_fastpath"}

@@ -14,7 +14,7 @@ from otel_fastpath.patching import faults
 
 
 def stock(spans):
-    """What upstream sends."""
+    """What stock sends."""
     return encode_spans(spans).SerializePartialToString()
 
 
@@ -30,7 +30,7 @@ def encoder(core):
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS, max_size=6))
 def test_any_spans(core, spans):
-    """Ours and upstream's encoder cannot be told apart by what they return, raise or log."""
+    """Ours and stock's encoder cannot be told apart by what they return, raise or log."""
     check(core, spans)
 
 
@@ -53,7 +53,7 @@ def check(core, spans):
 @pytest.mark.parametrize("core", ["c", "py"])
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spans=st.lists(SPANS | WILD_SPANS, min_size=1, max_size=2))
-def test_spans_that_upstream_may_refuse(core, spans):
+def test_spans_that_stock_may_refuse(core, spans):
     """A span that stock cannot send is altered or left out; what is sent of the others is what stock sends of each."""
     check(core, spans)
 

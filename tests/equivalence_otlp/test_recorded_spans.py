@@ -1,4 +1,4 @@
-"""Spans as the fast path records them: their state, read directly, gives what upstream reads from their properties."""
+"""Spans as the fast path records them: their state, read directly, gives what stock reads from their properties."""
 
 from __future__ import annotations
 

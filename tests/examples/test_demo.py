@@ -221,7 +221,7 @@ def test_a_short_demo_of_the_shop_runs_to_its_end(start_demo, tmp_path):
     assert {leg["requests"] for leg in legs.values()} == {400}
     assert legs["bare"]["spans"] == legs["bare"]["metric_series"] == 0
     assert legs["stock"]["spans"] == legs["fastpath"]["spans"] > 400
-    # Upstream records the size of another response for the one that is streamed.
+    # Stock records the size of another response for the one that is streamed.
     assert legs["stock"]["metric_series"] - 1 == legs["fastpath"]["metric_series"] > 10
     assert 0 < legs["bare"]["cpu_us"]["median"] < legs["stock"]["cpu_us"]["median"]
     assert "| CPU per request (us) |" in (tmp_path / "out" / "shop.md").read_text()

@@ -32,10 +32,10 @@ OWN = {
     "link": (database.Database, "link"),
     "failure": (conventions, "failure"),
     "read": (conventions, "read"),
-    "plan": (plans.Plans, "plan"),
+    "plan": (plans.QueryPlans, "plan"),
     "tell": (db_calls, "tell"),
     "begin": (db_calls, "_enter"),
-    "metric": (calls.Series, "record_failed"),
+    "metric": (calls.CallDurations, "record_failed"),
 }
 
 

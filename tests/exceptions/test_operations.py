@@ -34,7 +34,7 @@ def fail(kind=LookupError, times=1):
 
 @pytest.fixture(params=["stock", "fastpath", "fastpath, batch"])
 def spans(request):
-    """With upstream's spans and with ours: a provider whose ended spans can be looked at."""
+    """With stock's spans and with ours: a provider whose ended spans can be looked at."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider(shutdown_on_exit=False)
     processor = BatchSpanProcessor if request.param == "fastpath, batch" else SimpleSpanProcessor

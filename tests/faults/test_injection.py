@@ -19,7 +19,7 @@ from faultcheck.report import Report
 
 from otel_fastpath import compiled, locks
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 SOURCE = """
     import functools
@@ -165,13 +165,21 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
                 "Call.end",
                 "Call.fail",
                 "Call.leave",
-                "Query.done",
-                "Query.failed",
+                "QueryCall.done",
+                "QueryCall.end_failed",
             },
         ),
         (
             "libraries/genai/openai/calls.py",
-            {"new_call", "begin", "Call.end", "Call.fail", "Call.leave", "Call.answer", "Call.abandon"},
+            {
+                "new_call",
+                "begin",
+                "OpenAICall.end",
+                "OpenAICall.fail",
+                "OpenAICall.leave",
+                "OpenAICall.answer",
+                "OpenAICall.abandon",
+            },
         ),
         ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("libraries/starting.py", {"end_span"}),
@@ -180,36 +188,58 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("metrics/reentry.py", {"hold_locks", "record"}),
         ("metrics/bound.py", {"_record", "_record_as_stock"}),
         ("libraries/db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
-        ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.failed", "submission"}),
+        ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "submission"}),
         ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("libraries/db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("libraries/db/not_begun.py", {"otherwise"}),
         ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),
-        ("libraries/db/sqlalchemy/checkouts.py", {"begin", "acquired", "released"}),
-        ("libraries/db/sqlalchemy/hooks.py", {"ByOpener.enter"}),
+        ("libraries/db/sqlalchemy/checkouts.py", {"begin", "end_wait", "record_release"}),
+        ("libraries/db/sqlalchemy/hooks.py", {"ByEngineOpener.enter"}),
         # These are taken from hot modules there.
-        ("libraries/db/sqlalchemy/pool_hooks.py", {"begin", "acquired", "released"}),
-        ("libraries/db/cassandra/futures.py", {"received", "refused", "submitted"}),
-        ("libraries/http/scopes.py", {"made", "entered", "closed"}),
-        ("libraries/http/outgoing.py", {"propagate", "suppress", "resume", "connecting", "connected", "Answer.record"}),
-        ("libraries/http/httpx/calls.py", {"Calls.begin", "Calls.propagate", "Calls.answered", "Calls.close"}),
-        ("libraries/http/requests/hooks.py", {"SetUp.begin", "SetUp.answered", "SetUp.failed"}),
-        ("libraries/http/urllib3/hooks.py", {"SetUp.begin", "SetUp.answered", "SetUp.end"}),
-        ("libraries/http/aiohttp_client/calls.py", {"SetUp.start", "SetUp.finish"}),
+        ("libraries/db/sqlalchemy/pool_hooks.py", {"begin", "end_wait", "record_release"}),
+        ("libraries/db/cassandra/futures.py", {"end_with_response", "end_with_error", "after_submit"}),
+        ("libraries/http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
+        (
+            "libraries/http/outgoing.py",
+            {"propagate", "suppress", "resume", "connecting", "end_connecting", "ResponsePlan.record"},
+        ),
+        (
+            "libraries/http/httpx/calls.py",
+            {"HttpxCalls.begin", "HttpxCalls.propagate", "HttpxCalls.record_response", "HttpxCalls.close"},
+        ),
+        (
+            "libraries/http/requests/hooks.py",
+            {
+                "RequestsInstrumentation.begin",
+                "RequestsInstrumentation.record_response",
+                "RequestsInstrumentation.record_error",
+            },
+        ),
+        (
+            "libraries/http/urllib3/hooks.py",
+            {"Urllib3Instrumentation.begin", "Urllib3Instrumentation.record_response", "Urllib3Instrumentation.end"},
+        ),
+        (
+            "libraries/http/aiohttp_client/calls.py",
+            {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},
+        ),
         ("libraries/http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
-        ("libraries/http/asgi/serving.py", {"_chosen_or_none", "_started"}),
+        ("libraries/http/asgi/serving.py", {"_chosen_or_none", "_start"}),
         ("libraries/http/asgi/patches.py", {"route_of"}),
-        ("libraries/http/django/middleware.py", {"Middleware._is_active", "Request.take_route", "Request.answer"}),
-        ("trace/ending.py", {"is_inert", "_is_ended"}),
+        (
+            "libraries/http/django/middleware.py",
+            {"Middleware._try_activate", "DjangoRequest.take_route", "DjangoRequest.answer"},
+        ),
+        ("trace/ending.py", {"is_inert", "_try_end"}),
         (
             "libraries/http/fastapi/requests.py",
-            {"_chosen_or_none", "_started", "Request.fail", "Request.complete", "Request.close"},
+            {"_chosen_or_none", "_start", "Request.fail", "Request.complete", "Request.close"},
         ),
         ("libraries/http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
         ("libraries/http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
         # `begin` is taken from a hot module there.
-        ("libraries/genai/openai/patches.py", {"begin", "received"}),
+        ("libraries/genai/openai/patches.py", {"begin", "end_or_follow"}),
     ],
 )
 def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
@@ -263,7 +293,7 @@ def test_what_fails_is_a_fault_of_this_package(injector):
     place = min(injector.disarm())
     injector.arm(place, repeats=False)
     before = faults.counts().get("a place", 0)
-    assert guarded("a place", tally.add, "a") is None
+    assert call_guarded("a place", tally.add, "a") is None
     injector.disarm()
     assert faults.counts()["a place"] == before + 1
 

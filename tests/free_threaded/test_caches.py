@@ -24,7 +24,7 @@ from otel_fastpath import compiled
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.libraries import call
 from otel_fastpath.libraries.db import plans
-from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.options import DatabaseOptions
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.libraries.library import Setup
@@ -134,7 +134,7 @@ def test_plans_of_queries():
     """Threads run more texts than a server's plans keep: each call gets the plan of its text."""
     provider = TracerProvider(shutdown_on_exit=False)
     setup = Setup(providers={"tracer_provider": provider, "meter_provider": NoOpMeterProvider()})
-    active = plans.Active(setup, "test", Options())
+    active = plans.Active(setup, "test", DatabaseOptions())
     behind = " -- ".ljust(30_000, "x")
     texts = [f"CALL t{number}(){behind}" for number in range(150)]
 
@@ -156,8 +156,8 @@ def test_wrapped_calls_while_patches_come_and_go(fast):
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     histogram = MeterProvider([reader], shutdown_on_exit=False).get_meter("test").create_histogram("seconds")
-    telemetry = call.Telemetry(provider.get_tracer("test"))
-    series = call.Series(histogram, {"kind": "test"})
+    telemetry = call.WrapperTelemetry(provider.get_tracer("test"))
+    series = call.CallDurations(histogram, {"kind": "test"})
 
     def work(number):
         for _ in range(3 if number == 0 else 500):

@@ -106,7 +106,7 @@ def test_an_ended_span_does_not_change(spans):
                 try:
                     assert dict(span.attributes)
                 except KeyError:
-                    # Upstream's container removes a key before it sets it, and reads without its lock. Ours does not.
+                    # Stock's container removes a key before it sets it, and reads without its lock. Ours does not.
                     assert span.bounded_attributes is not None
                 assert span.events
                 span.set_status(Status(StatusCode.ERROR, str(each)) if number else StatusCode.UNSET)

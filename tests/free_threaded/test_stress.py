@@ -96,8 +96,8 @@ class Stress:
         self.handler = LoggingHandler(logger_provider=self.log_provider)
         meter = MeterProvider([self.reader], shutdown_on_exit=False).get_meter("test")
         self.counter, self.histogram = meter.create_counter("counter"), meter.create_histogram("histogram")
-        self.telemetry = call.Telemetry(self.tracer)
-        self.series = call.Series(meter.create_histogram("seconds"), {"kind": "test"})
+        self.telemetry = call.WrapperTelemetry(self.tracer)
+        self.series = call.CallDurations(meter.create_histogram("seconds"), {"kind": "test"})
         self.shared = self.tracer.start_span("shared")
         self.spans, self.amounts, self.calls, self.records = [0] * 8, [0] * 8, [0] * 8, [0] * 8
         self.until = time.monotonic() + SECONDS

@@ -27,7 +27,7 @@ import provide
 FOLDER = Path(__file__).resolve().parent
 TESTS = (FOLDER, provide.ROOT / "tests" / "exceptions" / "test_monitor.py")
 # What CPython's source has for its own tests.
-UPSTREAM = "Tools/tsan/suppressions_free_threading.txt"
+STOCK = "Tools/tsan/suppressions_free_threading.txt"
 # The default shows a module without its folder, which does not tell ours from another's.
 SETTINGS = "exitcode=0:history_size=7:stack_trace_format='    #%n %f %S (%m+%o)'"
 _FRAME = re.compile(r"^ +#\d+ (?P<function>\S+) .*\((?P<module>[^()]+)\+0x[0-9a-f]+\)", re.MULTILINE)
@@ -90,8 +90,8 @@ def run(options):
     logs = folder / "logs"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir()
-    upstream = next(iter(sorted((provide.CACHE / "src").glob(f"Python-3*/{UPSTREAM}"))), None)
-    known = [each.read_text() for each in (upstream, FOLDER / "tsan.txt") if each is not None]
+    stock = next(iter(sorted((provide.CACHE / "src").glob(f"Python-3*/{STOCK}"))), None)
+    known = [each.read_text() for each in (stock, FOLDER / "tsan.txt") if each is not None]
     (folder / "suppressions.txt").write_text("\n".join(known))
     environ = {
         **os.environ,

@@ -10,7 +10,7 @@ import pytest
 
 from otel_fastpath import compiled
 from otel_fastpath.guard import hooks, layer, watches
-from otel_fastpath.guard.watches import Watch, standing_in
+from otel_fastpath.guard.watches import TimeWatch, standing_in
 from otel_fastpath.patching.swap import Swap
 
 
@@ -143,7 +143,7 @@ def test_one_of_1024_calls_is_timed():
         timed.append(args)
         hook.add(1000.0)
 
-    hook = hooks.Hook(abs, time_it)
+    hook = hooks.CountedHook(abs, time_it)
     for number in range(264_000):
         hook.layer(number)
     first = [args for args in timed if args[0] < 8_192]
@@ -163,7 +163,7 @@ def test_one_of_1024_calls_is_timed():
 
 def test_interrupted_calls_do_not_count():
     """A thread that lost the processor for a while."""
-    hook = hooks.Hook(lambda: None, None)
+    hook = hooks.CountedHook(lambda: None, None)
     for nanoseconds in (100, 110, 90, 3_000_000, 100):
         hook.add(nanoseconds)
     assert hook.price() == 100
@@ -193,13 +193,13 @@ def test_the_hosts_part_is_not_timed(burn):
         burn(1)
 
     async def main():
-        watch = Watch()
+        watch = TimeWatch()
         busy = asyncio.ensure_future(other_task())
         await watch.run(hook_steps, (), {}, on=True)
         await busy
         return watch.total()
 
-    watch = Watch()
+    watch = TimeWatch()
     watch.call(hook, (), {}, on=True)
     assert watch.total() == 2e6
     assert asyncio.run(main()) == 2e6
@@ -208,7 +208,7 @@ def test_the_hosts_part_is_not_timed(burn):
 
 def test_a_hook_inside_another_is_timed_apart(burn):
     """Each nanosecond belongs to one watch."""
-    outer, inner = Watch(), Watch()
+    outer, inner = TimeWatch(), TimeWatch()
 
     def work():
         burn(1)
@@ -247,17 +247,17 @@ def test_cancelling_and_closing_reach_the_hosts_coroutine():
             seen.append("closed")
 
     async def main():
-        watch = Watch()
-        task = asyncio.ensure_future(hooks.added(watch.run(watch.of_host(host), (), {}, on=True), watch, hook))
+        watch = TimeWatch()
+        task = asyncio.ensure_future(hooks.await_counted(watch.run(watch.of_host(host), (), {}, on=True), watch, hook))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    hook = hooks.Hook(lambda: None, None)
+    hook = hooks.CountedHook(lambda: None, None)
     asyncio.run(main())
     assert seen == ["cancelled", "left"]
-    coroutine = hooks.added(Watch().run(waits, (), {}, on=True), Watch(), hook)
+    coroutine = hooks.await_counted(TimeWatch().run(waits, (), {}, on=True), TimeWatch(), hook)
     assert coroutine.send(None) == "awaited"
     coroutine.close()
     assert seen == ["cancelled", "left", "closed"]
@@ -281,7 +281,7 @@ def test_a_scope_that_is_timed_is_used_like_any_other(burn):
         def __call__(self, function):
             return function
 
-    hook = hooks.Hook(Manager, None)
+    hook = hooks.CountedHook(Manager, None)
     scope = hooks._time_manager(Manager, hook, (), {})
     with scope as span:
         burn(5)

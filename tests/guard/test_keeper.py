@@ -142,7 +142,7 @@ def test_a_fault_of_the_guard_ends_it(traced, driven, no_faults):
 
 def test_threads_are_measured_exactly():
     """The CPU of an exporter's thread, and not the time that it sleeps."""
-    from otel_fastpath.guard.hooks import Hooks
+    from otel_fastpath.guard.hooks import TimedHooks
 
     stop, burning = threading.Event(), threading.Event()
 
@@ -153,7 +153,7 @@ def test_threads_are_measured_exactly():
 
     thread = threading.Thread(target=work, name="OtelBatchSpanRecordProcessor", daemon=True)
     thread.start()
-    measured = clocks.Clocks(Hooks())
+    measured = clocks.Clocks(TimedHooks())
     stop.wait(0.1)
     assert measured.read().parts["spans"] < 0.01
     burning.set()
@@ -179,7 +179,7 @@ from otel_fastpath import FastpathInstrumentor
 FastpathInstrumentor().instrument(max_cpu="3%")
 from otel_fastpath.guard import control, keeper
 parent = keeper.keeper()
-parent._follow(control.State(control.FEWER_TRACES, 0.5, telemetry=1.0))
+parent._follow(control.SheddingState(control.FEWER_TRACES, 0.5, telemetry=1.0))
 pid = os.fork()
 if pid == 0:
     names = [each.name for each in threading.enumerate()]
@@ -224,13 +224,13 @@ async def _served(app, number):
     return sent
 
 
-@pytest.mark.parametrize("official", [False, True], ids=["own", "official"])
-def test_servers_are_timed_and_serve_as_before(instrumentor, core, traced, *, official):
-    """FastAPI's own telemetry and the official instrumentation: the same answers and spans, timed or not."""
+@pytest.mark.parametrize("stock", [False, True], ids=["own", "stock"])
+def test_servers_are_timed_and_serve_as_before(instrumentor, core, traced, *, stock):
+    """FastAPI's own telemetry and the stock instrumentation: the same answers and spans, timed or not."""
     fastapi = pytest.importorskip("fastapi")
     pytest.importorskip("fastapi.telemetry", reason="this FastAPI has no telemetry of its own")
     given = traced()
-    app = fastapi.FastAPI(telemetry={"tracer_provider": given.provider, "tracing": not official, "metrics": False})
+    app = fastapi.FastAPI(telemetry={"tracer_provider": given.provider, "tracing": not stock, "metrics": False})
 
     @app.get("/items/{number}")
     async def read(number: int) -> dict[str, int]:
@@ -238,7 +238,7 @@ def test_servers_are_timed_and_serve_as_before(instrumentor, core, traced, *, of
         return {"number": number}
 
     instrumentor.instrument(core=core, max_cpu="90%", tracer_provider=given.provider)
-    if official:
+    if stock:
         contrib = pytest.importorskip("opentelemetry.instrumentation.fastapi")
         contrib.FastAPIInstrumentor.instrument_app(app, tracer_provider=given.provider)
     keeper.keeper()._hooks.lay()
@@ -251,7 +251,7 @@ def test_servers_are_timed_and_serve_as_before(instrumentor, core, traced, *, of
     assert len(servers) == 300
     assert len(spans) % 300 == 0
     assert sum("seen" in (span.attributes or {}) for span in spans) == 300
-    calls, price = keeper.keeper().prices()["asgi.request" if official else "fastapi_own.request"]
+    calls, price = keeper.keeper().prices()["asgi.request" if stock else "fastapi_own.request"]
     assert calls == 300
     assert 1_000 < price < 3_000_000
 

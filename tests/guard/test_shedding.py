@@ -140,11 +140,11 @@ def test_a_consistent_sampler_keeps_its_threshold(traced, driven):
     quarter = experimental.composite_sampler(experimental.composable_traceid_ratio_based(0.25))
     given = traced(ParentBased(quarter))
     guard = driven(given.provider, limit=0.1)
-    guard.state = control.State(control.FEWER_TRACES, 0.5)
+    guard.state = control.SheddingState(control.FEWER_TRACES, 0.5)
     guard._follow(guard.state)
     ids = given.requests(200)
     assert thresholds(given.spans()) == {threshold_in("th:c")}
-    guard._follow(control.State(control.FEWER_TRACES, 0.125))
+    guard._follow(control.SheddingState(control.FEWER_TRACES, 0.125))
     ids = given.requests(200)
     kept = {each for each in ids if randomness(each, "") >= threshold_in("th:e")}
     assert {span.context.trace_id for span in given.spans()} >= kept
@@ -159,7 +159,7 @@ def test_events_and_links_are_dropped_and_counted(traced, driven):
     given = traced()
     guard = driven(given.provider)
     tracer = given.tracer()
-    guard._follow(control.State(control.NO_EVENTS, 1.0))
+    guard._follow(control.SheddingState(control.NO_EVENTS, 1.0))
     other = SpanContext(5, 6, is_remote=False)
     with suppress(ValueError), tracer.start_as_current_span("span", links=[trace.Link(other)]) as span:
         span.add_event("event", {"a": 1})
@@ -168,7 +168,7 @@ def test_events_and_links_are_dropped_and_counted(traced, driven):
     assert (ended.events, ended.links) == ((), ())
     assert (ended.dropped_events, ended.dropped_links) == (2, 1)
     assert ended.status.description == "ValueError: no"
-    guard._follow(control.State())
+    guard._follow(control.SheddingState())
     with tracer.start_as_current_span("span") as span:
         span.add_event("event")
     assert len(given.spans()[-1].events) == 1
@@ -195,7 +195,7 @@ def test_log_records_below_warning_are_refused(driven):
         logger.addHandler(handler)
     try:
         guard = driven()
-        for state in (control.State(control.FEWER_LOGS), control.State()):
+        for state in (control.SheddingState(control.FEWER_LOGS), control.SheddingState()):
             guard._follow(state)
             logger.info("information")
             logger.warning("warning")
@@ -218,7 +218,7 @@ def test_everything_is_put_back(traced, driven):
     given = traced(user)
     first, limits = given.tracer("first"), given.provider._span_limits
     guard = driven(given.provider)
-    guard._follow(control.State(control.NO_EVENTS, 0.5))
+    guard._follow(control.SheddingState(control.NO_EVENTS, 0.5))
     second = given.tracer("second")
     guard.spend(0.085)
     assert given.provider.sampler is not user
@@ -236,7 +236,7 @@ def test_what_others_set_meanwhile_stays(traced, driven):
     given = traced()
     tracer = given.tracer()
     guard = driven(given.provider)
-    guard._follow(control.State(control.FEWER_TRACES, 0.5))
+    guard._follow(control.SheddingState(control.FEWER_TRACES, 0.5))
     new = ParentBased(sampling.ALWAYS_OFF)
     tracer.sampler = new
     guard.spend(0.085)

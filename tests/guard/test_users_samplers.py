@@ -77,7 +77,7 @@ def test_a_users_sampler_needs_only_the_parameters_that_the_sdk_passes(traced, d
     """`trace_state` is none of them, and below `ParentBased` they may be keyword-only."""
     given = traced(make())
     guard = driven(given.provider)
-    for state in (control.State(control.NO_INTERNAL_SPANS), control.State(control.FEWER_TRACES, 0.5)):
+    for state in (control.SheddingState(control.NO_INTERNAL_SPANS), control.SheddingState(control.FEWER_TRACES, 0.5)):
         before = len(given.spans())
         guard._follow(state)
         given.requests(50, ASGI)
@@ -92,7 +92,7 @@ def test_a_users_sampler_is_asked_as_without_the_guard(traced, driven, make):
     given = traced(make(user))
     given.requests(1, ASGI)
     expected, user.noted = user.noted, []
-    driven(given.provider)._follow(control.State(control.FEWER_TRACES, 0.5))
+    driven(given.provider)._follow(control.SheddingState(control.FEWER_TRACES, 0.5))
     given.requests(1, ASGI)
     assert set(user.noted) == set(expected)
 
@@ -102,7 +102,7 @@ def test_a_users_sampler_is_asked_as_without_the_guard(traced, driven, make):
 def test_an_exception_of_a_users_sampler_is_the_applications(traced, driven, make):
     """It reaches the caller, as without the guard, and is no fault of this package."""
     given = traced(make(Failing()))
-    driven(given.provider)._follow(control.State(control.FEWER_TRACES, 0.5))
+    driven(given.provider)._follow(control.SheddingState(control.FEWER_TRACES, 0.5))
     before = faults.counts()
     for start in (given.tracer().start_span, lambda name: given.tracer().start_as_current_span(name).__enter__()):
         with pytest.raises(ValueError, match="of the sampler"):
@@ -118,7 +118,7 @@ def test_attributes_are_those_of_the_applications_sampler(traced, driven, level)
     user = Rated()
     given = traced(user)
     tracer = given.tracer(ASGI)
-    driven(given.provider)._follow(control.State(level, 1.0))
+    driven(given.provider)._follow(control.SheddingState(level, 1.0))
     assert tracer.sampler is not user
     tracer.sampler.set_rate(0.25)
     tracer.sampler.limit = 5
@@ -137,7 +137,7 @@ def test_attributes_of_a_parent_based_sampler_are_there(traced, driven):
     user = ParentBased(Rated())
     user.owner = "team"
     given = traced(user)
-    driven(given.provider)._follow(control.State(control.FEWER_TRACES, 1.0))
+    driven(given.provider)._follow(control.SheddingState(control.FEWER_TRACES, 1.0))
     assert given.provider.sampler is not user
     assert given.provider.sampler.owner == "team"
     given.provider.sampler._root.set_rate(0.25)

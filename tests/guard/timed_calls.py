@@ -37,7 +37,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import FastpathInstrumentor
-from otel_fastpath.guard.hooks import Hooks
+from otel_fastpath.guard.hooks import TimedHooks
 
 # As often as `test_http` expects.
 CALLS = 5
@@ -154,7 +154,7 @@ flask_app.add_url_rule("/items", view_func=view)
 wsgi_app = OpenTelemetryMiddleware(application, tracer_provider=provider)
 django_app = WSGIHandler()
 pool = urllib3.PoolManager()
-hooks = Hooks()
+hooks = TimedHooks()
 with httpx.Client() as client:
     for _ in range(CALLS):
         for call in (

@@ -30,7 +30,7 @@ def telemetry(exporter):
     """That of a wrapper."""
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    return _call.Telemetry(provider.get_tracer("wrapper"))
+    return _call.WrapperTelemetry(provider.get_tracer("wrapper"))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def reader():
 def series(reader):
     """The durations of one kind of call."""
     histogram = MeterProvider([reader]).get_meter("wrapper").create_histogram("duration", unit="s")
-    return _call.Series(histogram, {"operation": "get"}, "status")
+    return _call.CallDurations(histogram, {"operation": "get"}, "status")
 
 
 def points(reader):
@@ -178,7 +178,7 @@ def test_what_is_not_sampled_is_still_counted(exporter, series, reader):
     provider = TracerProvider(sampler=ALWAYS_OFF)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
 
-    with begun(_call.Telemetry(provider.get_tracer("wrapper")), series=series) as call:
+    with begun(_call.WrapperTelemetry(provider.get_tracer("wrapper")), series=series) as call:
         assert not call.recording
 
     assert exporter.get_finished_spans() == ()

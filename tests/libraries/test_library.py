@@ -13,7 +13,7 @@ import wrapt
 from otel_fastpath import wrong_settings
 from otel_fastpath.libraries import library as _library
 from otel_fastpath.libraries import register
-from otel_fastpath.patching.parts import Part, Waiting
+from otel_fastpath.patching.declarations import Declarations, LateInstallation
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.settings import Config
 
@@ -56,10 +56,8 @@ class World:
                 Patch("subject.more", "subject_library:more", "Only ours has it.", self._make, needs_gil=False),
             ),
             configure=self._configure,
-            rivals=(
-                _library.Rival("official", "subject_rival:SubjectInstrumentor", emulated, beyond=("subject.mor?",)),
-            ),
-            entry_points=frozenset({"subject-official"}),
+            rivals=(_library.Rival("stock", "subject_rival:SubjectInstrumentor", emulated, beyond=("subject.mor?",)),),
+            entry_points=frozenset({"subject-stock"}),
         )
         self.wrapper = _library.Wrapper(library)
         self.original = importlib.import_module("subject_library").call
@@ -123,7 +121,7 @@ def test_exactly_one_is_around_the_call(world, mode, ours_first):
     ours = mode == "on" or (mode == "" and world.is_emulated)
     assert world.call() == (["ours", "host"] if ours else ["rival", "their provider", "host"])
     if ours and world.is_emulated:
-        assert (world.setup.rival, world.setup.instrumentor) == ("official", world.theirs())
+        assert (world.setup.rival, world.setup.instrumentor) == ("stock", world.theirs())
         assert world.setup.providers == ({"tracer_provider": "their provider"} if ours_first else {})
     elif ours:
         assert world.setup.rival == ""
@@ -141,7 +139,7 @@ NOT_ASKED_FOR = "telemetry=same: no instrumentation of subject was asked for"
 
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_with_the_same_telemetry_ours_is_there_where_the_rival_would_be(world, ours_first):
-    """In either order, and only while the rival is told to instrument; for what it instruments, and no more."""
+    """In either order, and only while the rival is enabled; for what it instruments, and no more."""
     theirs = world.theirs()
     if not ours_first:
         theirs.instrument()
@@ -154,7 +152,7 @@ def test_with_the_same_telemetry_ours_is_there_where_the_rival_would_be(world, o
     if world.is_emulated:
         assert world.call() == ["ours", "host"]
         assert world.setup.is_same
-        beyond = "telemetry=same: the official instrumentation emits nothing for it"
+        beyond = "telemetry=same: the stock instrumentation emits nothing for it"
         assert reasons(world) == {"subject.call": "", "subject.more": beyond}
     else:
         assert world.call() == ["rival", None, "host"]
@@ -224,13 +222,13 @@ def test_instrumented_again_it_is_the_same(world):
 
 def test_who_disables_the_rival_gets_no_spans(world):
     """OpenTelemetry's own switch; asked for by name, ours is on."""
-    world.ours(disabled_instrumentations=frozenset({"subject-official"}))
+    world.ours(disabled_instrumentations=frozenset({"subject-stock"}))
     assert world.call() == ["host"]
     assert {row.reason for row in world.wrapper.status()} == {
-        "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names subject-official"
+        "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS names subject-stock"
     }
 
-    world.ours("on", disabled_instrumentations=frozenset({"subject-official"}))
+    world.ours("on", disabled_instrumentations=frozenset({"subject-stock"}))
     assert world.call() == ["ours", "host"]
 
 
@@ -288,7 +286,7 @@ def test_settings_are_read_where_ours_stands_back(world, ours_first):
 @pytest.mark.parametrize("name", ["asyncpg", "openai"])
 def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
     """Each wrapper names it."""
-    library = next(library for library in register.ROOM.wrappers if library.name == name)
+    library = next(library for library in register.FEATURE.wrappers if library.name == name)
     wrong_settings.forget()
     library.read(_library.Setup(options="no-such-option"))
 
@@ -322,8 +320,8 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
         def status(self):
             return []
 
-    part = Part("libraries.db.redis", "sys", wrapper="subject")
-    waiting = (Waiting(part, lambda _library: Wrapper()),)
+    part = Declarations("libraries.db.redis", "sys", wrapper="subject")
+    waiting = (LateInstallation(part, lambda _library: Wrapper()),)
     monkeypatch.setattr(register, "waiting", lambda: waiting)
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
     instrumentor.instrument(tracer_provider="provider")

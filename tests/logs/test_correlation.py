@@ -1,4 +1,4 @@
-"""The record factory of `LoggingInstrumentor`: the same fields as upstream's, and its removal."""
+"""The record factory of `LoggingInstrumentor`: the same fields as stock's, and its removal."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def every_context():
 @log_correlation
 @pytest.mark.proves("logs.correlation")
 @pytest.mark.parametrize("first", ["ours", "theirs"])
-def test_the_fields_are_upstreams(first, instrument, instrumentor, core):
+def test_the_fields_are_as_in_stock(first, instrument, instrumentor, core):
     """In either order of instrumenting, and removed without a trace."""
     provider = TracerProvider(resource=Resource({"service.name": "shop"}), shutdown_on_exit=False)
     stock = instrument(inject_trace_context=True, tracer_provider=provider)

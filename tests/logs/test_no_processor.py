@@ -15,7 +15,7 @@ pytestmark = log_records
 
 
 class Setup:
-    """A logger with upstream's handler, and a provider without a processor."""
+    """A logger with stock's handler, and a provider without a processor."""
 
     def __init__(self):
         self.provider = _logs.LoggerProvider(shutdown_on_exit=False)
@@ -33,7 +33,7 @@ def setup(instrumented):  # noqa: ARG001  # the fast path is in place
 
 
 def test_nothing_is_made_of_a_record(setup):
-    """Upstream's handler makes a `LogRecord`, and its logger a `ReadWriteLogRecord`."""
+    """Stock's handler makes a `LogRecord`, and its logger a `ReadWriteLogRecord`."""
     called = set()
     setup.logger.info("first")
 

@@ -1,4 +1,4 @@
-"""Other people's code around the fast path: what they override, wrap, add or log is called as it is with upstream."""
+"""Other people's code around the fast path: what they override, wrap, add or log is called as it is with stock."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ WRAPPED = [
 def test_a_wrapped_method_is_called(when, owner, name, instrumentor, core, make):
     """Wrapped before ours is in place, after that, or after the first record; `functools.wraps` copies the names."""
     seen = []
-    # Undone before ours is removed: each test begins with upstream's methods.
+    # Undone before ours is removed: each test begins with stock's methods.
     with pytest.MonkeyPatch.context() as vendor:
         if when == "before":
             wrapped(owner, name, seen, vendor)
@@ -160,7 +160,7 @@ def test_a_processor_that_is_added_later_gets_the_records(instrumented, make):  
 
 
 def test_a_formatter_that_is_set_later_makes_the_body(instrumented, make):  # noqa: ARG001  # likewise
-    """As upstream does."""
+    """As stock does."""
     setup = make()
     setup.logger.info("before")
     setup.handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
@@ -169,7 +169,7 @@ def test_a_formatter_that_is_set_later_makes_the_body(instrumented, make):  # no
 
 
 def test_an_object_that_logs_while_it_is_formatted(instrumented, make, caplog):  # noqa: ARG001  # likewise
-    """The inner record is left out with upstream's warning, in a message and in an attribute."""
+    """The inner record is left out with stock's warning, in a message and in an attribute."""
     setup = make()
 
     class Logging:
@@ -200,7 +200,7 @@ def test_an_extra_without_a_text_reaches_handle_error_only(instrumented, make, m
 
 @pytest.mark.parametrize("created", [float("nan"), float("inf"), -1.0, 1e30])
 def test_a_record_of_an_odd_time_is_no_fault(created, instrumented, make, monkeypatch, no_faults):  # noqa: ARG001  # likewise
-    """Upstream's method decides."""
+    """Stock's method decides."""
     setup = make()
     monkeypatch.setattr(setup.handler, "handleError", lambda record: None)  # noqa: ARG005  # the interface
     record = logging.LogRecord("name", 20, "file", 1, "odd", (), None)
@@ -282,7 +282,7 @@ def test_a_body_that_contains_itself_many_times_takes_no_time(instrumented, make
 
 
 def test_uninstrumenting_between_records(instrumentor, core, make):
-    """Those in the queue are exported; later ones go upstream's way, and ours again when it is back."""
+    """Those in the queue are exported; later ones go stock's way, and ours again when it is back."""
     instrumentor.instrument(core=core)
     setup = make()
     setup.logger.info("ours")

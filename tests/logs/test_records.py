@@ -1,4 +1,4 @@
-"""Log records on the fast path: what upstream loses or raises, and everything that can happen while one is made."""
+"""Log records on the fast path: what stock loses or raises, and everything that can happen while one is made."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Count(LogRecordExporter):
 
 
 class Setup:
-    """A logger with upstream's handler and a batch processor."""
+    """A logger with stock's handler and a batch processor."""
 
     def __init__(self, exporter=None, **batch):
         self.exporter = exporter or InMemoryLogRecordExporter()
@@ -188,8 +188,8 @@ def test_what_else_cannot_be_encoded_is_altered(setup):
     assert records[2].body.string_value == "last"
 
 
-def test_copies_are_upstreams_records(setup):
-    """They share upstream's `LogRecord`, which the fast path makes for them."""
+def test_copies_are_records_of_stock(setup):
+    """They share stock's `LogRecord`, which the fast path makes for them."""
     setup.logger.info("x", extra={"a": 1})
     [record] = setup.exported()
     assert type(record).__module__ == OURS
@@ -245,7 +245,7 @@ def test_a_disabled_logger_emits_nothing(setup):
 
 
 def test_a_full_queue_drops_the_oldest(instrumented):  # noqa: ARG001  # the fast path is in place
-    """As upstream's processor does."""
+    """As stock's processor does."""
     setup = Setup(Count(), max_queue_size=4, max_export_batch_size=4)
     release = threading.Event()
     setup.exporter.export = lambda batch: (release.wait(20), setup.exporter.bodies.extend(batch))
@@ -259,7 +259,7 @@ def test_a_full_queue_drops_the_oldest(instrumented):  # noqa: ARG001  # the fas
 
 
 def test_nothing_is_emitted_after_shutdown(setup):
-    """Upstream's processor says so."""
+    """Stock's processor says so."""
     setup.logger.info("x")
     setup.provider.shutdown()
     setup.logger.info("y")

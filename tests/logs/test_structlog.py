@@ -1,4 +1,4 @@
-"""structlog through the processor of its instrumentation, and loguru through a handler: as with upstream's own code."""
+"""structlog through the processor of its instrumentation, and loguru through a handler: as with stock's own code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stock_or_fastpath import fastpath, stock
 
 structlog = pytest.importorskip("structlog")
 loguru = pytest.importorskip("loguru")
-upstream = pytest.importorskip("opentelemetry.instrumentation.structlog")
+structlog_of_stock = pytest.importorskip("opentelemetry.instrumentation.structlog")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Log record attributes were dropped")
 
@@ -81,7 +81,7 @@ def records_of(events, *, before=None, processor=None, loggers=(None, NAMED)):
     if before is not None:
         provider.add_log_record_processor(before)
     provider.add_log_record_processor(BatchLogRecordProcessor(exporter, schedule_delay_millis=1e7))
-    made = (processor or upstream.StructlogProcessor)(logger_provider=provider)
+    made = (processor or structlog_of_stock.StructlogProcessor)(logger_provider=provider)
     for logger in loggers:
         for method, event in events:
             assert made(logger, method, event) is event
@@ -114,7 +114,7 @@ def fast(core, environ):  # noqa: ARG001  # a fixture cannot use `usefixtures`
 
 @pytest.mark.proves("logs.structlog", "logs.structlog_exception")
 @pytest.mark.usefixtures("fast", "no_faults")
-def test_records_are_upstreams():
+def test_records_are_as_in_stock():
     """Events of every kind, inside and outside of a span, of loggers with and without a name."""
     ours = records_of(EVENTS)
     with stock():
@@ -155,15 +155,17 @@ def test_another_processor_sees_the_same():
 def test_a_subclass_and_a_patch_are_called(monkeypatch):
     """Of another vendor, after ours."""
 
-    class Loud(upstream.StructlogProcessor):
+    class Loud(structlog_of_stock.StructlogProcessor):
         def _translate(self, event_dict, method_name=None):
             return super()._translate({**event_dict, "event": "loud"}, method_name)
 
     assert {each.log_record.body for each in records_of(EVENTS[:3], processor=Loud)} == {"loud"}
 
-    attributes = upstream.StructlogProcessor._get_attributes
+    attributes = structlog_of_stock.StructlogProcessor._get_attributes
     monkeypatch.setattr(
-        upstream.StructlogProcessor, "_get_attributes", staticmethod(lambda event: {**attributes(event), "patched": 1})
+        structlog_of_stock.StructlogProcessor,
+        "_get_attributes",
+        staticmethod(lambda event: {**attributes(event), "patched": 1}),
     )
     assert all(each.log_record.attributes["patched"] == 1 for each in records_of(EVENTS[:3]))
 
@@ -172,7 +174,7 @@ def test_a_subclass_and_a_patch_are_called(monkeypatch):
 def test_the_loggers_of_another_provider():
     """A processor may be given one, and what is kept does not grow without end."""
     first, second = InMemoryLogRecordExporter(), InMemoryLogRecordExporter()
-    processor = upstream.StructlogProcessor(logger_provider=_logs.LoggerProvider(shutdown_on_exit=False))
+    processor = structlog_of_stock.StructlogProcessor(logger_provider=_logs.LoggerProvider(shutdown_on_exit=False))
     for exporter in (first, second):
         provider = _logs.LoggerProvider(shutdown_on_exit=False)
         provider.add_log_record_processor(BatchLogRecordProcessor(exporter, schedule_delay_millis=1e7))
@@ -188,7 +190,7 @@ def test_the_loggers_of_another_provider():
 @pytest.mark.usefixtures("fast", "no_faults")
 def test_without_an_sdk_nothing_happens():
     """And nothing is kept."""
-    processor = upstream.StructlogProcessor(logger_provider=NoOpLoggerProvider())
+    processor = structlog_of_stock.StructlogProcessor(logger_provider=NoOpLoggerProvider())
     event = {"event": "x"}
     assert processor(None, "info", event) is event
     assert processor._otel_fastpath_loggers[1] == {}
@@ -206,7 +208,7 @@ def test_the_instrumentor_in_a_chain_of_processors():
         logger_factory=structlog.ReturnLoggerFactory(),
         cache_logger_on_first_use=False,
     )
-    instrumentor = upstream.StructlogInstrumentor()
+    instrumentor = structlog_of_stock.StructlogInstrumentor()
     instrumentor.instrument(logger_provider=provider)
     try:
         with structlog.contextvars.bound_contextvars(request=7):

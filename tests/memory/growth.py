@@ -108,10 +108,10 @@ def _beyond_a_limit(name, state=[]):  # noqa: B006
 
 
 def _models(name, state=[]):  # noqa: B006
-    from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 
     if not state:
-        state.append(Telemetry(Scope("growth", "1"), Settings(), {}))
+        state.append(OpenAITelemetry(TelemetryScope("growth", "1"), CaptureSettings(), {}))
     telemetry, url = state[0], object()
     found = telemetry.target(("post", "/chat/completions", id(url), object, name), url)
     found.series({"gen_ai.response.model": name + "-2"}, ("gen_ai.response.model", "error.type"))
@@ -144,12 +144,12 @@ def _exception_sites(name):
 
 
 def _series_of_errors(name, state=[]):  # noqa: B006
-    from otel_fastpath.libraries.call import Failure, Series
+    from otel_fastpath.libraries.call import CallDurations, Failure
 
     if not state:
         state += [get_meter("growth").create_histogram("histogram"), []]
     if len(state[1]) * 20 <= int(name.lstrip("n")):
-        state[1].append(Series(state[0], {}))
+        state[1].append(CallDurations(state[0], {}))
     state[1][-1].record_failed(1.0, Failure(name))
 
 

@@ -78,7 +78,7 @@ def test_providers_by_the_thousand_leave_nothing(live, caplog):
     gone = [weakref.ref(live()) for _ in range(1000)]
     after = ours()
 
-    # What upstream registers for forks stays in a stock process as well.
+    # What stock registers for forks stays in a stock process as well.
     assert after - before < 10
     assert sum(each() is not None for each in gone) == 0
 
@@ -89,7 +89,7 @@ def test_instrumenting_over_and_over_leaves_nothing(instrumentor, core, caplog):
     meters = NoOpMeterProvider()
 
     def cycle():
-        # Until a provider is set upstream's proxies keep every instrument, whoever makes it.
+        # Until a provider is set stock's proxies keep every instrument, whoever makes it.
         instrumentor.instrument(core=core, telemetry="full", meter_provider=meters)
         _trace_one()
         _measure_one()

@@ -118,10 +118,10 @@ def texts(count):
 @pytest.fixture
 def _sqlite3_instrumented(instrumentor, core):
     instrumentor.instrument(core=core)
-    official = SQLite3Instrumentor()
-    official.instrument(tracer_provider=TracerProvider(shutdown_on_exit=False))
+    stock = SQLite3Instrumentor()
+    stock.instrument(tracer_provider=TracerProvider(shutdown_on_exit=False))
     yield
-    official.uninstrument()
+    stock.uninstrument()
 
 
 def size_of(make, count):

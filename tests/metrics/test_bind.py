@@ -85,7 +85,7 @@ def test_no_attributes(reader, meter):
 
 @pytest.mark.parametrize("attributes", ["route", 5, [("route", "/a")]])
 @pytest.mark.usefixtures("instrumented")
-def test_attributes_that_are_no_mapping_are_upstreams_to_judge(reader, meter, no_faults, attributes):
+def test_attributes_that_are_no_mapping_are_left_to_stock(reader, meter, no_faults, attributes):
     """Each call gives or raises what the instrument's own gives; binding itself raises nothing."""
 
     def outcome(call):

@@ -1,4 +1,4 @@
-"""What collecting promises beside equal metrics: nobody waits for the whole of it; what is not upstream's is asked."""
+"""What collecting promises beside equal metrics: nobody waits for the whole of it; what is not stock's is asked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VIEW = View(instrument_name="watched", exemplar_reservoir_factory=lambda _kind: 
 
 @pytest.fixture
 def provided(instrumented, no_faults):
-    """Makes a meter and its reader; nothing is left to upstream because of a fault."""
+    """Makes a meter and its reader; nothing is left to stock because of a fault."""
     assert "metrics.collect" in {row.name for row in instrumented.status() if row.state.value == "applied"}
     made = []
 
@@ -131,7 +131,7 @@ def test_others_get_turns(provided, monkeypatch):
 
 
 def test_what_a_reservoir_raises_is_for_the_caller(provided, when_collected):
-    """As upstream does, and the next collection is whole."""
+    """As stock does, and the next collection is whole."""
     meter, reader = provided()
     watched = meter.create_histogram("watched")
     watched.record(1, {"a": 1})
@@ -147,8 +147,8 @@ def test_what_a_reservoir_raises_is_for_the_caller(provided, when_collected):
     assert values(reader) == {"watched": [1]}
 
 
-def test_amounts_that_cannot_be_added_are_refused_as_upstream_does(provided):
-    """A Decimal and a float: upstream's error reaches the caller, and is no fault of ours."""
+def test_amounts_that_cannot_be_added_are_refused_as_stock_does(provided):
+    """A Decimal and a float: stock's error reaches the caller, and is no fault of ours."""
     amounts = iter([Decimal("1.5"), 2.5, 3.0])
     meter, reader = provided(preferred_temporality={ObservableCounter: AggregationTemporality.DELTA})
     meter.create_observable_counter("observed", [lambda _: [Observation(next(amounts))]])
@@ -158,7 +158,7 @@ def test_amounts_that_cannot_be_added_are_refused_as_upstream_does(provided):
         reader.get_metrics_data()
 
 
-def test_a_histograms_amounts_that_cannot_be_added_are_refused_as_upstream_does(provided):
+def test_a_histograms_amounts_that_cannot_be_added_are_refused_as_stock_does(provided):
     """The same for its sum, from one collection to the next."""
     meter, reader = provided()
     histogram = meter.create_histogram("histogram")
@@ -171,7 +171,7 @@ def test_a_histograms_amounts_that_cannot_be_added_are_refused_as_upstream_does(
 
 
 def test_a_method_that_somebody_replaced_is_called(provided, monkeypatch):
-    """Upstream collects then."""
+    """Stock collects then."""
     meter, reader = provided()
     meter.create_counter("counter").add(1)
     asked = []
@@ -187,7 +187,7 @@ def test_a_method_that_somebody_replaced_is_called(provided, monkeypatch):
     assert len(asked) == 1
 
 
-def test_a_fault_of_ours_leaves_it_to_upstream(instrumented, core, no_faults, monkeypatch, logged):  # noqa: ARG001  # instrumented
+def test_a_fault_of_ours_leaves_it_to_stock(instrumented, core, no_faults, monkeypatch, logged):  # noqa: ARG001  # instrumented
     """Collected all the same, said once, counted."""
     made = {"__name__": "otel_fastpath.made_up"}
     exec("def fail(*args): raise KeyError('ours')", made)  # noqa: S102  # a line that is one of this package's

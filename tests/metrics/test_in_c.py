@@ -47,7 +47,7 @@ def cell_of(instrument):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_may_be_in_any_order(meter, reader, kind):
-    """Upstream's attributes are found wherever they are, also once they are somewhere else."""
+    """Stock's attributes are found wherever they are, also once they are somewhere else."""
     instrument = getattr(meter, f"create_{kind}")("numbers")
     bound = otel_fastpath.bind(instrument)
     verb = getattr(bound, KINDS[kind])

@@ -31,7 +31,7 @@ VIEWS = {
     # Since 1.45.2.
     "beyond the limit": {"aggregation_cardinality_limit": 4},
 }
-# As many sets as are known at once where upstream keeps one series, and where it keeps four: see `metrics.planner`.
+# As many sets as are known at once where stock keeps one series, and where it keeps four: see `metrics.planner`.
 CYCLES = {"taken away by a view": 1028, "beyond the limit": 1040}
 
 

@@ -1,4 +1,4 @@
-"""A change in one of upstream's aggregations, filters or reservoirs costs that one, and not the patches of metrics."""
+"""A change in one of stock's aggregations, filters or reservoirs costs that one, and not the patches of metrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opentelemetry.sdk.metrics._internal.aggregation import _ExplicitBucketHisto
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from otel_fastpath.metrics import collecting, parts, planner, set_up
-from otel_fastpath.trace.upstream import KNOWN
+from otel_fastpath.trace.stock_sources import KNOWN
 
 SUM, HISTOGRAM = _SumAggregation, _ExplicitBucketHistogramAggregation
 
@@ -34,7 +34,7 @@ def test_a_changed_part_is_named(monkeypatch, logged):
 
 
 def called_in(function):
-    """The names of the upstream methods that ran, as "Class.method"."""
+    """The names of the stock methods that ran, as "Class.method"."""
     names = set()
 
     def note(frame, event, _argument):
@@ -60,7 +60,7 @@ def points_in(reader):
 
 @pytest.mark.parametrize("kind", [SUM, HISTOGRAM])
 def test_the_others_stay_fast(instrumented, core, kind, monkeypatch):  # noqa: ARG001  # the fast path is on
-    """The metrics are right whichever aggregation is unknown; upstream's methods run for that one alone."""
+    """The metrics are right whichever aggregation is unknown; stock's methods run for that one alone."""
     ready = set_up.ready(core)
     monkeypatch.setattr(ready.planner, "_unknown", frozenset({kind}))
     monkeypatch.setattr(ready.collector, "_unknown", frozenset({kind}))

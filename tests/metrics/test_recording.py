@@ -136,7 +136,7 @@ def test_attributes_that_a_view_takes_away_are_not_kept(provided):
 
 
 def test_nothing_stays_on_instruments(instrumentor, core):
-    """After `uninstrument()` they are upstream's again, bound ones too, and lose nothing."""
+    """After `uninstrument()` they are stock's again, bound ones too, and lose nothing."""
     instrumentor.instrument(core=core)
     reader = InMemoryMetricReader()
     counter = MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("off").create_counter("counter")

@@ -78,13 +78,13 @@ def test_measurements_that_each_are_interrupted_by_the_next_do_not_nest():
     """Of a signal handler, where signals are as frequent as measurements: all are recorded, in their order."""
     recorded = []
 
-    def upstream(_instrument, amount, _attributes, _context):
+    def stock(_instrument, amount, _attributes, _context):
         # As a signal handler does that runs in the middle of it.
         if amount < 5000:
-            reentry.record(upstream, None, amount + 1, {}, None)
+            reentry.record(stock, None, amount + 1, {}, None)
         recorded.append(amount)
 
-    reentry.record(upstream, None, 1, {}, None)
+    reentry.record(stock, None, 1, {}, None)
 
     assert recorded == list(range(1, 5001))
     assert not reentry.inside
@@ -96,13 +96,13 @@ def test_measurements_that_each_cause_two_more_end(monkeypatch, logged):
     monkeypatch.setattr(left_out, "_counts", Tally())
     recorded = []
 
-    def upstream(_instrument, amount, _attributes, _context):
+    def stock(_instrument, amount, _attributes, _context):
         for _ in range(2):
-            reentry.record(upstream, None, 1, {}, None)
+            reentry.record(stock, None, 1, {}, None)
         recorded.append(amount)
 
     for _ in range(3):
-        reentry.record(upstream, None, 1, {}, None)
+        reentry.record(stock, None, 1, {}, None)
 
     assert 10_000 < len(recorded) < 11_000
     assert left_out.counts() == {"measurements made while others were recorded": len(recorded) + 3}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 
 from harness import known, released  # a set of programs, not a part of a package
-from harness.paths import UpstreamError
+from harness.paths import StockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +90,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     try:
         for name, places in groups.items():
             read(found, name, places, options.oldest)
-    except UpstreamError as error:
+    except StockError as error:
         print(f"library_fingerprints: {error}", file=sys.stderr)
         return 2
     known.write(options.file, found)

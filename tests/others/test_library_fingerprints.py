@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 import library_fingerprints
 from harness import known, released
 
-from otel_fastpath.rooms import ROOMS
+from otel_fastpath.features import FEATURES
 
 PLACE, OTHER = "fastapi.routing:find", "fastapi.routing:other"
 
@@ -112,5 +112,5 @@ def test_the_distribution_of_a_module(module, expected):
 
 def test_each_source_of_a_patch_is_in_its_file():
     """Without one, the patch would be skipped everywhere."""
-    patches = [patch for room in ROOMS for patch in room.all_patches()]
+    patches = [patch for feature in FEATURES for patch in feature.all_patches()]
     assert not [(patch.name, place) for patch in patches for place, found in patch.sources.items() if not found]

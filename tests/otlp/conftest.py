@@ -1,4 +1,4 @@
-"""What the tests of the HTTP transport share: a receiver, and upstream's transport with our patch."""
+"""What the tests of the HTTP transport share: a receiver, and stock's transport with our patch."""
 
 from __future__ import annotations
 

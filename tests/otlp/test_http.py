@@ -1,4 +1,4 @@
-"""Requests over HTTP that are prepared once are, to whoever receives or changes them, what upstream sends."""
+"""Requests over HTTP that are prepared once are, to whoever receives or changes them, what stock sends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BODIES = (b"first", b"a longer body" * 5000, b"", None, b"x", bytearray(b"bytear
 
 
 @pytest.mark.proves("otlp.http_request")
-def test_every_byte_is_upstreams(receiver, instrumentor):
+def test_every_byte_is_as_in_stock(receiver, instrumentor):
     """Bodies of all sizes, with all headers in their order."""
     for _ in range(2):
         transport = RequestsHTTPTransport()
@@ -61,7 +61,7 @@ def test_headers_that_are_changed_in_place(receiver):
 @pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize(("status", "code"), [("503 Busy", 503), ("307 Temporary Redirect", 307)])
 def test_what_is_no_success_is_told(prepared, receiver, status, code):
-    """Status, reason and headers are there for upstream's retries, and no redirect is followed."""
+    """Status, reason and headers are there for stock's retries, and no redirect is followed."""
     transport = RequestsHTTPTransport()
     sent(transport, receiver)
     receiver.status, receiver.extra = status, f"Location: {receiver.url}\r\nRetry-After: 3\r\n"
@@ -73,7 +73,7 @@ def test_what_is_no_success_is_told(prepared, receiver, status, code):
     assert len(prepared) == 2
 
 
-def test_errors_are_upstreams(receiver, instrumentor):
+def test_errors_are_as_in_stock(receiver, instrumentor):
     """An address that is none, a bad header, no server: the same error as without us, in the result."""
 
     def errors():
@@ -93,7 +93,7 @@ def test_errors_are_upstreams(receiver, instrumentor):
 
 
 def test_undone_exactly(instrumentor):
-    """Uninstrumented, the transport has upstream's method again."""
+    """Uninstrumented, the transport has stock's method again."""
     instrumentor.instrument()
     instrumentor.uninstrument()
     assert RequestsHTTPTransport.request is STOCK

@@ -10,7 +10,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
 
-from otel_fastpath.otlp.exporters import Request
+from otel_fastpath.otlp.exporters import EncodedRequest
 
 # Since 1.44.
 COUNT = getattr(metric_exporter, "_count_data_points", None)
@@ -68,8 +68,8 @@ def test_the_request_knows_how_many_points_it_has(data):
 
 
 @counted
-def test_a_message_is_counted_by_upstream(data):
-    """Of a request that is upstream's own, too."""
+def test_a_message_is_counted_by_stock(data):
+    """Of a request that is stock's own, too."""
     message = ExportMetricsServiceRequest.FromString(metric_exporter.encode_metrics(data).SerializeToString())
 
     assert metric_exporter._count_data_points(message) == 9
@@ -91,7 +91,7 @@ def test_grpc_gets_the_message_that_it_gets_without_us(data):
 def test_exporting_parses_nothing(data, monkeypatch):
     """The exporter sends the bytes as they were encoded."""
     parsed = []
-    monkeypatch.setattr(Request, "_parsed", parsed.append)
+    monkeypatch.setattr(EncodedRequest, "_parsed", parsed.append)
     adapter, session = Kept(), requests.Session()
     session.mount("http://", adapter)
     exporter = metric_exporter.OTLPMetricExporter("http://localhost/v1/metrics", session=session)

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind
 
 from otel_fastpath.otlp import patches_spans, trace_requests
-from otel_fastpath.otlp.exporters import Request
+from otel_fastpath.otlp.exporters import EncodedRequest
 from otel_fastpath.patching import faults, pausing
 from otel_fastpath.settings import Config
 from otel_fastpath.trace import stack_traces
@@ -29,7 +29,7 @@ CONTEXT = SpanContext(0x1234, 0x5678, is_remote=False)
 
 
 def make_span(name="name", attributes=None):
-    """A span of exactly upstream's class."""
+    """A span of exactly stock's class."""
     return ReadableSpan(name, CONTEXT, attributes=attributes, kind=SpanKind.SERVER, start_time=1, end_time=2)
 
 
@@ -58,7 +58,7 @@ def receiver():
 
 
 def http_exporter(receiver, **options):
-    """Upstream's exporter to the receiver."""
+    """Stock's exporter to the receiver."""
     return http_module.OTLPSpanExporter(f"http://127.0.0.1:{receiver.server_port}/v1/traces", **options)
 
 
@@ -109,7 +109,7 @@ def test_grpc_sends_what_it_sends_without_us(instrumentor, core):
 
 
 def test_recorded_spans_arrive(instrumented, receiver):
-    """From the tracer through upstream's batch processor to the wire, with both of our ends in place."""
+    """From the tracer through stock's batch processor to the wire, with both of our ends in place."""
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(http_exporter(receiver)))
     with provider.get_tracer("tracer", "1").start_as_current_span("outer", attributes={"k": (True, False)}):
@@ -123,7 +123,7 @@ def test_recorded_spans_arrive(instrumented, receiver):
 
 
 def test_undone_exactly(instrumentor, core):
-    """Uninstrumented, the exporter's module has upstream's function again."""
+    """Uninstrumented, the exporter's module has stock's function again."""
     instrumentor.instrument(core=core)
     instrumentor.uninstrument()
     assert http_module.encode_spans is STOCK
@@ -137,12 +137,12 @@ def test_somebody_elses_encoder_is_left_alone(instrumentor, core, monkeypatch):
     assert http_module.encode_spans is theirs
     [row] = [row for row in instrumentor.status() if row.name == "otlp.http_spans"]
     assert row.state.value == "skipped"
-    assert "not upstream's own" in row.reason
+    assert "not stock's own" in row.reason
 
 
 @pytest.mark.usefixtures("instrumented")
-def test_a_function_of_upstreams_that_is_replaced_later_is_called(monkeypatch):
-    """Whoever changes how upstream encodes a value gets it changed."""
+def test_a_function_of_stock_that_is_replaced_later_is_called(monkeypatch):
+    """Whoever changes how stock encodes a value gets it changed."""
     original = trace_encoder._encode_attributes
     monkeypatch.setattr(trace_encoder, "_encode_attributes", lambda attributes: original({**attributes, "added": 1}))
     sent = http_module.encode_spans([make_span()]).SerializePartialToString()
@@ -179,11 +179,11 @@ def test_any_depth(core, wrap):
     assert cut
 
 
-def test_a_fault_of_ours_is_counted_and_upstream_encodes(core, monkeypatch):
+def test_a_fault_of_ours_is_counted_and_stock_encodes(core, monkeypatch):
     """A batch that our own code fails on goes the stock way."""
     made = {"__name__": "otel_fastpath.test"}
     exec("def fail(*_): raise ZeroDivisionError(0)", made)  # noqa: S102  # a function of a module of ours that is not there
-    encoder = trace_requests.Encoder(patches_spans.compiled.hot("otlp.encoder", core), patches_spans._upstream())
+    encoder = trace_requests.Encoder(patches_spans.compiled.hot("otlp.encoder", core), patches_spans._stock())
     monkeypatch.setattr(patches_spans, "_encoder", lambda _: encoder)
     encode_spans = patches_spans._make_http(STOCK, Config())
     before = faults.counts().get("OTLP batch encoder", 0)
@@ -219,7 +219,7 @@ class TestRequest:
     def make(self):
         """A request of one span, and the message that it stands for."""
         message = STOCK([make_span()])
-        return Request(type(message), message.SerializeToString()), message
+        return EncodedRequest(type(message), message.SerializeToString()), message
 
     def test_is_bytes_already(self):
         """Serialized by any of protobuf's ways, it is its bytes."""

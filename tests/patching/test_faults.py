@@ -1,4 +1,4 @@
-"""A fault in our own code: upstream's runs instead, the host notices nothing, and one log line says so."""
+"""A fault in our own code: stock's runs instead, the host notices nothing, and one log line says so."""
 
 from __future__ import annotations
 
@@ -97,18 +97,18 @@ def test_making_a_patch(instrumentor, core, environ, serve, logged):
 
 @pytest.mark.usefixtures("instrumented")
 def test_planning_a_tracer(environ, serve, logged):
-    """Its spans are upstream's; asked once, not for each span."""
-    environ.setattr(planner.Planner, "_make", fault())
+    """Its spans are stock's; asked once, not for each span."""
+    environ.setattr(planner.TracerPlanner, "_make", fault())
 
     check(serve())
 
     (line,) = logged(logging.ERROR)
-    assert "upstream starts its spans" in line
+    assert "stock starts its spans" in line
 
 
 @pytest.mark.usefixtures("instrumented")
 def test_starting_a_span(tracer, serve, no_faults, logged):
-    """The span is started by upstream, once; one line, and every fault is counted once."""
+    """The span is started by stock, once; one line, and every fault is counted once."""
     tracer.start_span("planned").end()
     tracer._otel_fastpath_plan.clean = fault()
 
@@ -124,7 +124,7 @@ def test_starting_a_span(tracer, serve, no_faults, logged):
 
 @pytest.mark.usefixtures("instrumented")
 def test_leaving_a_scope(environ, serve, no_faults, logged):
-    """A stack trace that we cannot reduce is upstream's; the host's exception is the one that it raised."""
+    """A stack trace that we cannot reduce is stock's; the host's exception is the one that it raised."""
     environ.setattr("otel_fastpath.trace.stack_traces._frames", fault())
 
     check(serve())
@@ -135,7 +135,7 @@ def test_leaving_a_scope(environ, serve, no_faults, logged):
 
 @pytest.mark.usefixtures("instrumented")
 def test_setting_an_attribute(tracer, no_faults, logged):
-    """A value that we cannot clean is cleaned by upstream."""
+    """A value that we cannot clean is cleaned by stock."""
     spans = [tracer.start_span("span") for _ in range(3)]
     tracer._otel_fastpath_plan.clean = fault()
     spans[0].set_attribute("one", b"to clean")
@@ -157,27 +157,27 @@ class FailingSampler(Sampler):
 
     calls = 0
 
-    def should_sample(self, *args, **kwargs):  # noqa: ARG002  # upstream's interface
+    def should_sample(self, *args, **kwargs):  # noqa: ARG002  # stock's interface
         """Fail, and count."""
         self.calls += 1
         raise TheirError
 
     def get_description(self):
-        """What upstream asks for."""
+        """What stock asks for."""
         return "failing"
 
 
 class FailingProcessor(SpanProcessor):
     """Likewise."""
 
-    def on_start(self, span, parent_context=None):  # noqa: ARG002  # upstream's interface
+    def on_start(self, span, parent_context=None):  # noqa: ARG002  # stock's interface
         """Fail."""
         raise TheirError
 
 
 @pytest.mark.usefixtures("instrumented")
 def test_what_users_code_raises_is_theirs(no_faults, logged):
-    """A sampler's or processor's exception reaches the caller as with upstream: called once, and no fault of ours."""
+    """A sampler's or processor's exception reaches the caller as with stock: called once, and no fault of ours."""
     sampler = FailingSampler()
     tracer = TracerProvider(sampler=sampler, shutdown_on_exit=False).get_tracer("test")
     with pytest.raises(TheirError):

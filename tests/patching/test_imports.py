@@ -122,7 +122,7 @@ def test_the_finder_is_put_in_once(watch):
     for name in ("subject_h", "subject_i"):
         watch(name)
 
-    assert sum(type(finder) is imports._Finder for finder in sys.meta_path) == 1
+    assert sum(type(finder) is imports._CallbackFinder for finder in sys.meta_path) == 1
 
 
 def test_wrapt_hooks_on_the_same_module_work_too(modules, watch):

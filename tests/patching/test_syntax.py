@@ -175,7 +175,7 @@ def test_other_versions_of_python_have_the_same_fingerprints(python):
     assert json.loads(done.stdout) == [digest(text) for text in texts]
 
 
-UPSTREAM = """\
+STOCK = """\
 def first(a):
     return a
 
@@ -219,7 +219,7 @@ def known_of(module):
 
 def test_a_change_costs_only_the_patches_that_rest_on_it(modules):
     """Of a release that reformats all and changes one function, only the patches that name that function are lost."""
-    modules("release", UPSTREAM)
+    modules("release", STOCK)
     known = known_of(importlib.import_module("release"))
     replace(modules, RELEASED)
     both = {place: known[place] for place in ("release:first", "release:second")}
@@ -242,7 +242,7 @@ def test_a_change_costs_only_the_patches_that_rest_on_it(modules):
 
 def test_text_that_is_not_known_is_parsed(modules):
     """A guard that knows only digests of text refuses the reformatted release; one that knows fingerprints does not."""
-    modules("release", UPSTREAM)
+    modules("release", STOCK)
     old = importlib.import_module("release")
     known = known_of(old)["release:second"]
     text = frozenset({text_digest(inspect.getsource(old.second))})

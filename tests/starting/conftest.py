@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from at_exit import without_upstreams
+from at_exit import without_stocks_lines
 from start_ways import USED, WAYS, command
 
 
@@ -56,7 +56,7 @@ def start(environment, tmp_path):
             check=check,
             timeout=120,
         )
-        result.stderr = without_upstreams(result.stderr)
+        result.stderr = without_stocks_lines(result.stderr)
         return result
 
     return run

@@ -60,7 +60,7 @@ def entry_point():
 
 
 def load(distribution, entry_point):
-    """What upstream does for each instrumentation."""
+    """What stock does for each instrumentation."""
     distribution.load_instrumentor(entry_point, skip_dep_check=True)
 
 

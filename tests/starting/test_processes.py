@@ -190,12 +190,12 @@ TAKES_OVER = """
 import {library}
 from otel_fastpath import FastpathInstrumentor
 states = {{row.name: row.state.value for row in FastpathInstrumentor().status()}}
-print(states["{patch}"], states["{library}.official.instrument"])
+print(states["{patch}"], states["{library}.stock.instrument"])
 """
 
 
 def replaced_from(release, library, patch, *marks):
-    """A library whose official instrumentation ours replaces from this release on."""
+    """A library whose stock instrumentation ours replaces from this release on."""
     first = needs(f"opentelemetry-instrumentation-{library}", release, "the first that ours replaces")
     return pytest.param(library, patch, marks=[first, *marks])
 

@@ -1,4 +1,4 @@
-"""Spans take their times from the clock that upstream reads, also if a test has replaced it before the first span."""
+"""Spans take their times from the clock that stock reads, also if a test has replaced it before the first span."""
 
 from __future__ import annotations
 

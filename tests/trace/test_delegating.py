@@ -64,7 +64,7 @@ class Wrapper(trace.NonRecordingSpan):
 
 
 def test_a_span_wrapper_s_record_exception_is_called(tracer, exporter):
-    """Also for what escapes `use_span`; the frames of upstream's manager are shown as ever."""
+    """Also for what escapes `use_span`; the frames of stock's manager are shown as ever."""
     with (
         pytest.raises(ValueError, match="escapes"),
         trace.use_span(Wrapper(tracer.start_span("wrapped")), end_on_exit=True),
@@ -79,7 +79,7 @@ def test_a_span_wrapper_s_record_exception_is_called(tracer, exporter):
 
 
 def test_a_record_exception_set_on_a_span_is_called(tracer):
-    """It is the one that upstream calls for what escapes."""
+    """It is the one that stock calls for what escapes."""
     seen = []
     with pytest.raises(KeyError), tracer.start_as_current_span("own") as span:  # noqa: PT012  # the span is needed in it
         span.record_exception = lambda error, *_, **__: seen.append(error)

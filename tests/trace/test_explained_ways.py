@@ -82,7 +82,7 @@ def put(provide):  # noqa: ARG001  # torn down before it
 
 
 def batch():
-    """Upstream's batch processor."""
+    """Stock's batch processor."""
     return BatchSpanProcessor(InMemorySpanExporter())
 
 
@@ -96,7 +96,7 @@ def started(provider, name="app"):
 
 
 def test_tracers_with_the_same_way_are_one_entry(provide):
-    """With the names of those that are in use, and upstream's parts without a call."""
+    """With the names of those that are in use, and stock's parts without a call."""
     provider, ways = provide(batch())
     for name in ("app", "library"):
         started(provider, name)
@@ -125,7 +125,7 @@ def test_the_global_provider_is_told(provide, put):
     (way,) = ways()
 
     assert way.provider == "service.0, the global provider"
-    assert way.parts["processors"] == ("There are no processors.", "Nobody receives ended spans.")
+    assert way.parts["processors"] == ("There are no processors.", "No processor handles ended spans.")
 
 
 def test_copies_have_a_cause(provide):
@@ -166,7 +166,7 @@ def test_what_is_added_later_is_told(provide):
 
 
 def test_another_root_passes_the_spans_on(provide):
-    """A processor of processors that is not upstream's usual one is called as one."""
+    """A processor of processors that is not stock's usual one is called as one."""
     provider, ways = provide(active_span_processor=sdk_trace.ConcurrentMultiSpanProcessor(1))
     started(provider)
     (way,) = ways()
@@ -209,7 +209,7 @@ def test_samplers(provide, sampler, sentences):
 
 
 def test_id_generators(provide):
-    """One that is not upstream's, or whose method was replaced, is called."""
+    """One that is not stock's, or whose method was replaced, is called."""
     replaced = RandomIdGenerator()
     replaced.generate_trace_id = RandomIdGenerator().generate_trace_id
     first, ways_of_first = provide(id_generator=VendorIds())
@@ -250,7 +250,7 @@ def test_foreign_methods_are_named(provide, put):
 @pytest.mark.parametrize(
     ("owner", "name"), [(sdk_trace.ReadableSpan, "__init__"), (sdk_trace.Span, "_new_links"), (sdk_trace.Span, "start")]
 )
-def test_upstream_serves_what_rests_on_a_foreign_method(provide, put, owner, name):
+def test_stock_serves_what_rests_on_a_foreign_method(provide, put, owner, name):
     """A tracer that had a plan, and for a tracer that never had one the reason that holds for all."""
     provider, ways = provide(batch())
     tracer = started(provider)
@@ -264,7 +264,7 @@ def test_upstream_serves_what_rests_on_a_foreign_method(provide, put, owner, nam
     assert ways()[0].served_by == "otel-fastpath"
 
 
-def test_upstream_serves_all_if_none_has_a_plan(instrumented, core, put):
+def test_stock_serves_all_if_none_has_a_plan(instrumented, core, put):
     """Then no tracer is known, and the reason is told for every provider."""
     put.setattr(sdk_trace.ReadableSpan, "__init__", theirs)
     instrumented.uninstrument()
@@ -276,7 +276,7 @@ def test_upstream_serves_all_if_none_has_a_plan(instrumented, core, put):
     assert way.parts["start"][0].startswith("OpenTelemetry starts the spans: Tracer.start_span is not patched")
 
 
-def test_the_end_can_be_upstreams_alone(provide, put):
+def test_the_end_can_be_left_to_stock_alone(provide, put):
     """If somebody makes the read-only span, the start stays as it is."""
     provider, ways = provide(batch())
     started(provider)

@@ -1,4 +1,4 @@
-"""Calls of wrappers right under a parent that is not of this core: no fault, and no way through upstream."""
+"""Calls of wrappers right under a parent that is not of this core: no fault, and no way through stock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def extracted(flags):
 
 
 def local(flags):
-    """A context with a span of upstream's that records nothing."""
+    """A context with a span of stock's that records nothing."""
     parent = SpanContext(TRACE, SPAN, is_remote=False, trace_flags=TraceFlags(int(flags, 16)))
     return trace.set_span_in_context(NonRecordingSpan(parent), context_api.Context())
 
@@ -50,7 +50,7 @@ def started(instrumented, no_faults):
 
     def call(context, sampler):
         provider = TracerProvider(sampler, shutdown_on_exit=False)
-        telemetry = calls.Telemetry(provider.get_tracer("wrapper"))
+        telemetry = calls.WrapperTelemetry(provider.get_tracer("wrapper"))
         token = context_api.attach(context)
         try:
             made = calls.new()
@@ -77,7 +77,7 @@ def test_under_a_sampled_parent_the_span_is_one_of_ours(started, parent, core, l
 
 
 def test_under_a_parent_that_is_not_sampled_there_is_no_span(started, parent, logged):
-    """The parent stays the current span: upstream's way would have put a span of its own there."""
+    """The parent stays the current span: stock's way would have put a span of its own there."""
     context = parent("00")
 
     assert is_none_of_its_own(started(context, ParentBased(ALWAYS_ON)), context)
@@ -120,7 +120,7 @@ CONTEXTS = {
 
 @pytest.mark.parametrize("part", CONTEXTS)
 def test_the_sampler_that_parent_based_would_ask_is_asked(instrumented, no_faults, part):
-    """Below each kind of parent that upstream made; the others are not."""
+    """Below each kind of parent that stock made; the others are not."""
     del instrumented
     asked, others = Counting(), Counting()
     sampler = ParentBased(**{**dict.fromkeys(CONTEXTS, others), part: asked})

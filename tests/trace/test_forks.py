@@ -78,7 +78,7 @@ class Writing(SpanExporter):
 
 def setup():
     made = provider(BatchSpanProcessor(Writing(), max_queue_size=64, max_export_batch_size=8, schedule_delay_millis=1))
-    # Upstream guards a resource's attributes by a lock that a fork can leave locked: stock hangs there (1.40).
+    # Stock guards a resource's attributes by a lock that a fork can leave locked: stock hangs there (1.40).
     made.resource._attributes = dict(made.resource._attributes)
     return made
 """,

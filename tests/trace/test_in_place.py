@@ -1,4 +1,4 @@
-"""What stands in the place of upstream's functions looks like them, and goes inert below somebody's wrapper."""
+"""What stands in the place of stock's functions looks like them, and goes inert below somebody's wrapper."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from otel_fastpath.trace.context import kept_spans
-from otel_fastpath.trace.context.kept_spans import Starter
+from otel_fastpath.trace.context.kept_spans import TracerPatch
 
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     """No starter and no listener of this process's own."""
-    monkeypatch.setattr(kept_spans, "_starter", Starter())
+    monkeypatch.setattr(kept_spans, "_starter", TracerPatch())
     monkeypatch.setattr(kept_spans, "_listeners", [])
 
 
@@ -19,12 +19,12 @@ def test_a_listener_hears_what_is_there_and_what_comes():
     """A library may be wrapped before the SDK is imported or after."""
     early, late = [], []
     kept_spans.listen(early.append)
-    kept_spans.put(Starter("py", "Tracer"))
+    kept_spans.put(TracerPatch("py", "Tracer"))
     kept_spans.listen(late.append)
-    kept_spans.put(Starter("py"))
+    kept_spans.put(TracerPatch("py"))
 
-    assert early == [Starter(), Starter("py", "Tracer"), Starter("py")]
-    assert late == [Starter("py", "Tracer"), Starter("py")]
+    assert early == [TracerPatch(), TracerPatch("py", "Tracer"), TracerPatch("py")]
+    assert late == [TracerPatch("py", "Tracer"), TracerPatch("py")]
 
 
 def test_a_listener_hears_the_newest_last():
@@ -33,10 +33,10 @@ def test_a_listener_hears_the_newest_last():
 
     def listener(starter):
         if starter.tracer_class == "first" and len(heard) == 1:
-            kept_spans.put(Starter("py", "second"))
+            kept_spans.put(TracerPatch("py", "second"))
         heard.append(starter.tracer_class)
 
     kept_spans.listen(listener)
-    kept_spans.put(Starter("py", "first"))
+    kept_spans.put(TracerPatch("py", "first"))
 
     assert heard == [None, "second", "first", "second"]

@@ -1,4 +1,4 @@
-"""The traceparent header is read and written as upstream's propagator does, on both cores."""
+"""The traceparent header is read and written as stock's propagator does, on both cores."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Renamed(TraceContextTextMapPropagator):
 
 @pytest.fixture
 def fast(core):
-    """A propagator of each core; `fast.upstream` says how often upstream's had to do the work."""
+    """A propagator of each core; `fast.stock` says how often stock's had to do the work."""
     hot = cores.hot("trace.context.propagation", core)
     return make_fast(hot, TraceContextTextMapPropagator)
 
 
 def make_fast(hot, base):
-    """The methods as they are put on upstream's class, on a class of its own that passes for it."""
+    """The methods as they are put on stock's class, on a class of its own that passes for it."""
 
     class Fast:
-        upstream = 0
+        stock = 0
 
         def extract(self, *args, **kwargs):
             return extract(STOCK if base is TraceContextTextMapPropagator else base(), *args, **kwargs)
@@ -66,7 +66,7 @@ def make_fast(hot, base):
 
     def counted(method):
         def call(*args):
-            made.upstream += 1
+            made.stock += 1
             return method(*args)
 
         return call
@@ -90,12 +90,12 @@ def changed(header, edits):
     return header
 
 
-def test_the_common_header_is_read_without_upstream(fast):
+def test_the_common_header_is_read_without_stock(fast):
     """Version 00, lower case, no trace state."""
     found = fast.extract({"traceparent": HEADER})
     assert seen(found) == seen(STOCK.extract({"traceparent": HEADER}))
     assert trace.get_current_span(found).get_span_context().is_remote
-    assert fast.upstream == 0
+    assert fast.stock == 0
 
 
 @settings(max_examples=400, deadline=None)
@@ -105,7 +105,7 @@ def test_the_common_header_is_read_without_upstream(fast):
     hexadecimal.map(lambda text: text.rjust(2, "0")[:2]),
     changes,
 )
-def test_any_header_is_read_as_upstream_reads_it(trace_id, span_id, flags, edits):
+def test_any_header_is_read_as_stock_reads_it(trace_id, span_id, flags, edits):
     """Also what is nearly right."""
     carrier = {"traceparent": changed(f"00-{trace_id}-{span_id}-{flags}", edits)}
     expected = seen(STOCK.extract(carrier))
@@ -148,7 +148,7 @@ def available():
 )
 @pytest.mark.parametrize("getter", [default_getter, Getter()], ids=["default", "own"])
 @pytest.mark.parametrize("context", [None, Context(), Context({"key": "value"}), {"no": "context"}], ids=str)
-def test_any_carrier_is_read_as_upstream_reads_it(fast, carrier, getter, context):
+def test_any_carrier_is_read_as_stock_reads_it(fast, carrier, getter, context):
     """Missing, several, with a trace state, into any context; and the given context is left alone."""
     before = None if context is None else dict(context)
     assert seen(fast.extract(carrier, context, getter)) == seen(STOCK.extract(carrier, context, getter))
@@ -171,7 +171,7 @@ def test_what_a_getter_raises_reaches_the_caller(fast):
 @pytest.mark.parametrize("state", [None, TraceState(), TraceState([("a", "1")])], ids=str)
 @pytest.mark.parametrize("ids", [(1, 1), (2**128 - 1, 2**64 - 1), (2**128, 1), (1, 2**64), (0, 1), (1, 0)], ids=str)
 @pytest.mark.parametrize("setter", [default_setter, Setter()], ids=["default", "own"])
-def test_any_span_context_is_written_as_upstream_writes_it(fast, flags, state, ids, setter):
+def test_any_span_context_is_written_as_stock_writes_it(fast, flags, state, ids, setter):
     """Valid or not, with a trace state or without."""
     own = SpanContext(*ids, is_remote=False, trace_flags=flags, trace_state=state)
     context = trace.set_span_in_context(NonRecordingSpan(own), Context())
@@ -181,7 +181,7 @@ def test_any_span_context_is_written_as_upstream_writes_it(fast, flags, state, i
     assert written == expected
 
 
-def test_the_common_header_is_written_without_upstream(fast):
+def test_the_common_header_is_written_without_stock(fast):
     """Of the current span, or of the one in a context; of a recording span or of a remote parent."""
     with TracerProvider().get_tracer("test").start_as_current_span("span") as span:
         expected, written = {}, {}
@@ -191,7 +191,7 @@ def test_the_common_header_is_written_without_upstream(fast):
         remote = trace.set_span_in_context(fast_remote(), trace.set_span_in_context(span))
         fast.inject(written, remote)
     assert written == {"traceparent": HEADER}
-    assert fast.upstream == 0
+    assert fast.stock == 0
 
 
 def fast_remote():
@@ -209,7 +209,7 @@ def test_where_there_is_no_span_nothing_is_written(fast, value):
 
 
 def test_a_propagator_with_other_headers_keeps_them(core):
-    """Upstream's methods read their names from the object."""
+    """Stock's methods read their names from the object."""
     fast = make_fast(cores.hot("trace.context.propagation", core), Renamed)
     carrier = {}
     fast.inject(carrier, trace.set_span_in_context(fast_remote(), Context()))
@@ -231,7 +231,7 @@ def test_a_class_for_every_span_does_not_fill_the_memory(fast):
         assert carrier["traceparent"].startswith(f"00-{1:032x}-{number + 1:016x}-")
     del kind, span
     gc.collect()
-    assert fast.upstream == 0
+    assert fast.stock == 0
     assert len(kinds) < 100
 
 
@@ -256,7 +256,7 @@ STATE = {"tracestate": "a=1"}
     ],
     ids=str,
 )
-def test_a_getter_is_asked_as_often_as_upstream_asks_it(fast, carrier, context):
+def test_a_getter_is_asked_as_often_as_stock_asks_it(fast, carrier, context):
     """For each header once, in the same order: who reads a header may use it up. A dict's getter is no other."""
 
     class Asked(DefaultGetter):
@@ -275,10 +275,10 @@ def test_a_getter_is_asked_as_often_as_upstream_asks_it(fast, carrier, context):
 
 
 @pytest.mark.parametrize("getter", [default_getter, Getter()], ids=["default", "own"])
-def test_a_request_without_a_header_does_not_need_upstream(fast, getter):
+def test_a_request_without_a_header_does_not_need_stock(fast, getter):
     """It gives the context that was handed over, or an empty one."""
     context = Context({"key": "value"})
 
     assert fast.extract({"other": "header"}, context, getter) is context
     assert seen(fast.extract({"other": "header"}, None, getter)) == seen(STOCK.extract({}))
-    assert fast.upstream == 0
+    assert fast.stock == 0

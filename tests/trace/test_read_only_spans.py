@@ -1,4 +1,4 @@
-"""The read-only span that processors get when a span ends: as upstream's, whenever it is looked at."""
+"""The read-only span that processors get when a span ends: as stock's, whenever it is looked at."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def seen(span):
 
 
 def test_it_is_read_only(instrumented):
-    """It has what upstream's has, and none of the methods that change a span."""
+    """It has what stock's has, and none of the methods that change a span."""
     del instrumented
     readable, _ = ended()
 
@@ -66,7 +66,7 @@ def test_it_is_read_only(instrumented):
 
 
 def test_what_happens_to_the_span_afterwards_is_not_seen(instrumented):
-    """Nor is what its methods do after its end, which upstream ignores with a warning."""
+    """Nor is what its methods do after its end, which stock ignores with a warning."""
     del instrumented
 
     def change(span):
@@ -97,7 +97,7 @@ def test_what_is_written_to_it_stays_with_it(instrumented, is_read_before):
     assert (span.name, dict(span.attributes)) == ("order", {"a": 1})
 
 
-def test_a_copy_is_upstreams_own(instrumented):
+def test_a_copy_is_of_stock(instrumented):
     """With the same fields."""
     del instrumented
     readable, _ = ended()
@@ -108,7 +108,7 @@ def test_a_copy_is_upstreams_own(instrumented):
 
 
 def test_a_method_that_somebody_replaced_is_called(instrumented, monkeypatch):
-    """What makes the read-only span is upstream's, and others may wrap it."""
+    """What makes the read-only span is stock's, and others may wrap it."""
     del instrumented
     stock = _Span._readable_span
     seen_names = []
@@ -140,8 +140,8 @@ def test_a_constructor_that_somebody_replaced_is_called(instrumented, monkeypatc
     assert seen(readable)["attributes"] == {"a": 1}
 
 
-def test_other_code_that_creates_one_of_its_class_gets_upstreams(instrumented):
-    """`type(span)(...)` works as upstream, for the span, its read-only copy and a span that is not recorded."""
+def test_other_code_that_creates_one_of_its_class_gets_one_of_stock(instrumented):
+    """`type(span)(...)` works as stock, for the span, its read-only copy and a span that is not recorded."""
     del instrumented
     readable, span = ended()
     context = SpanContext(1, 2, is_remote=False)

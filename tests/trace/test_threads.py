@@ -147,7 +147,7 @@ def test_everything_set_is_kept_or_counted(exporting, amount, watched):
 
 
 def test_what_threads_set_beyond_a_limit_is_dropped_and_counted(exporting):
-    """The oldest of it, as upstream does; where two took the last place at once, as only Python 3.10 lets them."""
+    """The oldest of it, as stock does; where two took the last place at once, as only Python 3.10 lets them."""
     with exporting(span_limits=SpanLimits(max_span_attributes=2, max_events=2)) as (provider, _):
         span = provider.get_tracer("surplus").start_span("surplus", attributes={"a": 1, "b": 2})
         span.add_event("a")
@@ -190,7 +190,7 @@ class _Counting(SpanProcessor):
         self.started = Counter()
         self.ended = Counter()
 
-    def on_start(self, span, parent_context=None):  # noqa: ARG002  # upstream's interface
+    def on_start(self, span, parent_context=None):  # noqa: ARG002  # stock's interface
         self.started[span.context.span_id] += 1
 
     def on_end(self, span):

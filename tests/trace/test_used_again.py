@@ -42,7 +42,7 @@ def test_a_context_that_somebody_keeps_stays_as_it_is(tracer):
 
 
 def test_what_is_set_on_a_context_is_not_seen_on_the_next(tracer):
-    """Upstream's class allows it."""
+    """Stock's class allows it."""
     with tracer.start_as_current_span("marked"):
         context_api.get_current().mark = "mine"
     with tracer.start_as_current_span("next"):
@@ -144,7 +144,7 @@ def test_a_runtime_context_put_in_the_place_of_the_first(tracer, monkeypatch):
 
 
 def test_an_error_after_scopes_were_used_again(tracer):
-    """The arguments that were left out are those of upstream: the exception is recorded, the status is set."""
+    """The arguments that were left out are those of stock: the exception is recorded, the status is set."""
     some_spans(tracer)
     with pytest.raises(KeyError), tracer.start_as_current_span("failing") as span:
         raise KeyError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import core, known, released
-from harness.paths import UpstreamError
+from harness.paths import StockError
 from harness.sources import NotFoundError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         versions = released.versions(distributions[0], options.oldest, pre=options.pre)
         results = {target: fingerprints(target, distributions, versions) for target in targets}
-    except UpstreamError as error:
+    except StockError as error:
         print(f"fingerprints: {error}", file=sys.stderr)
         return 2
     for target, (found, missing) in results.items():

@@ -15,9 +15,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from harness import core, history, known, released
-from harness.paths import UpstreamError
+from harness.paths import StockError
 
-from otel_fastpath.trace.upstream import KNOWN
+from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{history.PAGE}: {len(every) - 1} releases")
             return 0
         return _read(tuple(options.targets), options.since)
-    except UpstreamError as error:
+    except StockError as error:
         print(f"sources: {error}", file=sys.stderr)
         return 2
 

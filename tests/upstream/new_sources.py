@@ -67,7 +67,7 @@ def issue(found: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
     return "\n".join(
         [
             "New releases changed code that patches of this package replace. With these releases the patches are not",
-            "applied and upstream's code runs, until each change has been read. For each target:",
+            "applied and stock's code runs, until each change has been read. For each target:",
             "",
             "1. Compare its source with that of the release before.",
             "2. Change the patch where the telemetry would differ, with a test.",

@@ -1,4 +1,4 @@
-"""Demands that whatever passes of upstream's own test suites passes with otel-fastpath active too.
+"""Demands that whatever passes of stock's own test suites passes with otel-fastpath active too.
 
 Each suite runs stock (taken from the cache where nothing changed) and once for each core. Exit status 1 means that a
 test broke, or that a run proves nothing; 69 that a package registry did not give what is needed; 2 that the suites
@@ -19,7 +19,7 @@ from harness.compare import Verdict, judge_ours, judge_stock, meant_differences
 from harness.contrib import contrib_suites, write_locks
 from harness.environment import copied_package, installed_otel, interpreter, locked_otel, provide
 from harness.page import counted, write_page
-from harness.paths import UnavailableError, UpstreamError
+from harness.paths import StockError, UnavailableError
 from harness.suites import CORES, SUITES, Mode, source, stop_all
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             verdicts = run_all(made, suites, modes, options.jobs)
             if options.page and not any(verdict.faults for verdict in verdicts):
                 write_page(made, suites, _by_suite(verdicts))
-    except UpstreamError as error:
-        print(f"upstream: {error}", file=sys.stderr)
+    except StockError as error:
+        print(f"stock: {error}", file=sys.stderr)
         return os.EX_UNAVAILABLE if isinstance(error, UnavailableError) else 2
     except KeyboardInterrupt:
         stop_all()
@@ -153,18 +153,18 @@ def _cores(environment: Environment, asked: Sequence[str] | None) -> list[str]:
     """The cores to run.
 
     Raises:
-        UpstreamError: The compiled one is asked for by name and is not there.
+        StockError: The compiled one is asked for by name and is not there.
     """
     cores = list(asked or CORES)
     if "c" in cores and not environment.has_compiled_core():
         line = f"there is no compiled core for Python {environment.interpreter.short} in otel_fastpath"
         if asked:
-            raise UpstreamError(line)
-        print(f"upstream: {line}: its runs are left out")
+            raise StockError(line)
+        print(f"stock: {line}: its runs are left out")
         cores.remove("c")
     elif "c" in cores and (old := environment.outdated_core()):
         hint = f"`make setup PYTHON_VERSION={environment.interpreter.short}` compiles it again"
-        print(f"upstream: {', '.join(old)} is older than its source; {hint}")
+        print(f"stock: {', '.join(old)} is older than its source; {hint}")
     return cores
 
 
@@ -172,16 +172,16 @@ def _suites(options: argparse.Namespace) -> list[Suite]:
     """The suites that the command line names.
 
     Raises:
-        UpstreamError: It names one that there is not, or its options exclude one another.
+        StockError: It names one that there is not, or its options exclude one another.
     """
     if (options.lock or options.page) and not options.contrib:
-        raise UpstreamError("--lock and --page are for the suites of opentelemetry-python-contrib: add --contrib")
+        raise StockError("--lock and --page are for the suites of opentelemetry-python-contrib: add --contrib")
     if options.page and (options.suite or options.core):
-        raise UpstreamError("the page is that of all suites with both cores: leave out --suite and --core")
+        raise StockError("the page is that of all suites with both cores: leave out --suite and --core")
     every = contrib_suites() if options.contrib else list(SUITES)
     if unknown := set(options.suite or ()) - {suite.name for suite in every}:
         names = ", ".join(suite.name for suite in every)
-        raise UpstreamError(f"no suite is called {', '.join(sorted(unknown))}: there are {names}")
+        raise StockError(f"no suite is called {', '.join(sorted(unknown))}: there are {names}")
     return [suite for suite in every if not options.suite or suite.name in options.suite]
 
 

@@ -31,7 +31,7 @@ MODULES = (
 )
 TARGETS = (
     "opentelemetry.sdk.trace:Tracer.start_span",  # a plain method
-    "opentelemetry.sdk.trace:Tracer.start_as_current_span",  # an upstream decorator
+    "opentelemetry.sdk.trace:Tracer.start_as_current_span",  # a stock decorator
     "opentelemetry.sdk.trace:Span.__init__",
     "opentelemetry.sdk.trace:ReadableSpan.name",  # a property
     "opentelemetry.sdk.trace:ReadableSpan._format_attributes",  # a static method

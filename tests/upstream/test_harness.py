@@ -50,7 +50,7 @@ NAME = "sdk"
 
 @pytest.fixture(scope="module")
 def ready():
-    """The environment of upstream's suites, for the interpreter and the version that run this."""
+    """The environment of stock's suites, for the interpreter and the version that run this."""
     with environment.copied_package() as package:
         yield environment.provide(environment.interpreter(), environment.installed_otel(), package)
 
@@ -167,7 +167,7 @@ def test_a_fault_that_a_test_provokes_may_be_listed():
     assert faults_of({"closing": 1}) == []
     assert faults_of({}) == ["differences.toml names a fault in closing: take it out"]
     assert faults_of({"closing": 1, "opening": 2}) == [
-        "our own code failed in opening, 2 times, and upstream's ran instead"
+        "our own code failed in opening, 2 times, and stock's ran instead"
     ]
 
 
@@ -239,7 +239,7 @@ def test_a_run_of_ours_in_order_has_no_problem():
     ],
 )
 def test_green_that_is_not_ours_is_a_fault(change, problem):
-    """Falling back to upstream's code, or to the other core, cannot look green."""
+    """Falling back to stock's code, or to the other core, cannot look green."""
     (found,) = Run(**{**OURS, **change}).problems(Mode("py"))
 
     assert problem in found
@@ -283,7 +283,7 @@ def test_a_bad_list_is_refused(tmp_path, text, reason):
     """An entry that is not what the head of the file describes is named with what is wrong."""
     path = tmp_path / "differences.toml"
     path.write_text(f"[[difference]]\n{text}\n")
-    with pytest.raises(paths.UpstreamError, match=reason):
+    with pytest.raises(paths.StockError, match=reason):
         compare.meant_differences(path)
 
 
@@ -303,7 +303,7 @@ def test_an_entry_concerns_its_versions_and_cores():
 
 def test_an_unknown_interpreter_is_named():
     """A Python that is not installed is one clear line."""
-    with pytest.raises(paths.UpstreamError, match=r"python3\.99"):
+    with pytest.raises(paths.StockError, match=r"python3\.99"):
         environment.interpreter("3.99")
 
 
@@ -312,14 +312,14 @@ def test_what_cannot_be_downloaded_is_told_from_what_fails(tmp_path, monkeypatch
     monkeypatch.setattr(released, "CACHE", tmp_path)
     with pytest.raises(paths.UnavailableError, match="no-such-package==1"):
         released._fetched("no-such-package", "1", tmp_path / "sdists", "--no-such-option")
-    with pytest.raises(paths.UpstreamError) as raised:
+    with pytest.raises(paths.StockError) as raised:
         paths.output_of(["false"])
     assert not isinstance(raised.value, paths.UnavailableError)
 
 
 def test_a_bad_version_is_named(ready):
     """What is no version is refused before anything is installed."""
-    with pytest.raises(paths.UpstreamError, match="'latest'"):
+    with pytest.raises(paths.StockError, match="'latest'"):
         environment.provide(ready.interpreter, "latest", ready.package)
 
 
@@ -350,13 +350,13 @@ def test_a_list_of_suites_with_an_unknown_key_is_refused(tmp_path):
     """A mistyped key would otherwise do nothing."""
     path = tmp_path / "contrib.toml"
     path.write_text('[[suite]]\nname = "a"\ndistribution = "b"\nneed = []\n')
-    with pytest.raises(paths.UpstreamError, match=r"suite 1: the keys are name, distribution, need"):
+    with pytest.raises(paths.StockError, match=r"suite 1: the keys are name, distribution, need"):
         contrib.contrib_suites(path)
 
 
 def test_a_list_for_another_opentelemetry_is_refused(ready):
     """The environment would not be what it is said to be."""
-    with pytest.raises(paths.UpstreamError, match=r"redis.txt is not for OpenTelemetry 1\.40\.0"):
+    with pytest.raises(paths.StockError, match=r"redis.txt is not for OpenTelemetry 1\.40\.0"):
         environment.provide(ready.interpreter, "1.40.0", ready.package, contrib.LOCKS / "redis.txt")
 
 

@@ -1,4 +1,4 @@
-"""Upstream's own suites pass under us, on the core of this environment and on the pure one."""
+"""Stock's own suites pass under us, on the core of this environment and on the pure one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTRIB = ("asgi", "asyncpg", "django", "fastapi", "logging", "redis")
     ids=["core", "contrib"],
 )
 def test_whatever_passes_stock_passes_under_us(arguments):
-    """No test of upstream's that passes stock fails, is skipped or vanishes with the patches applied."""
+    """No test of stock's that passes stock fails, is skipped or vanishes with the patches applied."""
     done = subprocess.run([sys.executable, str(RUN), *arguments], capture_output=True, text=True, check=False)
 
     print(done.stdout)  # noqa: T201  # the table, which pytest shows where the test fails or with -s

@@ -94,7 +94,7 @@ def test_items_that_only_stock_opentelemetry_has():
 
 
 def test_a_library_with_conventions_of_our_own_is_counted():
-    """Its items cannot be compared with those of the official instrumentation."""
+    """Its items cannot be compared with those of the stock instrumentation."""
     stock = [span("SELECT", "opentelemetry.instrumentation.asyncpg", a=1)]
     fastpath = [span("SELECT orders", "otel_fastpath.asyncpg", b=1)]
 

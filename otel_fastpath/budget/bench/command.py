@@ -13,7 +13,7 @@ from otel_fastpath.budget import declare, environment
 from otel_fastpath.budget.bench import report
 from otel_fastpath.budget.bench.leg import FASTPATH, LEGS, STOCK
 from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
-from otel_fastpath.budget.bench.operation import Operation
+from otel_fastpath.budget.bench.operation import MeasuredOperation
 from otel_fastpath.budget.bench.options import SERVERS
 from otel_fastpath.budget.bench.probes import PROBES
 from otel_fastpath.budget.outputs import UsageError, one_of, write
@@ -45,12 +45,14 @@ def run(options: argparse.Namespace) -> int:
             split.netloc.rpartition("@")[2] for split in map(urlsplit, _servers(options).values()) if split.netloc
         ]
         with Loopback([*options.allow, *servers]) as loopback:
-            return (_list if options.list else _measured)(operations, options, path, loopback)
+            return (_list if options.list else _measure_and_write)(operations, options, path, loopback)
     except AllowError as error:
         raise UsageError(str(error)) from None
 
 
-def _measured(operations: list[Operation], options: argparse.Namespace, path: list[str], loopback: Loopback) -> int:
+def _measure_and_write(
+    operations: list[MeasuredOperation], options: argparse.Namespace, path: list[str], loopback: Loopback
+) -> int:
     started = time.monotonic()
     rounds = options.rounds or _ROUNDS
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
@@ -82,15 +84,15 @@ def _servers(options: argparse.Namespace) -> dict[str, str]:
     return {name: getattr(options, name) for name in SERVERS}
 
 
-def _operations(options: argparse.Namespace) -> tuple[list[Operation], list[str]]:
-    found = [Operation(probe.name, ("prepare", number)) for number, probe in enumerate(PROBES)]
+def _operations(options: argparse.Namespace) -> tuple[list[MeasuredOperation], list[str]]:
+    found = [MeasuredOperation(probe.name, ("prepare", number)) for number, probe in enumerate(PROBES)]
     path = [str(Path.cwd())]
     file = options.file or declare.find(Path.cwd())
     if file is not None:
         declaration = declare.read(file)
         path = [*map(str, declaration.path), *path]
         found += [
-            Operation(each.name, ("scenario", each.bare, each.instrumented, each.setup))
+            MeasuredOperation(each.name, ("scenario", each.bare, each.instrumented, each.setup))
             for each in declaration.scenarios.values()
         ]
     chosen = [each for each in found if not options.only or declare.is_chosen(each.name, options.only)]
@@ -105,7 +107,7 @@ def _legs(options: argparse.Namespace, path: list[str], log: Any, loopback: Loop
 
 
 def _round(
-    number: int, operations: list[Operation], legs: list[Leg], cycles: int, show: Callable[[int, str], None]
+    number: int, operations: list[MeasuredOperation], legs: list[Leg], cycles: int, show: Callable[[int, str], None]
 ) -> dict[str, Any]:
     try:
         done = number * len(operations)
@@ -121,7 +123,7 @@ def _round(
             leg.stop()
 
 
-def _measure(legs: list[Leg], operation: Operation, cycles: int, seed: int) -> None:
+def _measure(legs: list[Leg], operation: MeasuredOperation, cycles: int, seed: int) -> None:
     try:
         all_at_once(legs, lambda _leg: operation.command)
         operation.rounds.append(take_turns(legs, cycles, seed))
@@ -130,7 +132,7 @@ def _measure(legs: list[Leg], operation: Operation, cycles: int, seed: int) -> N
     all_at_once(legs, lambda _leg: ("end",))
 
 
-def _list(operations: list[Operation], options: argparse.Namespace, path: list[str], loopback: Loopback) -> int:
+def _list(operations: list[MeasuredOperation], options: argparse.Namespace, path: list[str], loopback: Loopback) -> int:
     with tempfile.TemporaryFile("w+") as log:
         leg = Leg(STOCK, _servers(options), path, log, loopback)
         try:

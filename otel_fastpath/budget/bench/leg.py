@@ -28,7 +28,7 @@ STOCK: Final = "stock"
 FASTPATH: Final = "fastpath"
 LEGS: Final = (BARE, STOCK, FASTPATH)
 # Long enough to pay for the wake-up before it, short enough for the machine's state to be the same in all legs.
-PLAN: Final = blocks.Plan(block_ns=2_000_000, warm_up=200)
+PLAN: Final = blocks.MeasurementPlan(block_ns=2_000_000, warm_up=200)
 
 
 def main(name: str, servers: str, *path: str) -> None:
@@ -36,7 +36,7 @@ def main(name: str, servers: str, *path: str) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.path[:0] = path
-    leg = _Leg(name, json.loads(servers))
+    leg = _LegCommands(name, json.loads(servers))
     for line in sys.stdin:
         command, *arguments = json.loads(line)
         try:
@@ -51,7 +51,7 @@ def main(name: str, servers: str, *path: str) -> None:
     os._exit(0)
 
 
-class _Leg:
+class _LegCommands:
     """The commands."""
 
     def __init__(self, name: str, servers: dict[str, str]) -> None:

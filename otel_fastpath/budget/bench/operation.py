@@ -10,7 +10,7 @@ from otel_fastpath.budget.bench.leg import BARE, FASTPATH, STOCK
 
 
 @dataclass
-class Operation:
+class MeasuredOperation:
     """An operation that is measured in all legs.
 
     Attributes:

@@ -16,7 +16,7 @@ from otel_fastpath.budget.results import SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otel_fastpath.budget.bench.operation import Operation
+    from otel_fastpath.budget.bench.operation import MeasuredOperation
     from otel_fastpath.budget.estimate import Interval
 
 _COLUMNS: Final = (
@@ -46,7 +46,7 @@ def loaded(answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def document(
-    operations: Sequence[Operation], facts: dict[str, Any], seconds: float, refused: Sequence[str] = ()
+    operations: Sequence[MeasuredOperation], facts: dict[str, Any], seconds: float, refused: Sequence[str] = ()
 ) -> Document:
     """The report for people."""
     measured = [each for each in operations if each.rounds]
@@ -62,7 +62,7 @@ def document(
     )
 
 
-def _notes(operations: Sequence[Operation], facts: dict[str, Any]) -> list[str]:
+def _notes(operations: Sequence[MeasuredOperation], facts: dict[str, Any]) -> list[str]:
     known = {name for probe in PROBES for name in probe.instrumentations}
     active = [name for name in facts["instrumentations"].split(", ") if name != "none"]
     unknown = [name for name in active if name not in known]
@@ -77,7 +77,7 @@ def _notes(operations: Sequence[Operation], facts: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _row(operation: Operation) -> tuple[Cell, ...]:
+def _row(operation: MeasuredOperation) -> tuple[Cell, ...]:
     if not operation.rounds:
         empty = [Cell("")] * (len(_COLUMNS) - 2)
         return (Cell(operation.name), *empty, Cell(f"not measured: {operation.skipped}", MUTE))
@@ -94,25 +94,25 @@ def _row(operation: Operation) -> tuple[Cell, ...]:
     )
 
 
-def _share(operation: Operation) -> Interval | None:
+def _share(operation: MeasuredOperation) -> Interval | None:
     """Fastpath's cost as a share of stock's cost; None if stock's cost cannot be told from noise."""
     if min(operation.cost(STOCK)) < operation.bare() * _LEAST_SHARE:
         return None
     return over_processes(operation.shares())
 
 
-def _is_enough(operation: Operation) -> bool:
+def _is_enough(operation: MeasuredOperation) -> bool:
     """Whether there are enough rounds for an interval."""
     return len(operation.rounds) >= LEAST_ROUNDS
 
 
-def _tone(operation: Operation, interval: Interval | None) -> str:
+def _tone(operation: MeasuredOperation, interval: Interval | None) -> str:
     if interval is None or not _is_enough(operation):
         return PLAIN
     return GOOD if interval.high < _TELLING else UNSURE if interval.low > 1 / _TELLING else PLAIN
 
 
-def _mark(operation: Operation) -> Mark:
+def _mark(operation: MeasuredOperation) -> Mark:
     interval = _share(operation)
     if interval is None:
         return Mark(operation.name, _NOTHING)
@@ -122,7 +122,7 @@ def _mark(operation: Operation) -> Mark:
     return Mark(operation.name, costs, _tone(operation, interval), points, interval.value, low, high, bar=True)
 
 
-def _summary(operations: Sequence[Operation], seconds: float) -> Cell:
+def _summary(operations: Sequence[MeasuredOperation], seconds: float) -> Cell:
     measured = [each for each in operations if each.rounds]
     shares = [interval.value for interval in map(_share, measured) if interval]
     texts = [f"{len(measured)} of {len(operations)} operations measured in {seconds:.0f} s"]
@@ -131,7 +131,7 @@ def _summary(operations: Sequence[Operation], seconds: float) -> Cell:
     return Cell("; ".join(texts), PLAIN if measured else UNSURE)
 
 
-def machine(operations: Sequence[Operation], facts: dict[str, Any], seconds: float) -> dict[str, Any]:
+def machine(operations: Sequence[MeasuredOperation], facts: dict[str, Any], seconds: float) -> dict[str, Any]:
     """The report for programs; `schema` changes when the meaning of a field changes."""
     results = []
     for each in operations:

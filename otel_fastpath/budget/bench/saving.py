@@ -17,7 +17,7 @@ _SAMPLES: Final = 2000
 
 
 @dataclass(frozen=True)
-class Saving:
+class EstimatedSaving:
     """The estimate.
 
     Attributes:
@@ -40,7 +40,7 @@ class Saving:
         return _saved(self.bare, self.stock, self.fastpath)
 
 
-def estimate(bare: Sequence[float], stock: Sequence[float], fastpath: Sequence[float]) -> Saving:
+def estimate(bare: Sequence[float], stock: Sequence[float], fastpath: Sequence[float]) -> EstimatedSaving:
     """Estimate it from the CPU time of a request in each round.
 
     The interval is what 90 % of random choices of as many rounds give.
@@ -53,9 +53,9 @@ def estimate(bare: Sequence[float], stock: Sequence[float], fastpath: Sequence[f
     costs = sorted(sample[1] - sample[0] for sample in samples)
     is_clear = costs[outside] > 0 and whole[1] > whole[0]
     if len(rounds) < LEAST_ROUNDS or not is_clear:
-        return Saving(*whole, None, is_clear)
+        return EstimatedSaving(*whole, None, is_clear)
     shares = sorted(_saved(*sample) for sample in samples if sample[1] > sample[0])
-    return Saving(*whole, (shares[outside], shares[-1 - outside]), is_clear)
+    return EstimatedSaving(*whole, (shares[outside], shares[-1 - outside]), is_clear)
 
 
 def _medians(rounds: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:

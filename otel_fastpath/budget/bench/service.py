@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from otel_fastpath.budget.bench.saving import Saving
+    from otel_fastpath.budget.bench.saving import EstimatedSaving
 
 _COLUMNS: Final = (
     "way",
@@ -104,7 +104,7 @@ def _set_up(running: Turns) -> str:
 
 
 def _document(
-    turns: Mapping[str, Sequence[Turn]], found: Saving, url: str, facts: Any, notes: tuple[str, ...]
+    turns: Mapping[str, Sequence[Turn]], found: EstimatedSaving, url: str, facts: Any, notes: tuple[str, ...]
 ) -> Document:
     few = len(turns[BARE]) < saving.LEAST_ROUNDS
     return Document(
@@ -121,7 +121,7 @@ def _document(
     )
 
 
-def _row(rounds: Sequence[Turn], way: str, found: Saving) -> tuple[Cell, ...]:
+def _row(rounds: Sequence[Turn], way: str, found: EstimatedSaving) -> tuple[Cell, ...]:
     cost = {BARE: found.bare, STOCK: found.stock, FASTPATH: found.fastpath}[way]
     more, share = "", ""
     if way != BARE:
@@ -140,11 +140,11 @@ def _row(rounds: Sequence[Turn], way: str, found: Saving) -> tuple[Cell, ...]:
     )
 
 
-def _is_clear(found: Saving) -> bool:
+def _is_clear(found: EstimatedSaving) -> bool:
     return found.is_clear and found.fastpath > found.bare
 
 
-def _summary(found: Saving) -> Cell:
+def _summary(found: EstimatedSaving) -> Cell:
     if not found.is_clear:
         return Cell("the cost of stock OpenTelemetry cannot be told from noise: use more --seconds or --rounds", UNSURE)
     if not _is_clear(found):

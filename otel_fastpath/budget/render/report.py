@@ -24,7 +24,7 @@ from otel_fastpath.budget.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from otel_fastpath.budget.results import Report, Result
+    from otel_fastpath.budget.results import BudgetReport, Result
 
 TONES: Final = {
     Verdict.PASS: GOOD,
@@ -37,7 +37,7 @@ _MOST_NAMES: Final = 5
 _ORDER: Final = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED, Verdict.PASS, Verdict.INFORMATION)
 
 
-def document(report: Report) -> Document:
+def document(report: BudgetReport) -> Document:
     """The document of a report."""
     against = f" against {report.base}" if report.base else ""
     marks = [_mark(result) for result in report.results if result.verdict is not Verdict.INFORMATION]
@@ -129,7 +129,7 @@ def _notes_of_profiles(profiles: dict[str, dict[str, Any]] | None) -> tuple[str,
     return tuple(texts)
 
 
-def _advice(report: Report) -> str:
+def _advice(report: BudgetReport) -> str:
     """The command that explains the first failure."""
     failed = next((result.scenario for result in report.results if result.verdict is Verdict.FAIL), None)
     if failed is None:

@@ -18,7 +18,7 @@ from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.libraries.db.not_begun import enter_untold, otherwise
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -90,12 +90,12 @@ def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any)
             hot = active.hot
             has_begun: bool = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
             if has_begun and call.recording and (size is not None or (active.reads_parameters and has_any(parameters))):
-                guarded_during(call, database.place, tell, call, link, parameters, size)
+                call_guarded_during(call, database.place, tell, call, link, parameters, size)
             return has_begun
     except Exception as fault:
         faults.absorb_any(database.place, fault)
     # It has no plan, or there was a fault of ours.
-    return bool(guarded(database.place, enter_untold, call, database, args))
+    return bool(call_guarded(database.place, enter_untold, call, database, args))
 
 
 def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
@@ -169,16 +169,16 @@ async def watch(
             return await otherwise(database, call, args, coroutine)(*args, **kwargs)
         result = await coroutine
         if rows is not None:
-            guarded_during(call, database.place, _count, rows, call, result)
+            call_guarded_during(call, database.place, _count, rows, call, result)
         call.done(result)
     except BaseException as error:
         try:
             # It may not have started yet.
             coroutine.close()
-            call.failed(error)
+            call.end_failed(error)
         finally:
             # See `libraries.call`: the first may have been interrupted.
-            call.failed(error)
+            call.end_failed(error)
         raise
     return result
 
@@ -207,10 +207,10 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
             call.done(result)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -220,8 +220,8 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
-        guarded_during(call, database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
-    return guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
+        call_guarded_during(call, database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+    return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
@@ -263,14 +263,14 @@ def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -
                 return otherwise(database, call, args, original)(*args, **kwargs)
             result = original(*args, **kwargs)
             if rows is not None:
-                guarded_during(call, database.place, _count, rows, call, result)
+                call_guarded_during(call, database.place, _count, rows, call, result)
             call.done(result)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 

@@ -1,4 +1,4 @@
-"""What stands for a span where an official instrumentation's function sets attributes."""
+"""What stands for a span where a stock instrumentation's function sets attributes."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from otel_fastpath.libraries.call import begin, new
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.call import Call
+    from otel_fastpath.libraries.call import BegunCall
     from otel_fastpath.libraries.db.database import Database
     from otel_fastpath.libraries.db.servers import Server
 
@@ -33,7 +33,7 @@ def tell_connect(database: Database, start_ns: int, server: Server, error: BaseE
         raise
 
 
-def begin_connect(call: Call, database: Database, start_ns: int, server: Server) -> bool:
+def begin_connect(call: BegunCall, database: Database, start_ns: int, server: Server) -> bool:
     """Begin the call of a connect, unless it is not instrumented, such as one below a library that has a span for it.
 
     Args:

@@ -1,4 +1,4 @@
-"""The attributes and names of spans: the stable database conventions, or those of an official instrumentation.
+"""The attributes and names of spans: the stable database conventions, or those of a stock instrumentation.
 
 The convention is chosen once for each set-up, and applied once for each text that is cached.
 """
@@ -34,7 +34,7 @@ _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 
 
 @dataclass(slots=True)
-class Query:
+class QueryText:
     """What is known of a query text.
 
     Attributes:
@@ -59,10 +59,10 @@ class Query:
         return stated.strip()
 
 
-def unread(raw: Any) -> Query:
+def unread(raw: Any) -> QueryText:
     """What is known of a text without reading it."""
     text = raw if type(raw) is str else plain(raw)
-    return Query(text, text)
+    return QueryText(text, text)
 
 
 def plain(raw: Any) -> str:
@@ -71,7 +71,7 @@ def plain(raw: Any) -> str:
     return str.__str__(raw) if issubclass(type(raw), str) else ""
 
 
-def read(raw: Any, *, has_arguments: bool) -> Query:
+def read(raw: Any, *, has_arguments: bool) -> QueryText:
     """Read a text, once.
 
     Args:
@@ -81,10 +81,10 @@ def read(raw: Any, *, has_arguments: bool) -> Query:
     """
     raw = raw if type(raw) is str else plain(raw)
     if not raw:
-        return Query("")
+        return QueryText("")
     found = compiled.hot("libraries.db.sql").scan(raw)
     text = raw if has_arguments and found.takes_arguments else found.text
-    return Query(raw, text, found.first, found.summary, found.operation, found.procedure)
+    return QueryText(raw, text, found.first, found.summary, found.operation, found.procedure)
 
 
 class Convention(Protocol):
@@ -103,10 +103,10 @@ class Convention(Protocol):
     def tracer(self, tracer_provider: Any) -> Any:
         """The tracer for the instrumentation scope."""
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:
         """The span's name; the prefix comes before the summary: "BATCH ", "PREPARE "."""
 
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:
         """The span's attributes at its start."""
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
@@ -116,7 +116,7 @@ class Convention(Protocol):
         """The attributes for the arguments after the text of a query with several sets of parameters."""
 
 
-class Stable:
+class StableConventions:
     """The stable database conventions, under a scope of our own."""
 
     captures = False
@@ -129,10 +129,10 @@ class Stable:
     def tracer(self, tracer_provider: Any) -> Any:
         return trace.get_tracer(self._scope, interpreter.version("otel-fastpath"), tracer_provider, _SCHEMA)
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:
         return query.stated(prefix) or server.namespace or server.system.name
 
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:
         found = server.attributes()
         if query.text:
             found["db.query.text"] = query.text

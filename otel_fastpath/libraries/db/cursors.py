@@ -9,7 +9,7 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, comments, not_begun
 from otel_fastpath.libraries.db.conventions import plain
 from otel_fastpath.libraries.db.parameters import has_any
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What a call is opened with that the driver refuses.
 NOTHING: Final = (None, None, None, None, None)
-# The attribute of a wrapper that is its `Database`: the official instrumentation's proxies call the wrapper.
+# The attribute of a wrapper that is its `Database`: the stock instrumentation's proxies call the wrapper.
 DATABASE_OF: Final = "_otel_fastpath_database"
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
@@ -81,13 +81,13 @@ class Driver(NamedTuple):
 
 def around_execute(driver: Driver, original: Any) -> Any:
     """Wrap `execute` of a cursor: the shortest path, taken by most calls."""
-    return around(driver, entrance_of(driver), functools.partial(looked, driver), original)
+    return around(driver, entrance_of(driver), functools.partial(apply_options, driver), original)
 
 
 def around_executemany(driver: Driver, original: Any) -> Any:
     """Wrap `executemany` of a cursor."""
 
-    def opened(args: Any, kwargs: Any) -> Opening:
+    def open_query(args: Any, kwargs: Any) -> Opening:
         connection = driver.connection_of(args[0])
         if connection is None:
             return NOTHING
@@ -96,7 +96,7 @@ def around_executemany(driver: Driver, original: Any) -> Any:
         return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
     look = functools.partial(_commented, driver) if driver.comments_batches else unchanged
-    return around(driver, calls.ByOpener(driver.database, opened), look, original)
+    return around(driver, calls.ByOpener(driver.database, open_query), look, original)
 
 
 def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
@@ -124,17 +124,17 @@ def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, origi
                     return original(*args, **kwargs)
                 if call.link is None:
                     return not_begun.otherwise(database, call, args, original)(*args, **kwargs)
-                args, kwargs = guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
+                args, kwargs = call_guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
             result = original(*args, **kwargs)
             if call.plan.rows is not None or call.link.active.options.rows:
-                guarded_during(call, database.place, count, call, args[0])
+                call_guarded_during(call, database.place, count, call, args[0])
             call.done(result)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -155,23 +155,23 @@ def entrance_of(driver: Driver) -> Entrance:
 
 
 def count(call: Any, cursor: Any) -> None:
-    """Record the rows of a cursor's result; those of the official instrumentation include rows that were changed."""
+    """Record the rows of a cursor's result; those of the stock instrumentation include rows that were changed."""
     if call.link.active.is_same or getattr(cursor, "description", None) is not None:
         number = cursor.rowcount
         if 0 <= number < _MOST_ROWS:
             call.record_rows(number)
 
 
-def looked(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and has_any(parameters):
-        guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
+        call_guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 
 
 def _commented(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Add the comment that the options ask for, or that of the official instrumentation."""
+    """Add the comment that the options ask for, or that of the stock instrumentation."""
     active = call.link.active
     if not active.comments:
         return args, kwargs

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath import compiled
 from otel_fastpath.libraries.call_span import new_query
 from otel_fastpath.libraries.db import conventions
-from otel_fastpath.libraries.db.options import Options, parse
-from otel_fastpath.libraries.db.plans import Active, Plans
+from otel_fastpath.libraries.db.options import DatabaseOptions, parse
+from otel_fastpath.libraries.db.plans import Active, QueryPlans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class Database:
         connection: Returns the connection of the object that a method is called on, such as a cursor.
         link: The attribute of a connection that stores its link; "protocol.link" is an attribute of its protocol.
         options: The class of the options.
-        official: Returns the convention for spans if ours replaces the official instrumentation.
+        stock: Returns the convention for spans if ours replaces the stock instrumentation.
         stable: Otherwise: returns the convention for spans under this scope.
         make_plans: The class of the plans.
         own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
@@ -93,10 +93,10 @@ class Database:
         status_code: Callable[[BaseException], Any] = lambda _error: None,
         connection: Callable[[Any], Any] = lambda held: held,
         link: str = "otel_fastpath_link",
-        options: type[Options] = Options,
-        official: Callable[[Setup], Any] = lambda _setup: None,
-        stable: Callable[[str], Any] = conventions.Stable,
-        make_plans: type[Plans] = Plans,
+        options: type[DatabaseOptions] = DatabaseOptions,
+        stock: Callable[[Setup], Any] = lambda _setup: None,
+        stable: Callable[[str], Any] = conventions.StableConventions,
+        make_plans: type[QueryPlans] = QueryPlans,
         own: Callable[[Any], Any] = lambda _connection: None,
         has_rows: bool = True,
         is_driver: bool = True,
@@ -111,7 +111,7 @@ class Database:
         self._status_code = status_code
         self.connection_of = connection
         self._options = options
-        self._official = official
+        self._stock = stock
         self._stable = stable
         self._make_plans = make_plans
         self._own = own
@@ -135,7 +135,7 @@ class Database:
             scope,
             parse(self.name, setup.options, self._options),
             self._failure,
-            convention=(self._official(setup) if setup.rival else None) or self._stable(scope),
+            convention=(self._stock(setup) if setup.rival else None) or self._stable(scope),
             make_plans=self._make_plans,
             has_rows=self._has_rows,
             is_driver=self._is_driver,

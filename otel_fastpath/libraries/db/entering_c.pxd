@@ -1,7 +1,7 @@
 # C types for the compiled twin of entering.py.
 import cython
 
-from otel_fastpath.libraries.call_span_c cimport Link, Query
+from otel_fastpath.libraries.call_span_c cimport Link, QueryCall
 from otel_fastpath.libraries.replacements_c cimport Replacements
 
 cdef object CoroutineType
@@ -9,7 +9,7 @@ cdef object faults
 cdef object plain
 cdef int _BEFORE_PARAMETERS
 
-cdef bint _leave_more(Query call) except -1
+cdef bint _leave_more(QueryCall call) except -1
 
 cdef class Connections:
     cdef Replacements _replacements
@@ -20,7 +20,7 @@ cdef class Connections:
     cdef str _name
     cdef object _database
     @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
-    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
     cdef Replacements _replacements
@@ -33,7 +33,7 @@ cdef class Cursors:
     cdef str _query
     cdef object _text_of
     @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
-    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Started:
     cdef object _coroutine

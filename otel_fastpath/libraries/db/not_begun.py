@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.database import Database
@@ -29,11 +29,11 @@ def enter_untold(call: Any, database: Database, args: Any) -> bool:
     if link is None or link.call is not None:
         return False
     hot = link.active.hot
-    if type(call) is not hot.Query:
+    if type(call) is not hot.QueryCall:
         # The core was changed meanwhile.
         return False
     call.recording = False
-    call.link, call.plan, call.kind = link, hot.Plan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
+    call.link, call.plan, call.kind = link, hot.QueryPlan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()
     link.call = call
     return True
@@ -50,7 +50,7 @@ def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
     """
     active = database.active
     if active is not None and active.replacements.exist():
-        instead = guarded(database.place, _by_stock, database, call, args, original)
+        instead = call_guarded(database.place, _by_stock, database, call, args, original)
         if instead is not None:
             return instead
     return _resumed(original) if isinstance(original, CoroutineType) else original
@@ -65,7 +65,7 @@ def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
     is_begun = isinstance(original, CoroutineType)
     method = _resumed(original) if is_begun else original
     held, link = args[0], database.link(database.connection_of(args[0]))
-    run = _untold_async if is_begun or inspect.iscoroutinefunction(original) else _untold
+    run = _run_unrecorded_async if is_begun or inspect.iscoroutinefunction(original) else _run_unrecorded
     if link.call is None and not (link.is_driver and link.active.hot.outer_call() is not None):
         inner = functools.partial(run, database, call, args, method)
         made = link.plans.convention.around(original.__name__, held, inner)
@@ -74,25 +74,27 @@ def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
     return method
 
 
-def _untold(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
+def _run_unrecorded(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
     """Call the method: what it executes on this connection is part of it."""
-    guarded(database.place, enter_untold, call, database, args)
+    call_guarded(database.place, enter_untold, call, database, args)
     try:
         result = method(args[0], *rest, **kwargs)
         call.done(result)
     except BaseException as error:
-        call.failed(error)
+        call.end_failed(error)
         raise
     return result
 
 
-async def _untold_async(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
+async def _run_unrecorded_async(
+    database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any
+) -> Any:
     """Likewise, for a method that returns an awaitable."""
-    guarded(database.place, enter_untold, call, database, args)
+    call_guarded(database.place, enter_untold, call, database, args)
     try:
         result = await method(args[0], *rest, **kwargs)
         call.done(result)
     except BaseException as error:
-        call.failed(error)
+        call.end_failed(error)
         raise
     return result

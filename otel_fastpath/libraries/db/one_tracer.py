@@ -1,4 +1,4 @@
-"""Stands in for the tracer provider that an official instrumentation was given, which keeps only a tracer of it."""
+"""Stands in for the tracer provider that a stock instrumentation was given, which keeps only a tracer of it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def repetitions(text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Options:
+class DatabaseOptions:
     """The options that every database has; a library with more options has a subclass.
 
     Attributes:
@@ -82,7 +82,7 @@ class Options:
     }
 
 
-_Own = TypeVar("_Own", bound=Options)
+_Own = TypeVar("_Own", bound=DatabaseOptions)
 
 
 def parse(library: str, given: Any, kind: type[_Own]) -> _Own:

@@ -60,7 +60,7 @@ def _link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
     found = getattr(connection.engine, name, None)
     link = found if type(found) is Link else database.new_link(connection)
     own = link.plans.own
-    # A link that was made for a connect lacks what the official instrumentation reads of a connection.
+    # A link that was made for a connect lacks what the stock instrumentation reads of a connection.
     if link.active is not active or (own is not None and not own.is_whole):
         link = database.new_link(connection)
     return link
@@ -145,7 +145,7 @@ class Transactions:
             if level is None:
                 level = connection.dialect._on_connect_isolation_level
             if self._is_untold or level == "AUTOCOMMIT":
-                # Nothing is sent, or nothing is told: the driver, which does not know that, makes no span either.
+                # No query is sent or recorded here, so the driver must not create a span either.
                 plan = link.plans.quiet
             else:
                 plan = get_item(link.plans.ends, self._command)

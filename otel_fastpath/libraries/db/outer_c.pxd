@@ -1,10 +1,10 @@
 # C types for the compiled twin of outer.py.
 import cython
 
-from otel_fastpath.libraries.call_span_c cimport Link, Plan, Query
+from otel_fastpath.libraries.call_span_c cimport Link, QueryPlan, QueryCall
 from otel_fastpath.libraries.replacements_c cimport Replacements
 
-cpdef bint open_outer(Query call, Link link, Plan plan, object start_ns) except -1
+cpdef bint open_outer(QueryCall call, Link link, QueryPlan plan, object start_ns) except -1
 
 cdef object faults
 cdef object plain
@@ -21,7 +21,7 @@ cdef class Statements:
     cdef object _others
     cdef Replacements _replacements
     @cython.locals(link=Link, has_arguments=bint)
-    cpdef bint enter(self, Query call, tuple args, dict kwargs) except -1
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Transactions:
     cdef object _active
@@ -31,5 +31,5 @@ cdef class Transactions:
     cdef object _is_told_by_driver
     cdef bint _is_untold
     cdef str _name
-    @cython.locals(link=Link, plan=Plan)
-    cpdef bint enter(self, Query call, tuple args, dict _kwargs) except -1
+    @cython.locals(link=Link, plan=QueryPlan)
+    cpdef bint enter(self, QueryCall call, tuple args, dict _kwargs) except -1

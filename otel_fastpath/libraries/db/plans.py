@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import metrics, trace
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.call import Series, Telemetry
+from otel_fastpath.libraries.call import CallDurations, WrapperTelemetry
 from otel_fastpath.libraries.db import conventions, repeats
-from otel_fastpath.libraries.db.conventions import BATCH, Stable
+from otel_fastpath.libraries.db.conventions import BATCH, StableConventions
 from otel_fastpath.libraries.db.parameters import tell_slow
 from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.metrics.bind import bind
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.libraries.call import Failure
-    from otel_fastpath.libraries.db.conventions import Convention, Query
-    from otel_fastpath.libraries.db.options import Options
+    from otel_fastpath.libraries.db.conventions import Convention, QueryText
+    from otel_fastpath.libraries.db.options import DatabaseOptions
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
@@ -75,11 +75,11 @@ class Active:
         self,
         setup: Setup,
         scope: str,
-        options: Options,
+        options: DatabaseOptions,
         failure: Callable[[BaseException], Failure] = conventions.failure,
         *,
         convention: Convention | None = None,
-        make_plans: Callable[..., Plans] | None = None,
+        make_plans: Callable[..., QueryPlans] | None = None,
         has_rows: bool = True,
         is_driver: bool = True,
     ) -> None:
@@ -88,9 +88,9 @@ class Active:
         # Whether texts are read. What ours replaces emits nothing that follows from more than their first words.
         self.reads_texts = not (setup.is_same and options.transactions and options.repeats is None)
         self.options: Any = replace(options, metrics=options.metrics and not setup.is_same)
-        self.convention = Stable(scope) if convention is None else convention
+        self.convention = StableConventions(scope) if convention is None else convention
         self.captures = options.parameters or self.convention.captures
-        self.telemetry = Telemetry(
+        self.telemetry = WrapperTelemetry(
             self.convention.tracer(setup.providers.get("tracer_provider")),
             trace.SpanKind.CLIENT,
             failure,
@@ -122,11 +122,11 @@ class Active:
             self._make_histograms(has_rows)
         # The metrics of pools, made by `pools` when the first pool is seen.
         self.pools: Any = None
-        self._make_plans = Plans if make_plans is None else make_plans
+        self._make_plans = QueryPlans if make_plans is None else make_plans
         self.kept = SharedCache(_MOST_BYTES)
-        self._plans: weakref.WeakValueDictionary[Any, Plans] = weakref.WeakValueDictionary()
+        self._plans: weakref.WeakValueDictionary[Any, QueryPlans] = weakref.WeakValueDictionary()
         # The servers seen last: their plans outlive their connections, which may be closed after each request.
-        self._servers: deque[Plans] = deque(maxlen=_MOST_SERVERS)
+        self._servers: deque[QueryPlans] = deque(maxlen=_MOST_SERVERS)
 
     def _make_histograms(self, has_rows: bool) -> None:
         self.durations = self.meter.create_histogram(
@@ -143,7 +143,7 @@ class Active:
                 explicit_bucket_boundaries_advisory=_ROW_BOUNDS,
             )
 
-    def plans_of(self, server: Server, own: Any = None) -> Plans:
+    def plans_of(self, server: Server, own: Any = None) -> QueryPlans:
         """The plans of this server.
 
         Args:
@@ -165,14 +165,14 @@ class Active:
         self._servers.clear()
         self.kept.clear()
 
-    def link(self, plans: Plans) -> Any:
+    def link(self, plans: QueryPlans) -> Any:
         """Make the `Link` of a connection; the library stores it."""
         if self.repeats is not None:
             self.repeats.attach()
         return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 
-class Plans:
+class QueryPlans:
     """The plans for one server and database, by their texts. A large text has its plan made for each call.
 
     Args:
@@ -248,8 +248,8 @@ class Plans:
         key = (_SPECIAL, name)
         made = self.of_others.get(key)
         if made is None and not self.is_silent(f"{name.partition(' ')[0]} "):
-            query = conventions.Query(name, first=name.partition(" ")[0], summary=name)
-            made = self.active.hot.Plan(
+            query = conventions.QueryText(name, first=name.partition(" ")[0], summary=name)
+            made = self.active.hot.QueryPlan(
                 self.convention.name(query, self.server, ""),
                 {**self.convention.attributes(query, self.server, ""), **attributes},
                 *self._measures(query, ""),
@@ -258,10 +258,10 @@ class Plans:
             self.keep(self.of_others, key, made, sys.getsizeof(name))
         return made
 
-    def _make(self, text: Any, query: Query, prefix: str) -> Any:
+    def _make(self, text: Any, query: QueryText, prefix: str) -> Any:
         if self.is_silent(prefix):
             return None
-        return self.active.hot.Plan(
+        return self.active.hot.QueryPlan(
             self.convention.name(query, self.server, prefix),
             self.convention.attributes(query, self.server, prefix),
             *self._measures(query, prefix),
@@ -269,7 +269,7 @@ class Plans:
             query.stated(prefix) if prefix in _COUNTED and query.operation not in _TRANSACTIONS else "",
         )
 
-    def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
+    def _measures(self, query: QueryText, prefix: str) -> tuple[CallDurations | None, Any]:
         """The instruments for the duration of such calls and the number of their rows."""
         if self.active.durations is None:
             return None, None
@@ -282,7 +282,7 @@ class Plans:
             self.keep(self.of_others, key, found, sys.getsizeof(summary))
         return found
 
-    def _bound(self, summary: str, procedure: str) -> tuple[Series, Any]:
+    def _bound(self, summary: str, procedure: str) -> tuple[CallDurations, Any]:
         active = self.active
         attributes = self.server.attributes()
         if summary:
@@ -290,13 +290,13 @@ class Plans:
         rows = bind(active.rows, active.labels.bounded(attributes))
         if procedure:
             attributes["db.stored_procedure.name"] = procedure
-        return Series(active.durations, active.labels.bounded(attributes), "db.response.status_code"), rows
+        return CallDurations(active.durations, active.labels.bounded(attributes), "db.response.status_code"), rows
 
-    def query(self, text: Any, has_arguments: bool) -> Query:
+    def query(self, text: Any, has_arguments: bool) -> QueryText:
         """What is to be known of a text: only the text itself if nothing else is emitted."""
         return self.read(text, has_arguments) if self.active.reads_texts else conventions.unread(text)
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, once; a database without SQL overrides this."""
         return conventions.read(text, has_arguments=has_arguments)
 

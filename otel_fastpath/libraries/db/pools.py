@@ -26,7 +26,7 @@ _SPAN: Final = "pool.acquire"
 _BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600)
 
 
-class Watched:
+class WatchedPool:
     """What is stored for one pool; each library has a subclass that reads its pools.
 
     The methods that read return a mapping of states to numbers; the state is "" if the metric has none. An empty
@@ -91,23 +91,23 @@ class Watched:
             }
         return self._handles[kind]
 
-    def was_acquired(self, metrics: PoolMetrics, borrowed: Any, started: float) -> None:
+    def record_acquire(self, metrics: PoolMetrics, borrowed: Any, started: float) -> None:
         """Record that a connection was obtained, after a wait that started at this time."""
         now = perf_counter()
         self.borrowed[borrowed] = now
         self.handle(metrics, "wait_time").record(now - started)
 
-    def was_released(self, metrics: PoolMetrics, borrowed: Any) -> None:
+    def record_release(self, metrics: PoolMetrics, borrowed: Any) -> None:
         """Record that a connection was returned or lost."""
         since = self.borrowed.pop(borrowed, None)
         if since is not None:
             self.handle(metrics, "use_time").record(perf_counter() - since)
 
-    def was_connected(self, metrics: PoolMetrics, started: float) -> None:
+    def record_connect(self, metrics: PoolMetrics, started: float) -> None:
         """Record that a connection was created."""
         self.handle(metrics, "create_time").record(perf_counter() - started)
 
-    def timed_out(self, metrics: PoolMetrics) -> None:
+    def record_timeout(self, metrics: PoolMetrics) -> None:
         """Record that waiting for a connection timed out."""
         self.handle(metrics, "timeouts").add(1)
 
@@ -123,7 +123,7 @@ class PoolMetrics:
     """
 
     def __init__(
-        self, active: Active, current: Callable[[], Active | None], system: str, pools: Iterable[Watched]
+        self, active: Active, current: Callable[[], Active | None], system: str, pools: Iterable[WatchedPool]
     ) -> None:
         self._active = weakref.ref(active)
         self._current = current
@@ -162,7 +162,7 @@ class PoolMetrics:
                 description=description,
             )
 
-    def _observe(self, read: Callable[[Watched], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
+    def _observe(self, read: Callable[[WatchedPool], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
         if self._active() is not self._current():
             return
         # In the metrics, pools with the same name are one pool.
@@ -177,7 +177,7 @@ class PoolMetrics:
             yield Observation(number, dict(key))
 
 
-_GAUGES: Final[tuple[tuple[str, str, str, Callable[[Watched], Mapping[str, int]]], ...]] = (
+_GAUGES: Final[tuple[tuple[str, str, str, Callable[[WatchedPool], Mapping[str, int]]], ...]] = (
     (
         "count",
         "{connection}",
@@ -229,7 +229,7 @@ def _new_metrics(database: Database, active: Active, system: str, registry: weak
 
 
 def begin_acquire(
-    call: calls.Call, active: Active, pool: Watched | None, system: str, start_ns: int | None = None
+    call: calls.BegunCall, active: Active, pool: WatchedPool | None, system: str, start_ns: int | None = None
 ) -> None:
     """Begin the span of waiting for a connection, unless it is not instrumented.
 
@@ -240,6 +240,6 @@ def begin_acquire(
         system: Its name until its server is known.
         start_ns: When waiting began, in nanoseconds since the epoch; None: now.
     """
-    telemetry = calls.Telemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
+    telemetry = calls.WrapperTelemetry(active.telemetry.tracer, trace.SpanKind.INTERNAL, active.telemetry.describe)
     attributes = None if pool is None else {NAME_KEY: pool.named(system)}
     calls.begin(call, telemetry, _SPAN, attributes, None, start_ns)

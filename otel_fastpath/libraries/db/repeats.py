@@ -16,7 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, get_current_span
 
 from otel_fastpath.locks import Lock
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ _users: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 _providers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
-class Repeats:
+class RepeatedQueries:
     """The queries below one span, by their summaries.
 
     Args:
@@ -155,8 +155,8 @@ def _start(span: Any, context: Any) -> None:
         found = getattr(parent, _KEY, None)
         if found is None and parent.is_recording():
             # It started before the processor was there.
-            found = vars(parent).setdefault(_KEY, Repeats(parent))
-    setattr(span, _KEY, Repeats(span) if found is None else found)
+            found = vars(parent).setdefault(_KEY, RepeatedQueries(parent))
+    setattr(span, _KEY, RepeatedQueries(span) if found is None else found)
 
 
 @functools.cache
@@ -166,6 +166,6 @@ def _processor() -> Any:
 
     class RepeatsProcessor(SpanProcessor):
         def on_start(self, span: Any, parent_context: Any = None) -> None:
-            guarded(_PLACE, _start, span, parent_context)
+            call_guarded(_PLACE, _start, span, parent_context)
 
     return RepeatsProcessor()

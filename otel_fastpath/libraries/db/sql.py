@@ -139,7 +139,7 @@ class Scanner:
             else:
                 at = self.sign(at)
 
-    def unfinished(self, at: int, tail: str) -> int:
+    def stop_at(self, at: int, tail: str) -> int:
         """Handle a token without an end: none of it is kept, and it is the last one."""
         self.is_whole = False
         self.stop = at
@@ -153,7 +153,7 @@ class Scanner:
     def literal(self, at: int, end: int) -> int:
         """A literal."""
         if self.is_open(end):
-            return self.unfinished(at, "?")
+            return self.stop_at(at, "?")
         self.pieces.append(self.text[self.copied : at])
         self.pieces.append("?")
         self.copied = end
@@ -164,7 +164,7 @@ class Scanner:
     def comment(self, at: int, end: int) -> int:
         """A comment."""
         if self.is_open(end):
-            return self.unfinished(at, "")
+            return self.stop_at(at, "")
         self.pieces.append(self.text[self.copied : at])
         self.pieces.append(" ")
         self.copied = end
@@ -184,7 +184,7 @@ class Scanner:
             if text.startswith('"', end + 1):
                 return self.name(at, quoted_end(text, end + 2, length))
         if self.is_open(end):
-            return self.unfinished(at, "")
+            return self.stop_at(at, "")
         if char == "." and name_end(text, end, length) != end:
             return self.name(at, end)
         word = text[at:end]
@@ -199,7 +199,7 @@ class Scanner:
         """A name that is quoted or continues after a dot: "a".b."c"."""
         end = name_end(self.text, end, self.length)
         if self.is_open(end):
-            return self.unfinished(at, "" if self.is_cut else "?")
+            return self.stop_at(at, "" if self.is_cut else "?")
         if self.summary.is_value:
             return self.literal(at, end)
         self.list_start = -1
@@ -214,12 +214,12 @@ class Scanner:
             while end < length and text[end] in "0123456789":
                 end += 1
             if self.is_open(end):
-                return self.unfinished(at, "")
+                return self.stop_at(at, "")
             self.sign(at)
             return end
         end = tag_end(text, end, length)
         if self.is_open(end):
-            return self.unfinished(at, "")
+            return self.stop_at(at, "")
         if end == length or text[end] != "$":
             return self.sign(at)
         tag = text[at : end + 1]

@@ -52,7 +52,7 @@ cdef class Scanner:
     cdef str text
     @cython.locals(text=str, length=Py_ssize_t, summary=Summary, at=Py_ssize_t, kind=int)
     cpdef read(self)
-    cdef Py_ssize_t unfinished(self, Py_ssize_t at, str tail) except -2
+    cdef Py_ssize_t stop_at(self, Py_ssize_t at, str tail) except -2
     cdef bint is_open(self, Py_ssize_t end) except -1
     cdef Py_ssize_t literal(self, Py_ssize_t at, Py_ssize_t end) except -2
     cdef Py_ssize_t comment(self, Py_ssize_t at, Py_ssize_t end) except -2

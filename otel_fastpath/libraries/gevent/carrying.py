@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from opentelemetry import context as _context_api
 
 from otel_fastpath.libraries.in_context import arguments_in_context, in_context
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def make_map(original: Any) -> Any:
 
     @functools.wraps(original)
     def over(*args: Any, **kwargs: Any) -> Any:
-        return original(*guarded(_PLACE, _carrying, args, kwargs) or args, **kwargs)
+        return original(*call_guarded(_PLACE, _carrying, args, kwargs) or args, **kwargs)
 
     return over
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.context.context import Context
 
 from otel_fastpath.compiled.helpers import drop_finalizer, with_value
-from otel_fastpath.libraries.http.parents import activated, attached, start, taken_back
-from otel_fastpath.libraries.http.responses import failed
+from otel_fastpath.libraries.http.parents import activate, detach_token, make_current, start
+from otel_fastpath.libraries.http.responses import record_error
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, with_span
@@ -26,7 +26,7 @@ class Activation:
     """What `use_span(span, end_on_exit=True)` returns, and the context of the remote parent below it.
 
     It is made as an `OpenActivation`: if nobody leaves it, as after an exception in other code, it is left when it is
-    collected, as upstream's generator.
+    collected, as stock's generator.
 
     Attributes:
         span: The span; None before it has started.
@@ -56,9 +56,9 @@ class Activation:
         """
         try:
             if key is None:
-                self._token = activated(self.span)
+                self._token = activate(self.span)
             else:
-                self._token = attached(with_value(Context, with_span(current(), self.span), key, value))
+                self._token = make_current(with_value(Context, with_span(current(), self.span), key, value))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -86,11 +86,11 @@ class Activation:
     def _leave(self, error: BaseException | None) -> None:
         """What was not done yet."""
         if self._token is not None:
-            taken_back(self._token)
+            detach_token(self._token)
             self._token = None
         try:
             if isinstance(error, Exception) and self.span is not None:
-                failed(self.span, error)
+                record_error(self.span, error)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
         finally:
@@ -99,7 +99,7 @@ class Activation:
                     self._is_ended = True
                     end_span(self.span, _PLACE)
             finally:
-                taken_back(self._below)
+                detach_token(self._below)
                 self._below = None
 
 

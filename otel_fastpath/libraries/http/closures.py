@@ -1,6 +1,6 @@
-"""Functions that upstream's set-up makes for each application, and keeps: closures.
+"""Functions that stock's set-up makes for each application, and keeps: closures.
 
-A closure calls our function once it is handed over, whether the official instrumentation or this package was set up
+A closure calls our function once it is handed over, whether the stock instrumentation or this package was set up
 first; when the patch is removed, it runs its own code again. It stays the same object: frameworks have lists of them.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Closures:
-    """The closures that one function of upstream's makes.
+    """The closures that one function of stock's makes.
 
     Args:
         name: The name of the closure in that function.
@@ -38,8 +38,8 @@ class Closures:
         """Hand over the closures that there are, and make the function that hands over the next ones.
 
         Args:
-            factory: Upstream's function.
-            make: Called with a copy of the closure that runs upstream's code, and the closure's variables by keyword;
+            factory: Stock's function.
+            make: Called with a copy of the closure that runs stock's code, and the closure's variables by keyword;
                 returns our function.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What the HTTP hooks share: suppression, methods and URLs, as upstream's helpers decide, without their cost.
+"""What the HTTP hooks share: suppression, methods and URLs, as stock's helpers decide, without their cost.
 
 Compiled as `conventions_c`.
 """
@@ -45,7 +45,7 @@ def is_suppressed() -> bool:
 
 
 def needs_redaction(url: str) -> bool:
-    """Whether upstream's `redact_url` has to look at this URL; if not, it would return it unchanged."""
+    """Whether stock's `redact_url` has to look at this URL; if not, it would return it unchanged."""
     if "@" in url:
         return True
     start = url.find("?")

@@ -1,8 +1,8 @@
 """The attributes of requests in WSGI's form, an environ. What many requests have in common is made once.
 
 The attributes that follow from the method, the scheme, the protocol, the server, the Host header and the user agent are
-made by upstream's own `collect_request_attributes`, and kept. The target, the URL and the client are put in for each
-request, in the places that upstream gave them.
+made by stock's own `collect_request_attributes`, and kept. The target, the URL and the client are put in for each
+request, in the places that stock gave them.
 
 Plain Python; compiled as `environs_c`.
 """
@@ -30,14 +30,14 @@ from otel_fastpath.patching.stock import UNKNOWN
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
-    from otel_fastpath.libraries.http.series import Labels, Series
+    from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels
     from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.
 _is_plain = re.compile(r"[A-Za-z0-9_.~/;=,-]*").fullmatch
 
 
-class Shape:
+class EnvironShape:
     """What requests have in common.
 
     Attributes:
@@ -51,7 +51,7 @@ class Shape:
     __slots__ = ("has_target", "labels", "method", "prefix", "template")
 
     def __init__(
-        self, method: str, labels: Labels | None, template: dict[str, Any], prefix: str, has_target: bool
+        self, method: str, labels: RequestLabels | None, template: dict[str, Any], prefix: str, has_target: bool
     ) -> None:
         self.has_target = has_target
         self.method = method
@@ -60,11 +60,11 @@ class Shape:
         self.prefix = prefix
 
 
-class Shapes:
+class EnvironShapes:
     """The shapes of the requests of one application.
 
     Args:
-        module: The module that calls upstream's `collect_request_attributes`.
+        module: The module that calls stock's `collect_request_attributes`.
         collect: Its name there.
         stock: What that function rests on.
         series: The metrics of the application; None: the requests have no labels.
@@ -80,7 +80,9 @@ class Shapes:
         *("_collect", "_facts", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),
     )
 
-    def __init__(self, module: Any, collect: str, stock: Stock, series: Series | None, mode: _StabilityMode) -> None:
+    def __init__(
+        self, module: Any, collect: str, stock: Stock, series: ApplicationMetrics | None, mode: _StabilityMode
+    ) -> None:
         self.series: Any = series
         self._module, self._collect, self._stock = module, collect, stock
         self._facts = Facts(UNKNOWN)
@@ -88,10 +90,10 @@ class Shapes:
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
         self._split: Any = None
-        self._kept: dict[Any, Shape] = {}
+        self._kept: dict[Any, EnvironShape] = {}
 
-    def find(self, environ: dict[str, Any]) -> Shape | None:
-        """The shape of this request; None: upstream must make its attributes."""
+    def find(self, environ: dict[str, Any]) -> EnvironShape | None:
+        """The shape of this request; None: stock must make its attributes."""
         if not (self._facts.hold() or self._stock.holds_again(self._facts)):
             # It may put anything there, such as who asks.
             return None
@@ -118,14 +120,14 @@ class Shapes:
         return self.series.labels(self._collected(environ)) if shape is None else shape.labels
 
     def _collected(self, environ: dict[str, Any]) -> dict[str, Any]:
-        """What upstream's function collects."""
+        """What stock's function collects."""
         collect = getattr(self._module, self._collect)
         try:
-            return collect(environ, self._mode)  # type: ignore[no-any-return]  # a function of upstream's
+            return collect(environ, self._mode)  # type: ignore[no-any-return]  # a function of stock's
         except UnicodeEncodeError:
             return collect(_undecoded(environ), self._mode)  # type: ignore[no-any-return]  # likewise
 
-    def look(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
+    def look(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
         address, port, name = environ.get("REMOTE_ADDR"), environ.get("REMOTE_PORT"), environ.get("REMOTE_HOST")
         shape = None if name and name != address else self.find(environ)
@@ -171,17 +173,17 @@ class Shapes:
             _put(attributes, URL_QUERY, query)
             _redact(attributes)
 
-    def _uncommon(self, environ: dict[str, Any]) -> tuple[Shape, dict[str, Any]]:
+    def _uncommon(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         attributes = self._collected(environ)
         if self.has_new:
             _redact(attributes)
-        return Shape("", self._labels_of(attributes), {}, "", has_target=False), attributes
+        return EnvironShape("", self._labels_of(attributes), {}, "", has_target=False), attributes
 
-    def _labels_of(self, attributes: dict[str, Any]) -> Labels | None:
+    def _labels_of(self, attributes: dict[str, Any]) -> RequestLabels | None:
         return None if self.series is None else self.series.labels(attributes)
 
-    def _new_shape(self, key: tuple[Any, ...], environ: dict[str, Any]) -> Shape | None:
-        """The shape of this key; None: upstream must make the attributes of each such request."""
+    def _new_shape(self, key: tuple[Any, ...], environ: dict[str, Any]) -> EnvironShape | None:
+        """The shape of this key; None: stock must make the attributes of each such request."""
         texts = [value for value in key[:-3] if value is not None]
         # Of other methods, an environment variable decides.
         if key[0] not in METHODS or set(map(type, texts)) != {str}:
@@ -200,7 +202,7 @@ class Shapes:
         # Until 0.62b1, path and query were those of the target.
         self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
         template = collect(example, self._mode)
-        shape = Shape(key[0], self._labels_of(template), template, prefix, not no_target)
+        shape = EnvironShape(key[0], self._labels_of(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape
 
@@ -213,7 +215,7 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _redact(attributes: dict[str, Any]) -> None:
-    """Redact the values in `url.query` that upstream redacts in `http.url`, but not there."""
+    """Redact the values in `url.query` that stock redacts in `http.url`, but not there."""
     query = attributes.get(URL_QUERY)
     if query and needs_redaction(url := f"/?{query}"):
         attributes[URL_QUERY] = redact_query_parameters(url)[2:]
@@ -227,7 +229,7 @@ def _undecoded(environ: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _url(shape: Shape, environ: dict[str, Any]) -> str:
+def _url(shape: EnvironShape, environ: dict[str, Any]) -> str:
     """`redact_url(request_uri(environ))`."""
     path = environ.get("PATH_INFO", "")
     if environ.get("SCRIPT_NAME") or not _is_plain(path):

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.series_c cimport Labels, Series
+from otel_fastpath.libraries.http.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object _is_plain
 cdef object request_uri
@@ -25,14 +25,14 @@ cdef object keep
 cdef object METHODS
 cdef object UNKNOWN
 
-cdef class Shape:
+cdef class EnvironShape:
     cdef public bint has_target
-    cdef public Labels labels
+    cdef public RequestLabels labels
     cdef public str method
     cdef public str prefix
     cdef public dict template
 
-cdef class Shapes:
+cdef class EnvironShapes:
     cdef object _collect
     cdef dict _kept
     cdef object _mode
@@ -42,19 +42,19 @@ cdef class Shapes:
     cdef object _split
     cdef public bint has_new
     cdef public bint has_old
-    cdef public Series series
+    cdef public ApplicationMetrics series
     @cython.locals(key=tuple)
-    cpdef Shape find(self, dict environ)
-    @cython.locals(shape=Shape)
-    cpdef Labels labels(self, dict environ)
+    cpdef EnvironShape find(self, dict environ)
+    @cython.locals(shape=EnvironShape)
+    cpdef RequestLabels labels(self, dict environ)
     cdef dict _collected(self, dict environ)
-    @cython.locals(shape=Shape, attributes=dict)
+    @cython.locals(shape=EnvironShape, attributes=dict)
     cpdef tuple look(self, dict environ)
     cdef bint _put_port(self, dict attributes, object port) except -1
     cdef _put_target(self, dict attributes, dict environ)
-    cdef Labels _labels_of(self, dict attributes)
+    cdef RequestLabels _labels_of(self, dict attributes)
     cdef tuple _uncommon(self, dict environ)
-    cdef Shape _new_shape(self, tuple key, dict environ)
+    cdef EnvironShape _new_shape(self, tuple key, dict environ)
 
 cdef _put(dict attributes, object name, object value)
 
@@ -62,4 +62,4 @@ cdef _redact(dict attributes)
 
 cdef dict _undecoded(dict environ)
 
-cdef str _url(Shape shape, dict environ)
+cdef str _url(EnvironShape shape, dict environ)

@@ -1,4 +1,4 @@
-"""Which requests are excluded, as upstream's `ExcludeList` decides, without making their URL again for each request."""
+"""Which requests are excluded, as stock's `ExcludeList` decides, without making their URL again for each request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def search_of(urls: Any) -> Callable[[str], Any] | None:
     """What finds out whether a client's URL is excluded; None: no URL is.
 
     Raises:
-        SkipError: The list is not in upstream's own class: upstream's code decides.
+        SkipError: The list is not in stock's own class: stock's code decides.
     """
     if type(urls) is not ExcludeList:
         raise SkipError(f"excluded URLs are in a {type(urls).__name__}")

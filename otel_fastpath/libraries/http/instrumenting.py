@@ -1,4 +1,4 @@
-"""The set-up functions of upstream that put a closure in the place of a library's function."""
+"""The set-up functions of stock that put a closure in the place of a library's function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.patching.guard import SkipError
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ def diverting(
     """Make the replacement for such a set-up function: what it has put in place runs our function.
 
     Args:
-        original: Upstream's set-up function.
+        original: Stock's set-up function.
         diversions: Keeps what is diverted, to undo it.
         find: Returns what is in the place of the library's function.
         make: Called with a copy of the closure, which runs its own code; returns our function.
@@ -30,7 +30,7 @@ def diverting(
     def divert() -> None:
         function = find()
         code = getattr(function, "__code__", function)
-        # With arguments that ours does not know, upstream's closure stays as it is.
+        # With arguments that ours does not know, stock's closure stays as it is.
         with suppress(SkipError):
             if any(each is code for each in original.__code__.co_consts):
                 diversions.divert(function, make)
@@ -38,7 +38,7 @@ def diverting(
     @functools.wraps(original)
     def _instrument(*args: Any, **kwargs: Any) -> None:
         original(*args, **kwargs)
-        guarded(f"accelerating {original.__module__}", divert)
+        call_guarded(f"accelerating {original.__module__}", divert)
 
     # It may have instrumented before this.
     divert()

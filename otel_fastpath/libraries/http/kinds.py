@@ -1,4 +1,4 @@
-"""Makes the shapes and answers of outgoing calls (see `outgoing`) with upstream's own functions."""
+"""Makes the shapes and answers of outgoing calls (see `outgoing`) with stock's own functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Seen:
-    """A span that shows what upstream's functions set.
+    """A span that shows what stock's functions set.
 
     Attributes:
         attributes: In the order in which the SDK would have them.
@@ -76,7 +76,7 @@ def new_answer(answer: Callable[..., Any], seen: Seen, metric: dict[str, Any], o
 
     Args:
         answer: The class, of the core that is used.
-        seen: What upstream's functions set on the span.
+        seen: What stock's functions set on the span.
         metric: The attributes of its metrics.
         old: The duration histogram of the old conventions, or None.
         new: That of the new ones, or None.

@@ -1,6 +1,6 @@
 """What the hooks of outgoing calls share: the attributes that follow from a method and a server are made once.
 
-Compiled as `outgoing_c`. Upstream's own functions make the attributes, on a `Seen` in the place of a span.
+Compiled as `outgoing_c`. Stock's own functions make the attributes, on a `Seen` in the place of a span.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.propagators import w3c_writer
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
 from otel_fastpath.trace.context.propagation import traceparent
 
@@ -41,8 +41,8 @@ _SCHEMES = ("http://", "https://")
 _AFTER_SCHEME = len("https://")
 
 
-class Answer:
-    """What follows from an answer of one kind to the calls of one `Shape`.
+class ResponsePlan:
+    """What follows from an answer of one kind to the calls of one `CallShape`.
 
     Args:
         attributes: What it adds to the span.
@@ -72,7 +72,7 @@ class Answer:
             faults.absorb_any(_PLACE, error)
 
 
-class Shape:
+class CallShape:
     """What the calls with one method to one server have in common.
 
     Attributes:
@@ -80,7 +80,7 @@ class Shape:
         attributes: The attributes of the span at its start, without the URL.
         before: How many of them come before those of captured headers.
         metric: The attributes of the metrics that are known before the answer.
-        answers: The `Answer` of each kind.
+        answers: The `ResponsePlan` of each kind.
     """
 
     __slots__ = ("answers", "attributes", "before", "metric", "name")
@@ -90,14 +90,14 @@ class Shape:
         self.attributes = attributes
         self.before = before
         self.metric = metric
-        self.answers: dict[Any, Answer] = {}
+        self.answers: dict[Any, ResponsePlan] = {}
 
-    def keep(self, key: Any, answer: Answer) -> None:
+    def keep(self, key: Any, answer: ResponsePlan) -> None:
         """Keep the answer for the next one of its kind."""
         keep(self.answers, key, answer, MOST_ANSWERS)
 
 
-class Shapes:
+class CallShapes:
     """The shapes of one set-up.
 
     Args:
@@ -107,12 +107,12 @@ class Shapes:
 
     __slots__ = ("_make", "_shapes", "_url_keys")
 
-    def __init__(self, make: Callable[[str, str], Shape], url_keys: tuple[str, ...]) -> None:
+    def __init__(self, make: Callable[[str, str], CallShape], url_keys: tuple[str, ...]) -> None:
         self._make = make
-        self._shapes: dict[tuple[str, str], Shape] = {}
+        self._shapes: dict[tuple[str, str], CallShape] = {}
         self._url_keys = url_keys
 
-    def find(self, method: str, url: str, server: str | None = None) -> Shape | None:
+    def find(self, method: str, url: str, server: str | None = None) -> CallShape | None:
         """The shape of a call.
 
         Args:
@@ -121,7 +121,7 @@ class Shapes:
             server: The URL up to the path, if that is known.
 
         Returns:
-            The shape; None if upstream's own code has to handle the call: the method is unusual, or the URL is no
+            The shape; None if stock's own code has to handle the call: the method is unusual, or the URL is no
             plain URL of a web server.
         """
         if not server:
@@ -131,7 +131,7 @@ class Shapes:
         shape = get_item(self._shapes, (method, server))
         return self._new((method, server), url) if shape is None else shape
 
-    def _new(self, key: tuple[str, str], url: str) -> Shape | None:
+    def _new(self, key: tuple[str, str], url: str) -> CallShape | None:
         method, server = key
         if method not in METHODS or not server.startswith(_SCHEMES):
             return None
@@ -143,12 +143,12 @@ class Shapes:
             keep(self._shapes, key, shape)
         return shape
 
-    def attributes(self, shape: Shape, url: str, captured: dict[str, Any] | None = None) -> dict[str, Any]:
+    def attributes(self, shape: CallShape, url: str, captured: dict[str, Any] | None = None) -> dict[str, Any]:
         """The attributes of a span at its start.
 
         Args:
             shape: Its shape.
-            url: Its URL, redacted where that is upstream's way.
+            url: Its URL, redacted where that is stock's way.
             captured: Those of captured headers.
         """
         if captured and shape.before == len(shape.attributes):
@@ -164,7 +164,7 @@ class Shapes:
 
 
 def redacted(url: str) -> str:
-    """As upstream's `redact_url`."""
+    """As stock's `redact_url`."""
     return redact_url(url) if needs_redaction(url) else url
 
 
@@ -214,10 +214,10 @@ def suppress(span: Any) -> Any:
     except Exception as error:
         faults.absorb_any(_PLACE, error)
     # Otherwise, a library below this one would make a span for the same call.
-    return guarded(_PLACE, _suppress_upstreams_way)
+    return call_guarded(_PLACE, _suppress_as_stock)
 
 
-def _suppress_upstreams_way() -> Any:
+def _suppress_as_stock() -> Any:
     return (context_api.attach(context_api.set_value(_SUPPRESS_HTTP_INSTRUMENTATION_KEY, value=True)),)
 
 
@@ -237,10 +237,10 @@ def is_connecting() -> bool:
 
 
 def connecting(span: Any) -> Any:
-    """Let the next connection tell this span its address, while upstream's hooks run.
+    """Let the next connection tell this span its address, while stock's hooks run.
 
     Returns:
-        What `connected` undoes; None after an error.
+        What `end_connecting` undoes; None after an error.
     """
     manager = None
     try:
@@ -249,15 +249,15 @@ def connecting(span: Any) -> Any:
         return manager  # noqa: TRY300  # an exception may still arrive here
     except BaseException as error:
         # Otherwise, the garbage collector would leave it, when another context is current.
-        guarded(_PLACE, _abandon, manager)
+        call_guarded(_PLACE, _abandon, manager)
         faults.absorb_any(_PLACE, error)
         return None
 
 
-def connected(manager: Any) -> None:
+def end_connecting(manager: Any) -> None:
     """Undo `connecting`, unless that was done."""
     if manager is not None:
-        guarded(_PLACE, manager.__exit__, None, None, None)
+        call_guarded(_PLACE, manager.__exit__, None, None, None)
 
 
 def _abandon(manager: Any) -> None:

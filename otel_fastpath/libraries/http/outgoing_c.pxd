@@ -7,7 +7,7 @@ cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef object context_api
 cdef object faults
-cdef object guarded
+cdef object call_guarded
 cdef object set_ip_on_next_http_connection
 cdef object _PLACE
 cdef object redact_url
@@ -21,7 +21,7 @@ cdef object ProxyTracer
 cdef object _BAGGAGE_KEY
 cdef tuple _SCHEMES
 
-cdef class Answer:
+cdef class ResponsePlan:
     cdef public dict attributes
     cdef public object error
     cdef public dict metric
@@ -29,24 +29,24 @@ cdef class Answer:
     cdef public BoundHistogram old
     cpdef record(self, double seconds)
 
-cdef class Shape:
+cdef class CallShape:
     cdef public dict answers
     cdef public dict attributes
     cdef public Py_ssize_t before
     cdef public dict metric
     cdef public object name
-    cpdef keep(self, object key, Answer answer)
+    cpdef keep(self, object key, ResponsePlan answer)
 
-cdef class Shapes:
+cdef class CallShapes:
     cdef object _make
     cdef dict _shapes
     cdef tuple _url_keys
-    @cython.locals(shape=Shape, end=Py_ssize_t)
-    cpdef Shape find(self, str method, str url, str server=*)
-    @cython.locals(shape=Shape)
-    cdef Shape _new(self, tuple key, str url)
+    @cython.locals(shape=CallShape, end=Py_ssize_t)
+    cpdef CallShape find(self, str method, str url, str server=*)
+    @cython.locals(shape=CallShape)
+    cdef CallShape _new(self, tuple key, str url)
     @cython.locals(made=dict)
-    cpdef dict attributes(self, Shape shape, str url, dict captured=*)
+    cpdef dict attributes(self, CallShape shape, str url, dict captured=*)
 
 cpdef str redacted(str url)
 @cython.locals(made=dict)
@@ -58,4 +58,4 @@ cpdef suppress(object span)
 cpdef resume(object token)
 cpdef bint is_connecting() except -1
 cpdef connecting(object span)
-cpdef connected(object manager)
+cpdef end_connecting(object manager)

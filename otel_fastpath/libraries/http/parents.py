@@ -16,8 +16,8 @@ from otel_fastpath.libraries.http.propagators import w3c_reader
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import (
     attach,
+    attach_as_stock,
     attach_context,
-    attach_upstreams_way,
     current,
     detach,
     restore,
@@ -53,7 +53,7 @@ def remote(environ: dict[str, Any]) -> Context:
 def start(
     tracer: Any, name: str, environ: dict[str, Any], attributes: dict[str, Any], start_time: int | None = None
 ) -> tuple[Any, Context | None, _Token | None]:
-    """Start the span of a request, as upstream's `_start_internal_or_server_span` does.
+    """Start the span of a request, as stock's `_start_internal_or_server_span` does.
 
     Returns:
         The span; the context that was made the current one, and its token; None twice if that is not needed.
@@ -65,7 +65,7 @@ def start(
     context = remote(environ)
     token = span = None
     try:
-        token = attached(context) if context or current() else None
+        token = make_current(context) if context or current() else None
         span = tracer.start_span(name, context, _SERVER, attributes, (), start_time)
         return span, None if token is None else context, token  # noqa: TRY300  # an exception may still arrive here
     except BaseException:
@@ -76,22 +76,22 @@ def start(
         raise
 
 
-def attached(context: Context) -> _Token:
+def make_current(context: Context) -> _Token:
     """Make a context the current one; returns the token for `detach` of `current_context`."""
     return attach_context(context) or (context_api.attach(context),)
 
 
-def activated(span: Any) -> _Token:
+def activate(span: Any) -> _Token:
     """Make a span the current one; returns the token for `detach` of `current_context`."""
     try:
         return attach(span)
     except Exception as fault:
         faults.absorb_any("making a span the current one", fault)
-    return attach_upstreams_way(span)
+    return attach_as_stock(span)
 
 
-def taken_back(token: _Token | None) -> None:
-    """Undo `attached` or `activated`; None: there is nothing to undo. Raises only what `faults.absorb` does."""
+def detach_token(token: _Token | None) -> None:
+    """Undo `make_current` or `activate`; None: there is nothing to undo. Raises only what `faults.absorb` does."""
     if token is None:
         return
     try:

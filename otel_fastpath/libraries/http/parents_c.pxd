@@ -11,6 +11,6 @@ cdef object _INTERNAL
 
 cpdef remote(dict environ)
 cpdef tuple start(object tracer, object name, dict environ, dict attributes, object start_time=*)
-cpdef attached(object context)
-cpdef activated(object span)
-cpdef taken_back(object token)
+cpdef make_current(object context)
+cpdef activate(object span)
+cpdef detach_token(object token)

@@ -13,7 +13,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 # With baggage first, the context that is read is the current one instead of an empty one.
 _USUAL = (
@@ -22,7 +22,7 @@ _USUAL = (
 )
 
 
-class Found:
+class FoundPropagator:
     """What the global propagator is, and what that rests on.
 
     Attributes:
@@ -49,16 +49,16 @@ class W3C:
 
     def __init__(self, method: str) -> None:
         self._method = method
-        self._found: Found | None = None
+        self._found: FoundPropagator | None = None
 
     def propagator(self) -> TraceContextTextMapPropagator | None:
-        """The current `Found.trace_context`."""
+        """The current `FoundPropagator.trace_context`."""
         found = _kept(self)
         if found is None or not found.facts.hold():
             found = self._look_again()
         return found.trace_context
 
-    def _look_again(self) -> Found:
+    def _look_again(self) -> FoundPropagator:
         used = propagate._HTTP_TEXT_FORMAT
         method = self._method
         items: list[tuple[object, str, object]] = [
@@ -73,18 +73,18 @@ class W3C:
         if type(used) is CompositePropagator and _are_usual(parts, method):
             trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
             items.append((used, "_propagators", parts))
-        found = Found(Facts(items), trace_context)
+        found = FoundPropagator(Facts(items), trace_context)
         _keep(self, found)
         return found
 
 
 @critical_section
-def _kept(w3c: W3C) -> Found | None:
+def _kept(w3c: W3C) -> FoundPropagator | None:
     return w3c._found
 
 
 @critical_section
-def _keep(w3c: W3C, found: Found) -> None:
+def _keep(w3c: W3C, found: FoundPropagator) -> None:
     w3c._found = found
 
 
@@ -95,12 +95,12 @@ def _are_usual(parts: Any, method: str) -> bool:
         and not any(vars(part) for part in parts)
         and propagate.get_global_textmap is as_defined(propagate, "get_global_textmap")
         and getattr(CompositePropagator, method) is as_defined(CompositePropagator, method)
-        and all(_is_upstreams(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
+        and all(_is_stock(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
     )
 
 
-def _is_upstreams(kind: Any, method: str) -> bool:
-    """Whether a propagator's method is upstream's, or this package's in its place."""
+def _is_stock(kind: Any, method: str) -> bool:
+    """Whether a propagator's method is stock's, or this package's in its place."""
     function = seen_through(vars(kind).get(method))
     return type(function) is FunctionType and function.__module__ == kind.__module__
 

@@ -14,19 +14,19 @@ cdef tuple _USUAL
 cdef W3C _reading
 cdef W3C _writing
 
-cdef class Found:
+cdef class FoundPropagator:
     cdef Facts facts
     cdef object trace_context
 
 cdef class W3C:
-    cdef Found _found
+    cdef FoundPropagator _found
     cdef str _method
-    @cython.locals(found=Found)
+    @cython.locals(found=FoundPropagator)
     cpdef propagator(self)
-    cdef Found _look_again(self)
+    cdef FoundPropagator _look_again(self)
 
-cdef Found _kept(W3C w3c)
-cdef _keep(W3C w3c, Found found)
+cdef FoundPropagator _kept(W3C w3c)
+cdef _keep(W3C w3c, FoundPropagator found)
 
 cpdef w3c_reader()
 cpdef w3c_writer()

@@ -1,4 +1,4 @@
-"""The status of a response, on the span and for the metrics, as upstream's `_set_status` puts it there.
+"""The status of a response, on the span and for the metrics, as stock's `_set_status` puts it there.
 
 Plain Python; compiled as `responses_c`.
 """
@@ -20,7 +20,7 @@ _ERROR = Status(StatusCode.ERROR)
 _LOWEST, _HIGHEST = 100, 499
 
 
-class Answer:
+class ResponseTelemetry:
     """What is known of the response to a request.
 
     Attributes:
@@ -66,7 +66,7 @@ class Answer:
             span.set_attribute(HTTP_RESPONSE_STATUS_CODE, code)
             if is_error:
                 span.set_attribute(ERROR_TYPE, text)
-        # Upstream sets the status UNSET, too, which changes nothing.
+        # Stock sets the status UNSET, too, which changes nothing.
         if is_error:
             span.set_status(_ERROR)
         return is_error
@@ -110,7 +110,7 @@ def _not_a_number(text: str) -> Status:
     return Status(StatusCode.ERROR, "Non-integer HTTP status: " + text)
 
 
-def failed(span: Any, error: Exception) -> None:
+def record_error(span: Any, error: Exception) -> None:
     """Record an exception that left the code in which the span is current, as `use_span` does."""
     if span.is_recording():
         span.record_exception(error)

@@ -10,7 +10,7 @@ cdef int _LOWEST
 cdef int _HIGHEST
 cdef object _ERROR
 
-cdef class Answer:
+cdef class ResponseTelemetry:
     cdef public object code
     cdef public object error
     cdef public bint has_new
@@ -23,4 +23,4 @@ cdef class Answer:
 cpdef code_of(object status)
 cdef bint _is_error(object code) except -1
 cdef _not_a_number(object text)
-cpdef failed(object span, object error)
+cpdef record_error(object span, object error)

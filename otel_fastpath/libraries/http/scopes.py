@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 _PLACE = "the span around a call of HTTP"
 
 
-def made(tracer: Any, name: Any, kind: Any, attributes: Any) -> Any:
-    """The scope of a span that is not started yet, for `entered` and `closed` in one `try`; None after a fault of ours.
+def make_scope(tracer: Any, name: Any, kind: Any, attributes: Any) -> Any:
+    """Make the scope of a span, for `enter_scope` and `exit_scope` in one `try`; None after an error in this package.
 
     Args:
         tracer: Starts it.
@@ -29,7 +29,7 @@ def made(tracer: Any, name: Any, kind: Any, attributes: Any) -> Any:
         return None
 
 
-def entered(scope: Any) -> Any:
+def enter_scope(scope: Any) -> Any:
     """Start the span, make it the current one, and return it; None after a fault of ours: there is no span."""
     try:
         return scope.__enter__()
@@ -38,11 +38,11 @@ def entered(scope: Any) -> Any:
         return None
 
 
-def closed(scope: Any, error: Any) -> None:
+def exit_scope(scope: Any, error: Any) -> None:
     """Restore the context and end the span.
 
     Args:
-        scope: What `made` returned.
+        scope: What `make_scope` returned.
         error: What the code inside raised, or None.
     """
     try:
@@ -52,8 +52,8 @@ def closed(scope: Any, error: Any) -> None:
             scope.__exit__(type(error), error, error.__traceback__)
     except Exception as fault:
         if fault is error:
-            # Upstream's own scope is a generator, which raises again what it is told.
+            # Stock's own scope is a generator, which raises again what it is told.
             return
         # Once more without the exception, which may have been the reason. A scope that was left does nothing.
-        guarded(_PLACE, scope.__exit__, None, None, None)
+        call_guarded(_PLACE, scope.__exit__, None, None, None)
         faults.absorb_any(_PLACE, fault)

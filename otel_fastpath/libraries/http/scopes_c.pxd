@@ -1,8 +1,8 @@
 # C types for the compiled twin of scopes.py.
 cdef object faults
-cdef object guarded
+cdef object call_guarded
 cdef object _PLACE
 
-cpdef made(object tracer, object name, object kind, object attributes)
-cpdef entered(object scope)
-cpdef closed(object scope, object error)
+cpdef make_scope(object tracer, object name, object kind, object attributes)
+cpdef enter_scope(object scope)
+cpdef exit_scope(object scope, object error)

@@ -31,7 +31,7 @@ _NEW = _server_duration_attrs_new
 _ALL = frozenset((*_OLD, *_NEW))
 
 
-class Labels:
+class RequestLabels:
     """The attributes of a request from which those of its metrics follow.
 
     Attributes:
@@ -57,7 +57,7 @@ class Labels:
             faults.absorb_any(place, error)
 
 
-class Durations:
+class BoundDurations:
     """The bound histograms of old and of new conventions for one kind of request and response; None: not reported."""
 
     __slots__ = ("new", "old")
@@ -67,7 +67,7 @@ class Durations:
         self.new = new
 
 
-class Series:
+class ApplicationMetrics:
     """The instruments of an instrumented application.
 
     Args:
@@ -84,14 +84,14 @@ class Series:
         self._old = old
         self._new = new
         self._mode = mode
-        self._labels: dict[Any, Labels] = {}
-        self._durations: dict[Any, Durations] = {}
+        self._labels: dict[Any, RequestLabels] = {}
+        self._durations: dict[Any, BoundDurations] = {}
 
     def is_of(self, active: Any, old: Any, new: Any, mode: Any) -> bool:
         """Whether these are the instruments and the mode."""
         return self._active is active and self._old is old and self._new is new and self._mode is mode
 
-    def labels(self, attributes: Any) -> Labels:
+    def labels(self, attributes: Any) -> RequestLabels:
         """The labels of a request with these attributes."""
         counted = _filter_semconv_active_request_count_attr(
             attributes,
@@ -107,13 +107,13 @@ class Series:
         found = get_item(self._labels, key)
         if found is None:
             length = sum([len(str(value)) for value in timed.values()])
-            found = Labels(bind(self._active, counted), counted, timed, length)
+            found = RequestLabels(bind(self._active, counted), counted, timed, length)
             if length <= LONGEST:
                 keep(self._labels, key, found, MOST_LABELS)
         return found
 
     def record(
-        self, labels: Labels, seconds: float, context: Any, code: Any, error: Any, target: Any, route: Any
+        self, labels: RequestLabels, seconds: float, context: Any, code: Any, error: Any, target: Any, route: Any
     ) -> None:
         """Record the duration of a request.
 
@@ -135,9 +135,9 @@ class Series:
         if found.new is not None:
             found.new.record(max(seconds, 0), context)
 
-    def _bound(self, key: tuple[Any, Any, Any, Any, Any]) -> Durations:
+    def _bound(self, key: tuple[Any, Any, Any, Any, Any]) -> BoundDurations:
         labels, code, error, target, route = key
-        found = Durations(
+        found = BoundDurations(
             bind(self._old, old_attributes(labels, code, target)) if self._old else None,
             bind(self._new, new_attributes(labels, code, error, route)) if self._new else None,
         )
@@ -146,7 +146,7 @@ class Series:
         return found
 
 
-def old_attributes(labels: Labels, code: int | None, target: str | None) -> dict[str, Any]:
+def old_attributes(labels: RequestLabels, code: int | None, target: str | None) -> dict[str, Any]:
     """The attributes of the metrics in old conventions."""
     found = _filter_semconv_duration_attrs(labels.attributes, _OLD, _NEW, _StabilityMode.DEFAULT)
     if code is not None:
@@ -156,7 +156,7 @@ def old_attributes(labels: Labels, code: int | None, target: str | None) -> dict
     return found
 
 
-def new_attributes(labels: Labels, code: int | None, error: str | None, route: str | None) -> dict[str, Any]:
+def new_attributes(labels: RequestLabels, code: int | None, error: str | None, route: str | None) -> dict[str, Any]:
     """The attributes of the metrics in new conventions."""
     found = _filter_semconv_duration_attrs(labels.attributes, _OLD, _NEW, _StabilityMode.HTTP)
     if code is not None:

@@ -22,18 +22,18 @@ cdef object MOST_LABELS
 cdef object keep
 cdef object faults
 
-cdef class Labels:
+cdef class RequestLabels:
     cdef public BoundCounter active
     cdef public dict attributes
     cdef public dict counted
     cdef public Py_ssize_t length
     cdef count(self, object number, object place)
 
-cdef class Durations:
+cdef class BoundDurations:
     cdef public BoundHistogram old
     cdef public BoundHistogram new
 
-cdef class Series:
+cdef class ApplicationMetrics:
     cdef object _active
     cdef dict _durations
     cdef dict _labels
@@ -41,12 +41,12 @@ cdef class Series:
     cdef object _new
     cdef object _old
     cpdef bint is_of(self, object active, object old, object new, object mode) except -1
-    @cython.locals(found=Labels)
-    cpdef Labels labels(self, object attributes)
-    @cython.locals(found=Durations)
-    cpdef record(self, Labels labels, object seconds, object context, object code, object error, object target, object route)
-    @cython.locals(labels=Labels, found=Durations)
-    cdef Durations _bound(self, tuple key)
+    @cython.locals(found=RequestLabels)
+    cpdef RequestLabels labels(self, object attributes)
+    @cython.locals(found=BoundDurations)
+    cpdef record(self, RequestLabels labels, object seconds, object context, object code, object error, object target, object route)
+    @cython.locals(labels=RequestLabels, found=BoundDurations)
+    cdef BoundDurations _bound(self, tuple key)
 
-cpdef dict old_attributes(Labels labels, object code, object target)
-cpdef dict new_attributes(Labels labels, object code, object error, object route)
+cpdef dict old_attributes(RequestLabels labels, object code, object target)
+cpdef dict new_attributes(RequestLabels labels, object code, object error, object route)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.http.upstream import EXCLUDING, KNOWN, sources
+from otel_fastpath.libraries.http.stock_sources import EXCLUDING, KNOWN, sources
 from otel_fastpath.patching.stock import Stock
 
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation"

@@ -1,4 +1,4 @@
-"""Environment variables that upstream's HTTP instrumentations read for each request, without their cost.
+"""Environment variables that stock's HTTP instrumentations read for each request, without their cost.
 
 A look-up of a variable that is not set in `os.environ` takes 3,000 instructions: its name is encoded, and an exception
 is raised and caught. The mapping below it has encoded names and is changed with `os.environ`.

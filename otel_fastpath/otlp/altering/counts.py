@@ -31,11 +31,11 @@ _LONGEST: Final = 200
 _logger = Quiet(__name__)
 # By outcome and field, separated by a space.
 _counts: Final = Tally()
-_providers = own_metrics.Providers()
+_providers = own_metrics.MeterProviders()
 _is_reported = False
 
 
-class Found(NamedTuple):
+class AlteredValue(NamedTuple):
     """A value that cannot be encoded.
 
     Attributes:
@@ -54,7 +54,7 @@ def counts() -> dict[str, int]:
     return dict(_counts)
 
 
-def add(found: Iterable[Found]) -> None:
+def add(found: Iterable[AlteredValue]) -> None:
     """Count what was found, and log the first one of each kind. Never raises."""
     for field, outcome, error in found:
         if not _counts.add(f"{outcome} {field}"):

@@ -38,7 +38,7 @@ class Walk:
         self.deepest = deepest
         self.left = left
         self.cuts_attributes = cuts_attributes
-        self.found: list[counts.Found] = []
+        self.found: list[counts.AlteredValue] = []
         # The ids of the containers around a value: one may contain itself.
         self.around: set[int] = set()
 
@@ -49,7 +49,7 @@ class Walk:
             Exception: The error, if it arrived between two instructions: it says nothing about the value.
         """
         faults.raise_interruption(error)
-        self.found.append(counts.Found(field, outcome, error))
+        self.found.append(counts.AlteredValue(field, outcome, error))
 
 
 # Takes a value, the walk, and the name of the field, such as `span.name`.
@@ -113,7 +113,7 @@ def encoded(encode: Callable[[Any], Any], fields: Fields, item: Any) -> tuple[An
             faults.raise_interruption(error)
             why = error
             continue
-        counts.add(walk.found or [counts.Found(fields.name, counts.ALTERED, why)])
+        counts.add(walk.found or [counts.AlteredValue(fields.name, counts.ALTERED, why)])
         return made, False
     leave_out(fields, why)
     return None, False
@@ -121,7 +121,7 @@ def encoded(encode: Callable[[Any], Any], fields: Fields, item: Any) -> tuple[An
 
 def leave_out(fields: Fields, why: Exception) -> None:
     """Count an item that is not sent."""
-    counts.add([counts.Found(fields.name, counts.LEFT_OUT, why)])
+    counts.add([counts.AlteredValue(fields.name, counts.LEFT_OUT, why)])
 
 
 def count_left_out(pairs: Iterable[tuple[str, Any, Any]]) -> None:

@@ -1,6 +1,6 @@
 """The current context and the span in it, without calling the API. Compiled as `current_context_c`.
 
-The context variable of upstream's own runtime context is read and set directly: `opentelemetry.context` takes three
+The context variable of stock's own runtime context is read and set directly: `opentelemetry.context` takes three
 Python calls for that. With any other runtime context, the API is called.
 """
 
@@ -26,7 +26,7 @@ from otel_fastpath.compiled.helpers import (
     with_value,
 )
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from contextvars import ContextVar, Token
@@ -88,14 +88,14 @@ def with_span(context: Context | None, span: object) -> Context:
 def attach(span: Span) -> _Token:
     """Make a span the current one; returns the token for `detach`, in a tuple if it is not a token of `_variable`.
 
-    If it raises, the caller uses `attach_upstreams_way`.
+    If it raises, the caller uses `attach_as_stock`.
     """
     if _attaching.hold():
         return set_with_value(_variable, Context, _SPAN_KEY, span)
-    return attach_upstreams_way(span)
+    return attach_as_stock(span)
 
 
-def attach_upstreams_way(span: Span) -> _Token:
+def attach_as_stock(span: Span) -> _Token:
     """Make a span the current one through the API."""
     return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
 
@@ -118,7 +118,7 @@ def attach_context(context: Context) -> _Token | None:
 
 
 def detach(token: _Token) -> None:
-    """Undo what `attach` did, as upstream's `detach` does."""
+    """Undo what `attach` did, as stock's `detach` does."""
     if type(token) is tuple or not _detaching.hold():
         _context_api.detach(token[0] if type(token) is tuple else token)  # type: ignore[arg-type]  # not narrowed by `is`
         return

@@ -13,17 +13,17 @@ from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
 from otel_fastpath.trace.context.scope import (
-    Manner,
     OpenScope,
     Scope,
+    ScopeKind,
     Switch,
     add_frames,
     decorate,
-    filled,
+    fill,
     is_inert,
     patching,
 )
-from otel_fastpath.trace.upstream import as_defined
+from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,14 +63,14 @@ _using = Facts([(_trace_api, "use_span", as_defined(_trace_api, "use_span"))])
 
 
 def is_known_use_span(stock: object) -> bool:
-    """Whether `opentelemetry.trace.use_span` is the replacement made here, or this function, upstream's own."""
+    """Whether `opentelemetry.trace.use_span` is the replacement made here, or this function, stock's own."""
     return _using.hold() or _trace_globals["use_span"] is stock
 
 
 def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) -> Callable[..., object]:
     """Make the replacement for `opentelemetry.trace.use_span`."""
     switch = Switch()
-    manner = Manner(None, frames)
+    manner = ScopeKind(None, frames)
 
     def use_span(
         span: Span,
@@ -81,7 +81,7 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
         try:
             if not is_inert(switch):
                 start = (span, record_exception, set_status_on_exception)
-                return filled(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
+                return fill(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("use_span", error)
         return original(span, end_on_exit, record_exception, set_status_on_exception)
@@ -97,8 +97,8 @@ def bind_no_op(
     """Make the replacement for `NoOpTracer.start_as_current_span`; `instead` starts the spans of its subclasses."""
     switch = Switch()
     # A span that records nothing records no stack trace either: no frames.
-    own = Manner(tracer_class.start_span, ())
-    others = Manner(instead, ())
+    own = ScopeKind(tracer_class.start_span, ())
+    others = ScopeKind(instead, ())
 
     def start_as_current_span(
         self: object,
@@ -116,7 +116,7 @@ def bind_no_op(
         try:
             if not is_inert(switch):
                 manner = own if type(self) is tracer_class else others
-                return filled(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
+                return fill(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("NoOpTracer.start_as_current_span", error)
         return original(*start, end_on_exit)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Starter(NamedTuple):
+class TracerPatch(NamedTuple):
     """Starts the spans of the SDK's tracers.
 
     Attributes:
@@ -27,17 +27,17 @@ class Starter(NamedTuple):
     spans: Any = None
 
 
-_starter = Starter()
-_listeners: list[Callable[[Starter], object]] = []
+_starter = TracerPatch()
+_listeners: list[Callable[[TracerPatch], object]] = []
 
 
-def listen(listener: Callable[[Starter], object]) -> None:
+def listen(listener: Callable[[TracerPatch], object]) -> None:
     """Call the listener with the starter now, and whenever the starter changes."""
     _listeners.append(listener)
     _tell(listener)
 
 
-def put(starter: Starter) -> None:
+def put(starter: TracerPatch) -> None:
     """Set the starter, and call the listeners."""
     global _starter
     _starter = starter
@@ -45,7 +45,7 @@ def put(starter: Starter) -> None:
         _tell(listener)
 
 
-def _tell(listener: Callable[[Starter], object]) -> None:
+def _tell(listener: Callable[[TracerPatch], object]) -> None:
     while True:
         starter = _starter
         listener(starter)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import API, CONTEXT_MANAGERS, frame_at_yield, sources, start_by_keyword
+from otel_fastpath.trace.stock_sources import API, CONTEXT_MANAGERS, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.upstream import API, sources
+from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config

@@ -1,7 +1,7 @@
 """W3C Trace Context headers (https://www.w3.org/TR/trace-context/). Plain Python; compiled as `propagation_c`.
 
 Only the usual header is read here: version 00, lower case, no trace state. Any other header, and any unusual carrier or
-span, is left to upstream's propagator.
+span, is left to stock's propagator.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_TYPES = 64
 
 
 class _Answers:
-    """Gives upstream's propagator the values already read, so that each header is read once, in upstream's order."""
+    """Gives stock's propagator the values already read, so that each header is read once, in stock's order."""
 
     __slots__ = ("_getter", "_known")
 
@@ -51,7 +51,7 @@ class _Answers:
 def _answering(getter: Getter[Any], parents: list[str] | None, states: list[str] | None) -> Getter[Any]:
     """A getter that returns these known values; the given getter if that cannot be made. Never raises."""
     try:
-        return _Answers(getter, parents, states)  # type: ignore[return-value]  # upstream calls only this method of it
+        return _Answers(getter, parents, states)  # type: ignore[return-value]  # stock calls only this method of it
     except Exception as error:
         faults.absorb_any("TraceContextTextMapPropagator.extract", error)
         return getter
@@ -121,7 +121,7 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def traceparent(span: object) -> str | None:
-    """The header `traceparent` of a span; None if upstream's propagator has to decide what it writes."""
+    """The header `traceparent` of a span; None if stock's propagator has to decide what it writes."""
     own = _span_context(span) if type(span) in _span_types or _is_span(span) else None  # type: ignore[arg-type]  # a span
     if own is not None and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
         return write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # as SpanContext has them

@@ -1,6 +1,6 @@
 """The current-span scope: what `use_span` and `start_as_current_span` return. Plain Python; compiled as `scope_c`.
 
-A class that replaces upstream's two nested generator context managers
+A class that replaces stock's two nested generator context managers
 (`opentelemetry.trace.use_span`, `opentelemetry.util._decorator`), with their order of events: start, attach; then
 detach, record the exception, set the status, end.
 """
@@ -19,7 +19,7 @@ from opentelemetry.util._decorator import _AgnosticContextManager
 from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import attach, attach_upstreams_way, detach, restore
+from otel_fastpath.trace.context.current_context import attach, attach_as_stock, detach, restore
 from otel_fastpath.trace.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     _S = TypeVar("_S", bound="Scope")
 
 
-# Upstream's own functions, so that stack traces show the same frames.
+# Stock's own functions, so that stack traces show the same frames.
 _stock_decorate = ContextDecorator.__call__
 _stock_decorate_async = _AgnosticContextManager.__call__
 # Where `otel_fastpath.patching.swap` finds the switch of a compiled function.
@@ -44,7 +44,7 @@ SWITCH = "_otel_fastpath_switch"
 
 
 def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
-    """Decorate a function, as upstream's context manager does. Adds no exceptions of its own."""
+    """Decorate a function, as stock's context manager does. Adds no exceptions of its own."""
     is_async = False
     try:
         is_async = iscoroutinefunction(func)
@@ -77,12 +77,12 @@ def patching(original: Callable[..., object], function: Callable[..., object], s
     return function
 
 
-class Manner:
+class ScopeKind:
     """What all scopes of one kind have in common.
 
     Args:
         instead: Starts the span when the scope is entered; called with `Scope._start`. None if the span is given.
-        frames: The frames of upstream's generators that a recorded stack trace would show.
+        frames: The frames of stock's generators that a recorded stack trace would show.
     """
 
     __slots__ = ("below_proxy", "frames", "instead", "scope_class")
@@ -92,11 +92,11 @@ class Manner:
         self.frames = frames
         self.scope_class: type[Scope] = OpenScope
         # The same with the frame of a proxy's generator; see `current_span`.
-        self.below_proxy: Manner | None = None
+        self.below_proxy: ScopeKind | None = None
 
-    def with_frames(self, frames: tuple[Frame, ...]) -> Manner:
+    def with_frames(self, frames: tuple[Frame, ...]) -> ScopeKind:
         """The same with other frames."""
-        return Manner(self.instead, frames)
+        return ScopeKind(self.instead, frames)
 
 
 class Scope:
@@ -108,7 +108,7 @@ class Scope:
 
     __slots__ = ("_end_on_exit", "_manner", "_span", "_start", "_state", "_token")
     _end_on_exit: bool
-    _manner: Manner
+    _manner: ScopeKind
     _span: Span
     _start: tuple[object, ...]
     _state: int
@@ -119,9 +119,9 @@ class Scope:
             raise AttributeError("the scope was entered already; it is used once")
         kind = self._manner.scope_class
         try:
-            return filled(kind.__new__(kind), self._manner, self._start, self._end_on_exit)
+            return fill(kind.__new__(kind), self._manner, self._start, self._end_on_exit)
         except Exception as error:
-            # Upstream has nothing to fall back on here, so the fields are set directly.
+            # Stock has nothing to fall back on here, so the fields are set directly.
             faults.absorb_any("a decorated function's span", error)
             scope = kind.__new__(kind)
             scope._manner, scope._start = self._manner, self._start
@@ -135,43 +135,43 @@ class Scope:
             drop_finalizer(self, Scope)
         return decorate(self, func)
 
-    def _started(self) -> Span:
+    def _start_span(self) -> Span:
         """The span, started now or given."""
-        return self._start_upstreams_way()
+        return self._start_as_stock()
 
-    def _start_upstreams_way(self) -> Span:
+    def _start_as_stock(self) -> Span:
         original = self._manner.instead
         return self._start[0] if original is None else original(*self._start)  # type: ignore[return-value]  # see `_start`
 
     def __enter__(self) -> Span:
         """Start the span, make it current, return it."""
         # Counts as left until the span has been started and made current.
-        if not _is_left(self, 0):
+        if not _try_leave(self, 0):
             raise AttributeError("the scope was entered already; it is used once")
         try:
             try:
-                self._span = span = self._started()
+                self._span = span = self._start_span()
             except Exception as error:
                 faults.absorb("Tracer.start_as_current_span", error)
-                self._span = span = self._start_upstreams_way()
+                self._span = span = self._start_as_stock()
             try:
                 self._token = attach(span)
             except Exception as error:
                 faults.absorb("making a span current", error)
-                self._token = attach_upstreams_way(span)
+                self._token = attach_as_stock(span)
             self._state = 1
             return span  # noqa: TRY300  # an exception may still arrive here
         except BaseException:
             # The block is not entered, so nothing else will leave it.
             self._state = 2
-            self._leave_upstreams_way()
+            self._leave_as_stock()
             drop_finalizer(self, Scope)
             raise
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
         try:
-            if _is_left(self, 1):
+            if _try_leave(self, 1):
                 detach(self._token)  # type: ignore[arg-type]  # set when it was entered
                 self._token = None
                 if kind is not None:
@@ -185,7 +185,7 @@ class Scope:
         except BaseException as fault:
             # It may have arrived before the scope counted as left.
             self._state = 2
-            self._leave_upstreams_way()
+            self._leave_as_stock()
             drop_finalizer(self, Scope)
             faults.absorb("leaving a span's scope", fault)
         if self._state or kind is not None:
@@ -193,7 +193,7 @@ class Scope:
             return False
         raise RuntimeError("generator didn't stop")
 
-    def _leave_upstreams_way(self) -> None:
+    def _leave_as_stock(self) -> None:
         """Restore the context and end the span after entering or leaving the scope failed."""
         if self._token is not None:
             restore(self._token)
@@ -226,7 +226,7 @@ class OpenScope(Scope):
     __slots__ = ()
 
     def __del__(self) -> None:
-        # The scope was entered but never left. Upstream's generators then restore the context and end the span when
+        # The scope was entered but never left. Stock's generators then restore the context and end the span when
         # they are garbage-collected. A scope that could not be entered has nothing to restore.
         try:
             is_entered = self._state == 1
@@ -235,13 +235,13 @@ class OpenScope(Scope):
             return
         if is_entered:
             try:
-                raise GeneratorExit  # noqa: TRY301  # upstream logs while it handles this exception
+                raise GeneratorExit  # noqa: TRY301  # stock logs while it handles this exception
             except GeneratorExit:
                 self.__exit__(GeneratorExit, None, None)
 
 
 @critical_section
-def _is_left(scope: Scope, state: int) -> bool:
+def _try_leave(scope: Scope, state: int) -> bool:
     """Count the scope as left, if this was its state; of several threads that enter or leave it, one does."""
     if scope._state != state:
         return False
@@ -249,7 +249,7 @@ def _is_left(scope: Scope, state: int) -> bool:
     return True
 
 
-def filled(scope: _S, manner: Manner, start: tuple[object, ...], end_on_exit: bool) -> _S:
+def fill(scope: _S, manner: ScopeKind, start: tuple[object, ...], end_on_exit: bool) -> _S:
     """Set the fields of a scope that has not been entered; return it."""
     scope._manner = manner
     scope._start = start

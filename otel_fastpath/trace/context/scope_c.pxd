@@ -20,8 +20,8 @@ cdef bint is_inert(Switch switch) except -1
 
 cdef patching(object original, object function, Switch switch)
 
-cdef class Manner:
-    cdef Manner below_proxy
+cdef class ScopeKind:
+    cdef ScopeKind below_proxy
     cdef object instead
     cdef tuple frames
     cdef public object scope_class
@@ -29,24 +29,24 @@ cdef class Manner:
 
 cdef class Scope:
     cdef object _end_on_exit
-    cdef Manner _manner
+    cdef ScopeKind _manner
     cdef object _span
     cdef tuple _start
     cdef shared_int _state
     cdef object _token
     @cython.locals(scope=Scope)
     cpdef _recreate_cm(self)
-    cdef _started(self)
-    cdef _start_upstreams_way(self)
-    cdef _leave_upstreams_way(self)
+    cdef _start_span(self)
+    cdef _start_as_stock(self)
+    cdef _leave_as_stock(self)
     cdef _tell(self, object error)
 
 cdef class OpenScope(Scope):
     pass
 
-cdef bint _is_left(Scope scope, int state) except -1
+cdef bint _try_leave(Scope scope, int state) except -1
 
-cdef Scope filled(Scope scope, Manner manner, tuple start, object end_on_exit)
+cdef Scope fill(Scope scope, ScopeKind manner, tuple start, object end_on_exit)
 
-@cython.locals(manner=Manner)
+@cython.locals(manner=ScopeKind)
 cdef add_frames(Scope scope, tuple frames)

@@ -1,6 +1,6 @@
 """Plans of objects that delegate to a tracer, such as `wrapt` proxies, and call the tracer's `start_span` themselves.
 
-Upstream's method reads the parts of the tracer from such an object, which may have some of its own, for example an id
+Stock's method reads the parts of the tracer from such an object, which may have some of its own, for example an id
 generator. Setting an attribute of the tracer below is not noticed here, so the parts are compared for each span.
 """
 

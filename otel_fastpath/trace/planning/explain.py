@@ -12,18 +12,18 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, _Span
 
 from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.origin import origin
-from otel_fastpath.patching.report import Way
+from otel_fastpath.patching.report import TracerStatus
 from otel_fastpath.patching.swap import is_in_force, seen_through
 from otel_fastpath.trace.planning.planner import PLAN
 from otel_fastpath.trace.planning.sampling import ASK
-from otel_fastpath.trace.upstream import CONTEXT_MANAGERS
+from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from otel_fastpath.trace.planning.planner import Planner
+    from otel_fastpath.trace.planning.planner import TracerPlanner
 
-_HERE, _UPSTREAM = "otel-fastpath", "OpenTelemetry"
+_HERE, _STOCK = "otel-fastpath", "OpenTelemetry"
 _HOOKS: Final = ("on_start", "_on_ending", "on_end")
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 # Fields of a plan -> the spans whose sampling they decide.
@@ -34,27 +34,29 @@ _SPANS: Final = {
     "local_sampled": "children of sampled spans",
     "local_not_sampled": "children of spans that are not sampled",
 }
-# The modules whose decorators upstream's source has. Since Python 3.14, `warnings.deprecated` is in `_py_warnings`.
+# The modules whose decorators stock's source has. Since Python 3.14, `warnings.deprecated` is in `_py_warnings`.
 _DECORATORS: Final = CONTEXT_MANAGERS | {"typing_extensions", "warnings", "_py_warnings", "deprecated.classic"}
 
 
-def ways(planner: Planner) -> list[Way]:
+def ways(planner: TracerPlanner) -> list[TracerStatus]:
     """The way of the spans of each tracer that has started some; tracers with the same way are one entry."""
     planned, refused, starting = planner.seen()
     methods = tuple(_replaced_methods())
     general = _why_none(starting)
-    groups: dict[Any, tuple[Way, set[str]]] = {}
+    groups: dict[Any, tuple[TracerStatus, set[str]]] = {}
     for tracer in [*_copied(planned), *refused]:
         if tracer is None:
             continue
         served_by, parts = _way(planner, tracer, general)
         parts["methods"] = methods or ("Nobody has replaced a method of Tracer, Span or ReadableSpan.",)
-        way = Way(_provider(tracer), (), served_by, parts)
+        way = TracerStatus(_provider(tracer), (), served_by, parts)
         key = (id(getattr(tracer, "span_processor", None)), way.provider, served_by, tuple(parts.items()))
         groups.setdefault(key, (way, set()))[1].add(_name(tracer))
     if general and not groups:
-        return [Way("every provider", (), _UPSTREAM, {"start": (general,), "methods": methods})]
-    found = [Way(way.provider, tuple(sorted(names)), way.served_by, way.parts) for way, names in groups.values()]
+        return [TracerStatus("every provider", (), _STOCK, {"start": (general,), "methods": methods})]
+    found = [
+        TracerStatus(way.provider, tuple(sorted(names)), way.served_by, way.parts) for way, names in groups.values()
+    ]
     return sorted(found, key=lambda way: (way.provider, way.tracers))
 
 
@@ -66,16 +68,16 @@ def _copied(objects: Iterable[Any]) -> list[Any]:
     return []
 
 
-def _way(planner: Planner, tracer: Any, general: str) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Whose code starts the tracer's spans, and the parts of their way."""
+def _way(planner: TracerPlanner, tracer: Any, general: str) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Who starts this tracer's spans (otel-fastpath or the SDK), and a description of each stage."""
     why = general or planner.why_refused(tracer)
     plan = None if why else vars(tracer).get(PLAN)
     if not why and (plan is None or not is_true(plan.starting)):
         # As the next span would.
         plan = planner.make_plan(tracer)
     if plan is None:
-        why = why or f"{_UPSTREAM} starts the spans: the tracer's configuration could not be read, see the log."
-        return _UPSTREAM, {"start": (why if why.endswith(".") else f"{_UPSTREAM} starts the spans: {why}.",)}
+        why = why or f"{_STOCK} starts the spans: the tracer's configuration could not be read, see the log."
+        return _STOCK, {"start": (why if why.endswith(".") else f"{_STOCK} starts the spans: {why}.",)}
     return _HERE, {"start": tuple(_start(plan, tracer)), "processors": tuple(_processors(plan))}
 
 
@@ -84,10 +86,10 @@ def _why_none(starting: Any) -> str:
     start = vars(Tracer).get("start_span")
     if not is_in_force(start):
         whose = origin(start)
-        told = "is not patched" if _is_upstreams(Tracer, start) else f"was replaced by {whose}"
-        return f"{_UPSTREAM} starts the spans: Tracer.start_span {told}."
+        told = "is not patched" if _is_stock(Tracer, start) else f"was replaced by {whose}"
+        return f"{_STOCK} starts the spans: Tracer.start_span {told}."
     broken = _broken(starting)
-    return f"{_UPSTREAM} starts the spans: {broken}." if broken else ""
+    return f"{_STOCK} starts the spans: {broken}." if broken else ""
 
 
 def _broken(facts: Any) -> str:
@@ -142,7 +144,7 @@ def _processors(plan: Any) -> Iterator[str]:
 def _processor(processor: Any, plans: list[Any]) -> Iterator[str]:
     """What of the processor is called, and what not."""
     first, plan = plans[0], plans[-1]
-    # Otherwise what follows the start is upstream's.
+    # Otherwise what follows the start is stock's.
     hooks = _HOOKS if is_true(plan.ending) else _HOOKS[:1]
     used = {hook: any(_is_for(processor, each) for each in _called(plan, hook)) for hook in hooks}
     is_queued = used.get("on_end", False) and any(_is_batch_of(processor, each) for each in plan.on_end)
@@ -175,9 +177,9 @@ def _ended(plan: Any) -> str:
     """How ended spans reach the processors."""
     broken = _broken(plan.ending)
     if broken:
-        return f"Spans are ended as {_UPSTREAM} does: {broken}."
+        return f"Spans are ended as {_STOCK} does: {broken}."
     if not plan.on_end:
-        return "Nobody receives ended spans."
+        return "No processor handles ended spans."
     if plan.only_batches:
         return "Spans are queued as they are."
     because = [each for each in plan.on_end if not _is_batch(each)]
@@ -195,16 +197,16 @@ def _which(owner: Any, name: str) -> str:
     definer = _definer(type(owner), name)
     raw = _raw(definer, name)
     # Older releases of OpenTelemetry do not have every method.
-    if raw is None or is_in_force(raw) or _is_upstreams(definer, raw):
+    if raw is None or is_in_force(raw) or _is_stock(definer, raw):
         return ""
     return f", which was replaced by {origin(raw)}"
 
 
 def _replaced_methods() -> Iterator[str]:
-    """The methods of upstream's spans and tracers that are somebody else's."""
+    """The methods of stock's spans and tracers that are somebody else's."""
     for owner in (Tracer, _Span, Span, ReadableSpan):
         for name, raw in tuple(vars(owner).items()):
-            if not _is_method(raw) or _is_upstreams(owner, raw):
+            if not _is_method(raw) or _is_stock(owner, raw):
                 continue
             place = f"{owner.__name__.lstrip('_')}.{name}"
             if not is_in_force(raw):
@@ -221,14 +223,14 @@ def _is_method(raw: Any) -> bool:
     return callable(raw) or isinstance(raw, (property, staticmethod, classmethod))
 
 
-def _is_upstreams(owner: type, raw: Any) -> bool:
-    """Whether the function is from the module of its class, or from a decorator that upstream's source has."""
+def _is_stock(owner: type, raw: Any) -> bool:
+    """Whether the function is from the module of its class, or from a decorator that stock's source has."""
     # Also below a replacement of ours that is inert.
     return isinstance(raw, type) or origin(seen_through(raw)) in {owner.__module__, *_DECORATORS}
 
 
 def _is_batch(receiver: Any) -> bool:
-    return type(receiver).__name__ == "Batch" and type(receiver).__module__.startswith(f"{__package__}.")
+    return type(receiver).__name__ == "ProcessorQueue" and type(receiver).__module__.startswith(f"{__package__}.")
 
 
 def _is_batch_of(processor: Any, receiver: Any) -> bool:

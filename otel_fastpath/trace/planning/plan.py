@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from otel_fastpath.compiled.facts import Facts
 
 
-class Plan:
+class TracerPlan:
     """What starting and ending a span needs to know of its tracer, worked out once by `planner`.
 
     It is valid while the tracer has the same parts that it was made from, and while nobody has replaced what is skipped
@@ -32,8 +32,8 @@ class Plan:
     the types in `as_is` are stored unchanged, however long.
 
     `on_start`, `on_ending` and `on_end` are the processors whose methods of these names are called, in order; those
-    whose method does nothing are left out. In `on_end`, a `Batch` stands for a batch processor. If there is nothing
-    else in it, `only_batches` is set.
+    whose method does nothing are left out. In `on_end`, a `ProcessorQueue` stands for a batch processor. If there is
+    nothing else in it, `only_batches` is set.
 
     `held_ending` says whether `ending` held when the plan was made. If it does not hold later, the plan is stale, and
     the next span gets another.
@@ -104,7 +104,7 @@ class Plan:
     max_events: int
     max_value: int
     metrics: TracerMetrics | None
-    on_end: tuple[Batch | SpanProcessor, ...]
+    on_end: tuple[ProcessorQueue | SpanProcessor, ...]
     on_ending: tuple[SpanProcessor, ...]
     on_start: tuple[SpanProcessor, ...]
     only_batches: bool
@@ -118,14 +118,14 @@ class Plan:
     root: int
     sampler: Sampler
     scope: InstrumentationScope
-    served: Plan | None
+    served: TracerPlan | None
     span_class: type
     starting: Facts
     switch: dict[str, bool] | None
     tracer_class: type
 
 
-def copy_for(plan: Plan, facts: Facts, tracer: Tracer) -> Plan | None:
+def copy_for(plan: TracerPlan, facts: Facts, tracer: Tracer) -> TracerPlan | None:
     """A copy of the plan but for what is a tracer's own; None if the facts do not hold or it has other parts."""
     if not (
         plan.tracer_class is type(tracer)
@@ -139,8 +139,8 @@ def copy_for(plan: Plan, facts: Facts, tracer: Tracer) -> Plan | None:
     return _copy(plan)
 
 
-def _copy(plan: Plan) -> Plan:
-    made: Plan = new_instance(type(plan))
+def _copy(plan: TracerPlan) -> TracerPlan:
+    made: TracerPlan = new_instance(type(plan))
     made.as_is, made.bounds, made.clean = plan.as_is, plan.bounds, plan.clean
     made.delegates, made.dropped_class, made.ending = plan.delegates, plan.dropped_class, plan.ending
     made.event_class, made.generator, made.held_ending = plan.event_class, plan.generator, plan.held_ending
@@ -165,7 +165,7 @@ def _copy(plan: Plan) -> Plan:
     return made
 
 
-class Late:
+class LazyAttributes:
     """The name and attributes of a span, which are only made if it is recorded, or if a sampler asks for them.
 
     Attributes:
@@ -182,7 +182,7 @@ class Late:
         raise NotImplementedError
 
 
-class Spans:
+class SpanStarter:
     """Starts the SDK's spans for a module that does not import the SDK. Implemented by `start.KeptSpans`."""
 
     __slots__ = ()
@@ -190,11 +190,11 @@ class Spans:
     def start(
         self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes, start: int | None
     ) -> object:
-        """Start a span in the current context; None if it would be dropped, NotImplemented if upstream must do it."""
+        """Start a span in the current context; None if it would be dropped, NotImplemented if stock must do it."""
         raise NotImplementedError
 
-    def start_late(self, tracer: Tracer, kind: SpanKind, late: Late) -> object:
-        """Start a span in the current context, also one that is dropped; NotImplemented if upstream must do it."""
+    def start_late(self, tracer: Tracer, kind: SpanKind, late: LazyAttributes) -> object:
+        """Start a span in the current context, also one that is dropped; NotImplemented if stock must do it."""
         raise NotImplementedError
 
     def emit(self, tracer: Tracer, name: str, kind: SpanKind, attributes: types.Attributes) -> object:
@@ -214,7 +214,7 @@ class Spans:
         raise NotImplementedError
 
 
-class Batch:
+class ProcessorQueue:
     """The parts of a `BatchProcessor` that queue a span; values that may change are read from the processor.
 
     Args:
@@ -238,7 +238,7 @@ class Batch:
             self.processor.emit(span)
 
 
-def enqueue(batch: Batch, span: ReadableSpan) -> None:
+def enqueue(batch: ProcessorQueue, span: ReadableSpan) -> None:
     """Do what `BatchProcessor.emit` does in the common case; call that method in any other."""
     length = len(batch.queue) + 1
     if length > batch.max_queue or batch.pid != process_id() or batch.state["_shutdown"]:

@@ -7,7 +7,7 @@ from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
 
 cdef object faults
 
-cdef class Plan:
+cdef class TracerPlan:
     cdef public frozenset as_is
     cdef public bint asks
     cdef public tuple bounds
@@ -44,30 +44,30 @@ cdef class Plan:
     cdef public int root
     cdef public object sampler
     cdef public object scope
-    cdef public Plan served
+    cdef public TracerPlan served
     cdef public object span_class
     cdef public Facts starting
     cdef public dict switch
     cdef public object tracer_class
 
-cpdef Plan copy_for(Plan plan, Facts facts, object tracer)
+cpdef TracerPlan copy_for(TracerPlan plan, Facts facts, object tracer)
 
-@cython.locals(made=Plan)
-cdef Plan _copy(Plan plan)
+@cython.locals(made=TracerPlan)
+cdef TracerPlan _copy(TracerPlan plan)
 
-cdef class Late:
+cdef class LazyAttributes:
     cdef public dict attributes
     cdef public object name
     cdef make(self)
 
-cdef class Spans:
+cdef class SpanStarter:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)
-    cdef start_late(self, object tracer, object kind, Late late)
+    cdef start_late(self, object tracer, object kind, LazyAttributes late)
     cdef emit(self, object tracer, object name, object kind, object attributes)
     cdef bint drops_below(self, object tracer, object span) except -1
     cdef bint is_recording(self, object span) except -1
 
-cdef class Batch:
+cdef class ProcessorQueue:
     cdef public Py_ssize_t max_batch
     cdef public Py_ssize_t max_queue
     cdef public shared_int pid
@@ -77,4 +77,4 @@ cdef class Batch:
     cdef public dict state
 
 @cython.locals(length=Py_ssize_t)
-cdef enqueue(Batch batch, object span)
+cdef enqueue(ProcessorQueue batch, object span)

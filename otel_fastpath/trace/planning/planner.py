@@ -1,7 +1,7 @@
-"""Works out, once per tracer, which short cuts its configuration allows. Upstream's objects are recognised by type.
+"""Works out, once per tracer, which short cuts its configuration allows. Stock's objects are recognised by type.
 
-Samplers, id generators and processors that are not upstream's are called as upstream calls them. A provider or tracer
-of an unknown kind gets no plan, and upstream starts its spans.
+Samplers, id generators and processors that are not stock's are called as stock calls them. A provider or tracer
+of an unknown kind gets no plan, and stock starts its spans.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
-from otel_fastpath.trace.planning.routes import Core, Route, Router, is_upstream
+from otel_fastpath.trace.planning.routes import Route, Router, SpanCore, is_stock
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _RANDOM_FLAG = getattr(TraceFlags, "RANDOM_TRACE_ID", 0)
 
 
 def _cleaner() -> Any:
-    """Upstream's function that cleans one value, if it works as in 1.45; before that only its container cleans."""
+    """Stock's function that cleans one value, if it works as in 1.45; before that only its container cleans."""
     clean = getattr(attributes_api, "_clean_attribute_value", None)
     if clean is None or "max_string_value_length" not in inspect.signature(clean).parameters:
         return None
@@ -60,7 +60,7 @@ _CLEAN = _cleaner()
 
 
 def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
-    """What a copy of the plan rests on, besides its route and the parts that `Planner._holds` compares.
+    """What a copy of the plan rests on, besides its route and the parts that `TracerPlanner._holds` compares.
 
     Raises:
         TypeError: A sampler or generator has no `__dict__`.
@@ -79,7 +79,7 @@ def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
     return facts
 
 
-class Planner:
+class TracerPlanner:
     """Makes the plans for one core, and removes them again.
 
     Args:
@@ -90,7 +90,7 @@ class Planner:
         settings: The settings of this process. The hot code gets settings only through the plans.
     """
 
-    def __init__(self, core: Core, is_watched: Callable[[Any], bool]) -> None:
+    def __init__(self, core: SpanCore, is_watched: Callable[[Any], bool]) -> None:
         self.settings: Config | None = None
         self._core = core
         self._is_watched = is_watched
@@ -102,7 +102,7 @@ class Planner:
         self._refused: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def make_plan(self, tracer: Any) -> Any:
-        """Make the tracer's plan and store it on the tracer; None if upstream must start its spans."""
+        """Make the tracer's plan and store it on the tracer; None if stock must start its spans."""
         plan = self._like_others(tracer)
         if plan is not None:
             return self._keep(plan, tracer)
@@ -114,7 +114,7 @@ class Planner:
             plan = self._delegating.find(tracer) if is_delegating else self._make(tracer)
         except Exception as error:
             faults.raise_interruption(error)
-            _logger.exception("The fast path cannot read %r; upstream starts its spans.", tracer)
+            _logger.exception("The fast path cannot read %r; stock starts its spans.", tracer)
             plan = None
         if plan is None:
             with suppress(TypeError):
@@ -222,7 +222,7 @@ class Planner:
         plan.resource = tracer.resource
         plan.clean = _CLEAN
         plan.generator = tracer.id_generator
-        plan.random_ids = is_upstream(plan.generator, RandomIdGenerator, _GENERATES)
+        plan.random_ids = is_stock(plan.generator, RandomIdGenerator, _GENERATES)
         plan.random_flag = _RANDOM_FLAG
         self._make_own(plan, tracer)
         plan.sampler = tracer.sampler

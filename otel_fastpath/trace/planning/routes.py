@@ -1,6 +1,6 @@
 """The ways of spans through the processors of a tracer provider: which of their methods are called, and which not.
 
-A method that does nothing is not called, and what upstream's batch processor does is done by `plan.enqueue`. This rests
+A method that does nothing is not called, and what stock's batch processor does is done by `plan.enqueue`. This rests
 on facts (see `compiled.facts`): if other code replaces such a method, the route is worked out anew.
 """
 
@@ -18,7 +18,7 @@ from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.upstream import as_defined, sources
+from otel_fastpath.trace.stock_sources import as_defined, sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _ROUTES: Final = "_otel_fastpath_routes"
 _ON_START, _ON_ENDING, _ON_END = _HOOKS = ("on_start", "_on_ending", "on_end")
 _AT_THE_END: Final = (_ON_ENDING, _ON_END)
-# The methods of upstream's that do nothing.
+# The methods of stock's that do nothing.
 _IDLE: Final[dict[type, frozenset[str]]] = {
     SpanProcessor: frozenset(_HOOKS),
     SimpleSpanProcessor: frozenset({_ON_START, _ON_ENDING}),
     BatchSpanProcessor: frozenset({_ON_START, _ON_ENDING}),
 }
-# What upstream calls when it starts and ends a span, and this package does not.
+# What stock calls when it starts and ends a span, and this package does not.
 _STARTING: Final = (
     *((_Span, "__init__"), (_Span, "start"), (_Span, "_new_links"), (_Span, "_new_events"), (ReadableSpan, "__init__")),
     *((BoundedAttributes, name) for name in ("__setitem__", "_set_items", "_setitem_locked")),
@@ -47,8 +47,8 @@ _STARTING: Final = (
 _ENDING: Final = ((_Span, "_readable_span"), (ReadableSpan, "__init__"))
 
 
-def is_upstream(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
-    """Whether the object is exactly of this type and has these methods as upstream wrote them.
+def is_stock(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
+    """Whether the object is exactly of this type and has these methods as stock wrote them.
 
     Methods that the installed release does not have do not count.
     """
@@ -71,7 +71,7 @@ def inherits(value: Any, kind: type, names: tuple[str, ...]) -> bool:
 
 
 def _is_as_written(kind: type, name: str) -> bool:
-    """Whether the method of an upstream class is one that this package knows, and that no other code has replaced."""
+    """Whether the method of a stock class is one that this package knows, and that no other code has replaced."""
     return _is_known(kind, name, getattr(kind, name))
 
 
@@ -106,7 +106,7 @@ def _is_ordinary(processor: Any, name: str) -> bool:
 
 
 def _is_idle(processor: Any, name: str) -> bool:
-    """Whether this method of the processor is one of upstream's that do nothing."""
+    """Whether this method of the processor is one of stock's that do nothing."""
     if not _is_ordinary(processor, name):
         return False
     definer = _definer(type(processor), name)
@@ -126,14 +126,14 @@ def _is_for_servers(processor: Any) -> bool:
     return "for_server_spans" in vars(type(processor)) and not vars(processor).keys() & set(_HOOKS)
 
 
-class Core(NamedTuple):
+class SpanCore(NamedTuple):
     """What a plan needs of one core.
 
     Attributes:
         plan: The class of plans.
         copy_for: The function `plan.copy_for`.
         facts: The class `facts.Facts`.
-        batch: The class `plan.Batch`.
+        batch: The class `plan.ProcessorQueue`.
         batch_of: The function `ending.batch_of`.
         span_class: The class of recording spans.
         read_only_class: The class of their read-only copies.
@@ -170,11 +170,11 @@ class Router:
         core: The core.
 
     Attributes:
-        starting: That upstream's code which starts a span, and is not called, is as upstream wrote it.
+        starting: That stock's code which starts a span, and is not called, is as stock wrote it.
         ending: The same for the code that ends a span.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: SpanCore) -> None:
         self._core = core
         # Some are not in each release.
         self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
@@ -194,7 +194,7 @@ class Router:
         core, routes = kept.get(_ROUTES, (None, ()))
         if core is self._core and all(is_true(each.starting) and is_true(each.ending) for each in routes):
             return routes  # type: ignore[no-any-return]  # as it was kept
-        passes_on = is_upstream(root, SynchronousMultiSpanProcessor, _HOOKS)
+        passes_on = is_stock(root, SynchronousMultiSpanProcessor, _HOOKS)
         # Any other passes the spans on in its own way.
         processors = root._span_processors if passes_on else (root,)
         facts = [(root, "_span_processors", processors), *_kept(root, _HOOKS)] if passes_on else []

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.sampling import (
 
 from otel_fastpath.compiled.facts import ABSENT
 from otel_fastpath.trace.planning import sampling
-from otel_fastpath.trace.planning.routes import inherits, is_upstream
+from otel_fastpath.trace.planning.routes import inherits, is_stock
 
 if TYPE_CHECKING:
     from otel_fastpath.trace.planning.routes import Fact
@@ -46,7 +46,7 @@ def plan_sampling(plan: Any, sampler: Any) -> list[Fact]:
     """Set the rules of a plan; return what they rest on if the class of a sampler is not stock's."""
     plan.bounds = plan.delegates = ()
     facts: list[Fact] = []
-    is_exact = is_upstream(sampler, ParentBasedTraceIdRatio, SHOULD_SAMPLE)
+    is_exact = is_stock(sampler, ParentBasedTraceIdRatio, SHOULD_SAMPLE)
     if is_exact or _decides_like(sampler, ParentBased, facts):
         rules = [_delegated(plan, getattr(sampler, name), facts) for name in _DELEGATES]
     else:
@@ -81,7 +81,7 @@ def _delegated(plan: Any, sampler: Any, facts: list[Fact]) -> int:
 
 def _decides_like(sampler: Any, kind: type, facts: list[Fact]) -> bool:
     """Whether the sampler decides as this class of stock; if its own class only inherits, the facts are added."""
-    if is_upstream(sampler, kind, SHOULD_SAMPLE):
+    if is_stock(sampler, kind, SHOULD_SAMPLE):
         return True
     fields, of_class = _READ[kind]
     own = type(sampler)

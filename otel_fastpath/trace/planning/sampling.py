@@ -1,4 +1,4 @@
-"""Numbers for the decisions of upstream's samplers. Not an enum: the compiled core compares C integers."""
+"""Numbers for the decisions of stock's samplers. Not an enum: the compiled core compares C integers."""
 
 from __future__ import annotations
 

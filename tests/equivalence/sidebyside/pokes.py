@@ -1,4 +1,4 @@
-"""What code outside does to upstream's private parts, by name."""
+"""What code outside does to stock's private parts, by name."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _copy(span: Any) -> Any:
 
 @_poke
 def _deepcopy(span: Any) -> Any:
-    # What an exporter may do. A live span of upstream's cannot be copied: it has a lock; ours can.
+    # What an exporter may do. A live span of stock's cannot be copied: it has a lock; ours can.
     return exported_span(copy.deepcopy(span._readable_span()))
 
 

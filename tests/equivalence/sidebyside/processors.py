@@ -1,4 +1,4 @@
-"""Span processors of every kind: upstream's own, watching ones, and those that change or break what they are given."""
+"""Span processors of every kind: stock's own, watching ones, and those that change or break what they are given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Keeping(SpanExporter):
         self.exported: list[Any] = []
         self._fails = fails
 
-    def export(self, spans):  # noqa: D102  # upstream's interface
+    def export(self, spans):  # noqa: D102  # stock's interface
         self.exported.extend(exported_span(span) for span in spans)
         if self._fails:
             raise ConnectionError("nobody there")
@@ -37,20 +37,20 @@ class Watching(SpanProcessor):
             fields = span_fields(span, private=self._depth == "private")
         self._world.happened(self._depth, method, seen(span), fields, *more)
 
-    def on_start(self, span, parent_context=None):  # noqa: D102  # upstream's interface
+    def on_start(self, span, parent_context=None):  # noqa: D102  # stock's interface
         self._look("on_start", span, seen(parent_context))
 
     def _on_ending(self, span):
         self._look("_on_ending", span)
 
-    def on_end(self, span):  # noqa: D102  # upstream's interface
+    def on_end(self, span):  # noqa: D102  # stock's interface
         # What every processor is given here is a read-only span.
         self._look("on_end", span, exported_span(span) if self._depth == "private" else ())
 
-    def shutdown(self):  # noqa: D102  # upstream's interface
+    def shutdown(self):  # noqa: D102  # stock's interface
         self._world.happened(self._depth, "shutdown")
 
-    def force_flush(self, timeout_millis=30000):  # noqa: D102  # upstream's interface
+    def force_flush(self, timeout_millis=30000):  # noqa: D102  # stock's interface
         self._world.happened(self._depth, "force_flush", timeout_millis)
         return True
 
@@ -58,12 +58,12 @@ class Watching(SpanProcessor):
 class Mutating(SpanProcessor):
     """Sets attributes when a span starts, and does the well-known forbidden thing when it ends."""
 
-    def on_start(self, span, parent_context=None):  # noqa: ARG002, D102  # upstream's interface
+    def on_start(self, span, parent_context=None):  # noqa: ARG002, D102  # stock's interface
         span.set_attribute("mutated.start", value=True)
         span.set_attributes({"mutated.several": ("x", "y")})
         span.update_name(f"{span.name}!")
 
-    def on_end(self, span):  # noqa: D102  # upstream's interface
+    def on_end(self, span):  # noqa: D102  # stock's interface
         attributes = span._attributes
         attributes._dict["mutated.end"] = "yes"
         attributes._dict.pop("a", None)
@@ -73,13 +73,13 @@ class Mutating(SpanProcessor):
 class Replacing(SpanProcessor):
     """Replaces whole containers of the spans that end."""
 
-    def on_end(self, span):  # noqa: D102  # upstream's interface
+    def on_end(self, span):  # noqa: D102  # stock's interface
         span._attributes = {"replaced": "all", **dict(span.attributes)}
         span._events = list(span.events)[:1]
 
 
 class Late(SpanProcessor):
-    """Changes a span while it is ending, which upstream refuses with a warning."""
+    """Changes a span while it is ending, which stock refuses with a warning."""
 
     def _on_ending(self, span):
         span.set_attribute("late", 1)
@@ -102,7 +102,7 @@ class Failing(SpanProcessor):
 class Filtering(BatchSpanProcessor):
     """A batch processor that looks at what it queues."""
 
-    def on_end(self, span):  # noqa: D102  # upstream's interface
+    def on_end(self, span):  # noqa: D102  # stock's interface
         if span.name != "b":
             super().on_end(span)
 

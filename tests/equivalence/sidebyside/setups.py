@@ -46,7 +46,7 @@ class Telling(sampling.Sampler):
     def __init__(self, note: Any) -> None:
         self._note = note
 
-    def should_sample(  # noqa: D102  # upstream's interface
+    def should_sample(  # noqa: D102  # stock's interface
         self, parent_context, trace_id, name, kind=None, attributes=None, links=None, trace_state=None
     ):
         # Before 1.44 stock passes None where start_span was given it.
@@ -61,14 +61,14 @@ class Telling(sampling.Sampler):
             TraceState([("sampler", "yes")]),
         )
 
-    def get_description(self):  # noqa: D102  # upstream's interface
+    def get_description(self):  # noqa: D102  # stock's interface
         return "Telling"
 
 
 class Raising(Telling):
     """Fails for spans of one name."""
 
-    def should_sample(self, parent_context, trace_id, name, *args, **kwargs):  # noqa: D102  # upstream's interface
+    def should_sample(self, parent_context, trace_id, name, *args, **kwargs):  # noqa: D102  # stock's interface
         if name == "a":
             raise LookupError("the sampler failed")
         return super().should_sample(parent_context, trace_id, name, *args, **kwargs)
@@ -77,7 +77,7 @@ class Raising(Telling):
 class Subclass(_STATIC):
     """A static sampler that overrides what it inherits."""
 
-    def should_sample(self, *args, **kwargs):  # noqa: D102  # upstream's interface
+    def should_sample(self, *args, **kwargs):  # noqa: D102  # stock's interface
         result = super().should_sample(*args, **kwargs)
         return sampling.SamplingResult(result.decision, {"subclass": True}, result.trace_state)
 
@@ -98,7 +98,7 @@ class BoundOfItsOwn(sampling.TraceIdRatioBased):
     """Overrides what the inherited `should_sample` reads."""
 
     @property
-    def bound(self):  # noqa: D102  # upstream's interface
+    def bound(self):  # noqa: D102  # stock's interface
         return 1 << 64
 
 
@@ -149,34 +149,34 @@ if hasattr(sampling, "AlwaysRecordSampler"):
 class Small(IdGenerator):
     """Ids of a third party."""
 
-    def generate_span_id(self):  # noqa: D102  # upstream's interface
+    def generate_span_id(self):  # noqa: D102  # stock's interface
         return 1 + random.getrandbits(8)
 
-    def generate_trace_id(self):  # noqa: D102  # upstream's interface
+    def generate_trace_id(self):  # noqa: D102  # stock's interface
         return 1 + random.getrandbits(65)
 
 
 class SmallAtRandom(Small):
     """The same, and says that they are random."""
 
-    def is_trace_id_random(self):  # noqa: D102  # upstream's interface
+    def is_trace_id_random(self):  # noqa: D102  # stock's interface
         return True
 
 
 class Invalid(IdGenerator):
     """Ids that are not valid."""
 
-    def generate_span_id(self):  # noqa: D102  # upstream's interface
+    def generate_span_id(self):  # noqa: D102  # stock's interface
         return 0
 
-    def generate_trace_id(self):  # noqa: D102  # upstream's interface
+    def generate_trace_id(self):  # noqa: D102  # stock's interface
         return 1 << 128
 
 
 class Subclassed(RandomIdGenerator):
-    """Upstream's generator with one method overridden."""
+    """Stock's generator with one method overridden."""
 
-    def generate_span_id(self):  # noqa: D102  # upstream's interface
+    def generate_span_id(self):  # noqa: D102  # stock's interface
         return super().generate_span_id() | 1
 
 

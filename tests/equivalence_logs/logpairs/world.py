@@ -127,7 +127,7 @@ class World:
                 self.provider.get_logger("direct").emit(**values)
             else:
                 self.provider.get_logger("direct").emit(LogRecord(**values))
-        except Exception:  # noqa: S110  # of upstream's: this package lets none through
+        except Exception:  # noqa: S110  # of stock's: this package lets none through
             pass
         finally:
             if token is not None:

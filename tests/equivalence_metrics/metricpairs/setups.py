@@ -47,7 +47,7 @@ class OwnReservoir(SimpleFixedSizeExemplarReservoir):
 
 
 class OwnSum(SumAggregation):
-    """A user's: makes upstream's."""
+    """A user's: makes stock's."""
 
 
 class OwnView(View):

@@ -1,1 +1,1 @@
-"""The same calls under the official instrumentation and under ours."""
+"""The same calls under the stock instrumentation and under ours."""

@@ -1,4 +1,4 @@
-"""Where ours differs from the official instrumentation 1.3b0, on purpose. docs/differences.md lists the reasons."""
+"""Where ours differs from the stock instrumentation 1.3b0, on purpose. docs/differences.md lists the reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Seen = dict[str, Any]
-# What the official one has a name for and never sets.
+# What stock's has a name for and never sets.
 NEVER_SET = frozenset({"gen_ai.request.reasoning.level", "gen_ai.request.previous_response.id"})
 CAPTURED = ("span_only", "event_only", "span_and_event")
 
@@ -23,11 +23,11 @@ class Difference:
         reason: Why; docs/differences.md has it.
         steps: Those that show it; `*` matches.
         modes: The content modes in which it shows.
-        like: Ours emits here what the official one emits in this step.
-        added: Attributes of the span and event that ours has; a function is given what the official one emits
+        like: Ours emits here what stock's emits in this step.
+        added: Attributes of the span and event that ours has; a function is given what stock's emits
             in every step.
         removed: Attributes that ours does not have.
-        metrics: Turns the official one's data points into ours.
+        metrics: Turns stock's data points into ours.
     """
 
     reason: str
@@ -43,7 +43,7 @@ class Difference:
         return any(fnmatch(step, each) for each in self.steps) and any(fnmatch(mode, each) for each in self.modes)
 
     def apply(self, emitted: Seen, every: Mapping[str, Seen], mode: str) -> Seen:
-        """What ours emits where the official one emits this."""
+        """What ours emits where stock's emits this."""
         if self.like:
             return {**every[self.like], "outcome": emitted["outcome"]}
         added = {name: value(every) if callable(value) else value for name, value in self.added.items()}
@@ -163,7 +163,7 @@ def expected(step: str, mode: str, every: Mapping[str, Seen]) -> Seen:
     Args:
         step: Its name.
         mode: How content is captured.
-        every: Step -> what the official one emitted.
+        every: Step -> what stock's emitted.
     """
     emitted = every[step]
     for difference in DIFFERENCES:

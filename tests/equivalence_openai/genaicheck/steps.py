@@ -1,4 +1,4 @@
-"""The calls of the surface that the official instrumentation covers, with every argument and every end."""
+"""The calls of the surface that the stock instrumentation covers, with every argument and every end."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class OtherSpan(ReadableSpan):
 
 
 class OtherEvent(Event):
-    """An event that is not exactly upstream's."""
+    """An event that is not exactly stock's."""
 
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["", "GET", "/items/1", "é" * 40, "x" * 130, "y" * 20_000, "a\x00b"])
@@ -165,9 +165,9 @@ def _span(cls: type[ReadableSpan], /, **fields: Any) -> Any:
     )
 
 
-# What upstream can encode, but for single attributes.
+# What stock can encode, but for single attributes.
 SPANS = _span(ReadableSpan) | _span(ReadableSpan) | _span(ReadableSpan) | _span(OtherSpan)
-# What upstream refuses with the whole batch, often.
+# What stock refuses with the whole batch, often.
 WILD_SPANS = _span(
     ReadableSpan,
     name=TEXTS | SURROGATES | st.sampled_from([None, b"bytes", 5, Verb.POST]),

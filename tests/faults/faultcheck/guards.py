@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PACKAGE = "otel_fastpath"
 CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# What the host's own call is called here, and upstream's methods that stand for it.
+# What the host's own call is called here, and stock's methods that stand for it.
 _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
@@ -35,7 +35,7 @@ _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_ti
 _CANNOT_FAIL |= {"__new__"}
 # The guards themselves: two of them raise again what asks the host to stop, which is no fault.
 _TRUSTED = {
-    "patching/outcome.py": {"guarded", "guarded_during", "absorbed"},
+    "patching/outcome.py": {"call_guarded", "call_guarded_during", "absorb_during"},
     # They raise again what is not ours, or only read a traceback.
     "patching/faults.py": {
         "absorb",
@@ -59,16 +59,16 @@ _TRUSTED = {
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
     "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
-    "trace/context/scope.py": {"_is_left", "is_inert"},
-    "metrics/exemplars.py": {"_taken"},
-    # What `make_extract` and `make_inject` of the hot module make: their calls, beside upstream's own, are in a `try`.
+    "trace/context/scope.py": {"_try_leave", "is_inert"},
+    "metrics/exemplars.py": {"_take"},
+    # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
     "trace/context/patches_propagation.py": {"fast"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (
     ("libraries/call_span.py", "Call"),
-    ("libraries/call_span.py", "Query"),
-    ("libraries/genai/openai/calls.py", "Call"),
+    ("libraries/call_span.py", "QueryCall"),
+    ("libraries/genai/openai/calls.py", "OpenAICall"),
 )
 _HOLDERS = {
     "call": _CALLS,
@@ -78,23 +78,29 @@ _HOLDERS = {
     "set_up": tuple(
         (f"libraries/http/{place}.py", name)
         for place, name in (
-            ("urllib3/hooks", "SetUp"),
-            ("requests/hooks", "SetUp"),
-            ("httpx/set_up", "SetUp"),
-            ("aiohttp_client/calls", "SetUp"),
-            ("aiohttp_server/middleware", "_SetUp"),
+            ("urllib3/hooks", "Urllib3Instrumentation"),
+            ("requests/hooks", "RequestsInstrumentation"),
+            ("httpx/set_up", "HttpxInstrumentation"),
+            ("aiohttp_client/calls", "AiohttpClientInstrumentation"),
+            ("aiohttp_server/middleware", "_AiohttpServerInstrumentation"),
         )
     ),
-    "calls": (("libraries/http/httpx/calls.py", "Calls"),),
+    "calls": (("libraries/http/httpx/calls.py", "HttpxCalls"),),
     "request": tuple(
-        (f"libraries/http/{place}.py", "Request") for place in ("asgi/requests", "fastapi/requests", "wsgi/middleware")
+        (f"libraries/http/{place}.py", name)
+        for place, name in (
+            ("asgi/requests", "Request"),
+            ("fastapi/requests", "Request"),
+            ("wsgi/middleware", "WsgiRequest"),
+        )
     ),
     "begun": tuple(
-        (f"libraries/http/{place}.py", "Request") for place in ("aiohttp_server/requests", "django/middleware")
+        (f"libraries/http/{place}.py", name)
+        for place, name in (("aiohttp_server/requests", "Request"), ("django/middleware", "DjangoRequest"))
     ),
-    "labels": (("libraries/http/series.py", "Labels"),),
+    "labels": (("libraries/http/series.py", "RequestLabels"),),
     "activation": (("libraries/http/activations.py", "Activation"),),
-    "answer": (("libraries/http/outgoing.py", "Answer"),),
+    "answer": (("libraries/http/outgoing.py", "ResponsePlan"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("libraries/db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
@@ -103,7 +109,7 @@ _HOLDERS = {
         ("libraries/db/entering.py", "Cursors"),
         ("libraries/db/outer.py", "Statements"),
         ("libraries/db/outer.py", "Transactions"),
-        ("libraries/db/sqlalchemy/hooks.py", "ByOpener"),
+        ("libraries/db/sqlalchemy/hooks.py", "ByEngineOpener"),
     ),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
     "replacements": (("libraries/replacements.py", "Replacements"),),
@@ -295,7 +301,7 @@ def of(file: Path, root: Path) -> Module:
 
 
 def is_handed_on(node: ast.Call) -> bool:
-    """Whether it is the call that the host made, or upstream's that stands for it: what it raises is not ours."""
+    """Whether it is the call that the host made, or stock's that stands for it: what it raises is not ours."""
     # What `otherwise(...)` returns makes the host's call.
     is_instead = isinstance(node.func, ast.Call) and _name(node.func.func) in _INSTEAD
     return is_instead or _HANDED_ON.match(_name(node.func)) is not None

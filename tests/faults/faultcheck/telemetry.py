@@ -113,7 +113,7 @@ def totals_of(data: Any) -> Counter[str]:
                 # What goes up and down stays up where a step down is lost: that is not measured twice.
                 is_level = is_gauge or not getattr(metric.data, "is_monotonic", True)
                 for point in metric.data.data_points:
-                    # What is injected is an exception as well, and upstream handles some of its own.
+                    # What is injected is an exception as well, and stock handles some of its own.
                     if metric.name in _COUNTED and not str(point.attributes.get("error.type")).endswith("HostError"):
                         continue
                     amount = getattr(point, "count", None)

@@ -116,7 +116,7 @@ def wrap(instrumentor, core, seen, no_faults, library):
 
 @pytest.fixture(params=["", "database", "database/dup"])
 def opt_in_value(request):
-    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that most official instrumentations know."""
+    """Each value of OTEL_SEMCONV_STABILITY_OPT_IN that most stock instrumentations know."""
     return request.param
 
 
@@ -147,7 +147,7 @@ def seen_of():
 
 @pytest.fixture
 def emulated():
-    """Skips the test if a library's wrapper stands back, because another release of the official one is installed."""
+    """Skips the test if a library's wrapper stands back, because another release of stock's is installed."""
 
     def check(library):
         (rival,) = library.rivals

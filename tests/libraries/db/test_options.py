@@ -7,31 +7,31 @@ from typing import ClassVar
 
 import pytest
 
-from otel_fastpath.libraries.db.options import Options, parse
+from otel_fastpath.libraries.db.options import DatabaseOptions, parse
 
 
 @dataclass(frozen=True)
-class Own(Options):
+class Own(DatabaseOptions):
     """Those of a library that has one more."""
 
     reset: bool = False
 
-    names: ClassVar = {**Options.names, "reset": ("reset", True)}
+    names: ClassVar = {**DatabaseOptions.names, "reset": ("reset", True)}
 
 
 def test_nothing_is_asked_for(logged):
     """The defaults hold, and nothing is told."""
-    assert parse("subject", "", Options) == Options()
+    assert parse("subject", "", DatabaseOptions) == DatabaseOptions()
     assert logged() == []
 
 
-@pytest.mark.parametrize("name", Options.names)
-@pytest.mark.parametrize("kind", [Options, Own])
+@pytest.mark.parametrize("name", DatabaseOptions.names)
+@pytest.mark.parametrize("kind", [DatabaseOptions, Own])
 def test_each_name_sets_its_attribute(logged, name, kind):
     """To something else than the default, in either case of letters."""
-    attribute, value = Options.names[name]
+    attribute, value = DatabaseOptions.names[name]
 
-    assert getattr(Options(), attribute) is not value
+    assert getattr(DatabaseOptions(), attribute) is not value
     assert parse("subject", f" {name.upper()} ,", kind) == kind(**{attribute: value})
     assert parse("subject", [name], kind) == kind(**{attribute: value})
     assert logged() == []
@@ -42,7 +42,7 @@ def test_a_library_can_have_more(logged):
     assert parse("subject", "reset,rows", Own) == Own(reset=True, rows=True)
     assert logged() == []
 
-    assert parse("subject", "reset,rows", Options) == Options(rows=True)
+    assert parse("subject", "reset,rows", DatabaseOptions) == DatabaseOptions(rows=True)
     (line,) = logged()
     assert line.startswith(
         "OTEL_FASTPATH_SUBJECT_OPTIONS (subject_options=): 'reset' is not valid; expected any of no-"
@@ -55,7 +55,7 @@ def test_a_library_can_have_more(logged):
 )
 def test_a_threshold_is_a_duration(logged, text, seconds):
     """In any of the units; spaces and the case of letters do not matter."""
-    assert parse("subject", f"rows,Slow={text}", Options) == Options(rows=True, slow=seconds)
+    assert parse("subject", f"rows,Slow={text}", DatabaseOptions) == DatabaseOptions(rows=True, slow=seconds)
     assert logged() == []
 
 
@@ -64,7 +64,7 @@ def test_a_threshold_is_a_duration(logged, text, seconds):
 )
 def test_a_wrong_threshold_is_one_line(logged, option):
     """It names the value, and what was expected; the other options hold."""
-    assert parse("subject", [option, "rows"], Options) == Options(rows=True)
+    assert parse("subject", [option, "rows"], DatabaseOptions) == DatabaseOptions(rows=True)
     (line,) = logged()
     assert line == (
         f"OTEL_FASTPATH_SUBJECT_OPTIONS (subject_options=): {option!r} is not valid; "
@@ -74,8 +74,8 @@ def test_a_wrong_threshold_is_one_line(logged, option):
 
 def test_repetitions_have_a_default(logged):
     """Or a number."""
-    assert parse("subject", "repeats", Options) == Options(repeats=10)
-    assert parse("subject", "repeats=2", Options) == Options(repeats=2)
+    assert parse("subject", "repeats", DatabaseOptions) == DatabaseOptions(repeats=10)
+    assert parse("subject", "repeats=2", DatabaseOptions) == DatabaseOptions(repeats=2)
     assert logged() == []
 
 
@@ -84,13 +84,13 @@ def test_repetitions_have_a_default(logged):
 )
 def test_a_wrong_number_of_repetitions_is_one_line(logged, option):
     """Likewise."""
-    assert parse("subject", f"rows,{option}", Options) == Options(rows=True)
+    assert parse("subject", f"rows,{option}", DatabaseOptions) == DatabaseOptions(rows=True)
     (line,) = logged()
     assert line.endswith("is not valid; expected repeats=NUMBER of at least 2, or repeats for 10. It is ignored.")
 
 
 def test_a_value_where_none_is_expected_is_one_line(logged):
     """The option is not one of those that have a value."""
-    assert parse("subject", "rows=5", Options) == Options()
+    assert parse("subject", "rows=5", DatabaseOptions) == DatabaseOptions()
     (line,) = logged()
     assert "'rows=5' is not valid; expected any of " in line

@@ -11,7 +11,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from otel_fastpath.libraries.db import plans
-from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.options import DatabaseOptions
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
 from otel_fastpath.libraries.library import Setup
 from otel_fastpath.patching.cache import SharedCache
@@ -25,7 +25,7 @@ MANY = 3000
 def active(instrumentor, core):
     """A set-up of a wrapper."""
     instrumentor.instrument(core=core, disabled="exceptions")
-    return plans.Active(Setup({"tracer_provider": PROVIDER}, "no-metrics"), "test", Options(metrics=False))
+    return plans.Active(Setup({"tracer_provider": PROVIDER}, "no-metrics"), "test", DatabaseOptions(metrics=False))
 
 
 def server(name="shop", user="ann"):
@@ -110,7 +110,7 @@ def test_texts_with_one_summary_share_their_instruments(instrumentor, core):
     instrumentor.instrument(core=core, disabled="exceptions")
     meters = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
     setup = Setup({"tracer_provider": PROVIDER, "meter_provider": meters}, "")
-    of_server = plans.Active(setup, "test", Options()).plans_of(server())
+    of_server = plans.Active(setup, "test", DatabaseOptions()).plans_of(server())
     first, second, other = (of_server.plan(text) for text in ("SELECT 1", "SELECT 2", "SELECT 3 FROM orders"))
 
     assert first is not second

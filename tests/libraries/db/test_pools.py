@@ -6,15 +6,15 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from otel_fastpath.libraries.db.options import Options
+from otel_fastpath.libraries.db.options import DatabaseOptions
 from otel_fastpath.libraries.db.plans import Active
-from otel_fastpath.libraries.db.pools import NAME_KEY, STATE_KEY, PoolMetrics, Watched
+from otel_fastpath.libraries.db.pools import NAME_KEY, STATE_KEY, PoolMetrics, WatchedPool
 from otel_fastpath.libraries.library import Setup
 
 PREFIX = "db.client.connection."
 
 
-class _Pool(Watched):
+class _Pool(WatchedPool):
     """One that says what it is told to."""
 
     def __init__(self, name="", idle=0, used=0):
@@ -44,7 +44,7 @@ class Given:
     def __init__(self):
         self._reader = InMemoryMetricReader()
         provider = MeterProvider([self._reader], shutdown_on_exit=False)
-        self._active = self.current = Active(Setup({"meter_provider": provider}), "subject", Options())
+        self._active = self.current = Active(Setup({"meter_provider": provider}), "subject", DatabaseOptions())
         self.pools = []
         self.metrics = PoolMetrics(self._active, lambda: self.current, "subject", self.pools)
 
@@ -90,7 +90,7 @@ def test_a_pool_has_the_systems_name_until_it_has_connected(given):
     assert given.points() == {"count": {("subject", "idle"): 0, ("subject", "used"): 0}}
 
     for pool.server in ("first", "second"):
-        pool.was_connected(given.metrics, 0.0)
+        pool.record_connect(given.metrics, 0.0)
     points = given.points()
     assert points["count"] == {("first", "idle"): 0, ("first", "used"): 0}
     assert points["create_time"] == {("first", None): 2}
@@ -99,12 +99,12 @@ def test_a_pool_has_the_systems_name_until_it_has_connected(given):
 def test_what_takes_time_is_measured_when_it_happens(given):
     """A connection that was not borrowed, or is returned twice, was not used."""
     pool, connection = _Pool("a"), object()
-    pool.was_released(given.metrics, connection)
-    pool.was_acquired(given.metrics, connection, 0.0)
+    pool.record_release(given.metrics, connection)
+    pool.record_acquire(given.metrics, connection, 0.0)
     assert pool.borrowed.keys() == {connection}
-    pool.was_released(given.metrics, connection)
-    pool.was_released(given.metrics, connection)
-    pool.timed_out(given.metrics)
+    pool.record_release(given.metrics, connection)
+    pool.record_release(given.metrics, connection)
+    pool.record_timeout(given.metrics)
 
     assert given.points() == {
         "wait_time": {("a", None): 1},
@@ -125,8 +125,8 @@ def test_another_set_up_tells_of_the_pools(given):
 def test_instruments_are_bound_anew_for_another_set_up(given):
     """A pool lives longer than a set-up."""
     pool, other = _Pool("a"), Given()
-    pool.timed_out(given.metrics)
-    pool.timed_out(other.metrics)
-    pool.timed_out(other.metrics)
+    pool.record_timeout(given.metrics)
+    pool.record_timeout(other.metrics)
+    pool.record_timeout(other.metrics)
 
     assert (given.points(), other.points()) == ({"timeouts": {("a", None): 1}}, {"timeouts": {("a", None): 2}})

@@ -1,4 +1,4 @@
-"""What a call of an HTTP client emits, with upstream's hooks and with ours."""
+"""What a call of an HTTP client emits, with stock's hooks and with ours."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class World:
 
 
 def told_by_both(outcome: Any) -> Any:
-    """What a run of httpx or urllib3 has seen, without what upstream's hooks do not tell.
+    """What a run of httpx or urllib3 has seen, without what stock's hooks do not tell.
 
     They record no duration of calls that fail; urllib3's show neither the type of the error, nor secrets redacted.
     """
@@ -126,8 +126,8 @@ def _without_stack(attributes: Any) -> Any:
 
 
 @contextmanager
-def upstreams_own(instrumentor: Any, pattern: str) -> Any:
-    """Upstream's hooks instead of the patches whose names begin like this; the rest of the fast path stays."""
+def stocks_own_hooks(instrumentor: Any, pattern: str) -> Any:
+    """Stock's hooks instead of the patches whose names begin like this; the rest of the fast path stays."""
     ours = [each for name, each in installations(instrumentor).items() if name.startswith(pattern)]
     assert ours
     assert all(each.state is State.APPLIED for each in ours), [each.row() for each in ours]

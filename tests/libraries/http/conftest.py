@@ -1,4 +1,4 @@
-"""Runs calls with upstream's hooks and with ours, and compares what they emit."""
+"""Runs calls with stock's hooks and with ours, and compares what they emit."""
 
 from __future__ import annotations
 

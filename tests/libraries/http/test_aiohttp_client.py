@@ -1,4 +1,4 @@
-"""Requests of aiohttp emit what they emit with the official instrumentation's own functions."""
+"""Requests of aiohttp emit what they emit with the stock instrumentation's own functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 from aiohttp.tracing import Trace
-from clientcheck import Call, World, upstreams_own
+from clientcheck import Call, World, stocks_own_hooks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from multidict import CIMultiDict
-from opentelemetry.instrumentation import aiohttp_client as upstream
+from opentelemetry.instrumentation import aiohttp_client as stock
 from opentelemetry.instrumentation._semconv import _StabilityMode
 from yarl import URL
 
@@ -57,7 +57,7 @@ async def _request(world, config, call):
 
 def _run(calls, mode, **options):
     world = World()
-    config = upstream.create_trace_config(
+    config = stock.create_trace_config(
         tracer_provider=world.tracers, meter_provider=world.meters, sem_conv_opt_in_mode=MODES[mode], **options
     )
     config.freeze()
@@ -92,7 +92,7 @@ def test_random_requests(instrumented, no_faults, conventions):
         kind=st.sampled_from(["", "", "plain", "raising", "captured", "filtered"]),
     )
     def holds(calls, kind):
-        with upstreams_own(instrumented, "aiohttp_client."):
+        with stocks_own_hooks(instrumented, "aiohttp_client."):
             expected = _run(calls, conventions, **_options(kind))
         assert _run(calls, conventions, **_options(kind)) == expected
         assert no_faults.counts() == {}
@@ -104,7 +104,7 @@ def test_excluded(instrumented, monkeypatch):
     """Excluded URLs are not instrumented, others are."""
     monkeypatch.setenv("OTEL_PYTHON_AIOHTTP_CLIENT_EXCLUDED_URLS", "health")
     calls = [Call(), Call(url="http://h/health")]
-    with upstreams_own(instrumented, "aiohttp_client."):
+    with stocks_own_hooks(instrumented, "aiohttp_client."):
         expected = _run(calls, "")
 
     assert len(expected[1][0]) == 1
@@ -112,10 +112,10 @@ def test_excluded(instrumented, monkeypatch):
 
 
 def test_removed_while_a_request_is_running(instrumentor, core):
-    """Upstream's own function ends what ours began, with all of its attributes."""
+    """Stock's own function ends what ours began, with all of its attributes."""
     world = World()
     instrumentor.instrument(core=core)
-    config = upstream.create_trace_config(tracer_provider=world.tracers, meter_provider=world.meters)
+    config = stock.create_trace_config(tracer_provider=world.tracers, meter_provider=world.meters)
     code = config.on_request_end[0].__code__
     trace = Trace(None, config, config.trace_config_ctx(trace_request_ctx=None))
     config.freeze()
@@ -136,7 +136,7 @@ def test_removed_while_a_request_is_running(instrumentor, core):
 
 
 def test_a_fault_of_ours_does_not_reach_the_host(instrumented, no_faults, monkeypatch):
-    """Upstream's function runs instead."""
+    """Stock's function runs instead."""
     assert instrumented
     # Calling it raises a TypeError in our own function.
     monkeypatch.setattr(compiled.hot("libraries.http.aiohttp_client.calls"), "urlparse", None)

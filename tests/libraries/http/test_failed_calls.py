@@ -7,8 +7,8 @@ from clientcheck import World
 
 httpx = pytest.importorskip("httpx")
 urllib3 = pytest.importorskip("urllib3")
-httpx_upstream = pytest.importorskip("opentelemetry.instrumentation.httpx")
-urllib3_upstream = pytest.importorskip("opentelemetry.instrumentation.urllib3")
+httpx_stock = pytest.importorskip("opentelemetry.instrumentation.httpx")
+urllib3_stock = pytest.importorskip("opentelemetry.instrumentation.urllib3")
 
 # Nobody listens there.
 NOWHERE = "http://127.0.0.1:1/a?sig=SECRET&b=c"
@@ -27,8 +27,8 @@ def with_urllib3():
 
 
 LIBRARIES = {
-    "httpx": (httpx_upstream.HTTPXClientInstrumentor, with_httpx, "ConnectError"),
-    "urllib3": (urllib3_upstream.URLLib3Instrumentor, with_urllib3, "NewConnectionError"),
+    "httpx": (httpx_stock.HTTPXClientInstrumentor, with_httpx, "ConnectError"),
+    "urllib3": (urllib3_stock.URLLib3Instrumentor, with_urllib3, "NewConnectionError"),
 }
 
 

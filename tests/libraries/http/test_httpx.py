@@ -1,4 +1,4 @@
-"""Calls of httpx and httpx2 emit what they emit with the official instrumentation's own hooks."""
+"""Calls of httpx and httpx2 emit what they emit with the stock instrumentation's own hooks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import importlib.util
 
 import httpx
 import pytest
-from clientcheck import Call, World, told_by_both, upstreams_own
+from clientcheck import Call, World, stocks_own_hooks, told_by_both
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from newer_releases import needs
-from opentelemetry.instrumentation import httpx as upstream
+from opentelemetry.instrumentation import httpx as stock
 from opentelemetry.util.http import parse_excluded_urls
 
 from otel_fastpath.patching import swap
@@ -97,14 +97,14 @@ def _run(module, calls, hooks, monkeypatch, through):
     with monkeypatch.context() as patched:
         patched.setattr(module.HTTPTransport, "handle_request", handle_request)
         patched.setattr(module.AsyncHTTPTransport, "handle_async_request", handle_async_request)
-        kind = upstream.HTTPXClientInstrumentor if module is httpx else upstream.HTTPX2ClientInstrumentor
+        kind = stock.HTTPXClientInstrumentor if module is httpx else stock.HTTPX2ClientInstrumentor
         suffix = "" if module is httpx else "Httpx2"
         if through == "instrument":
             kind().instrument(**options, **hooks)
             sync, concurrent = module.HTTPTransport(), module.AsyncHTTPTransport()
         else:
             sync, concurrent = (
-                getattr(upstream, f"{name}OpenTelemetryTransport{suffix}")(
+                getattr(stock, f"{name}OpenTelemetryTransport{suffix}")(
                     Stub(),
                     **options,
                     request_hook=hooks.get(f"{prefix}request_hook"),
@@ -172,7 +172,7 @@ def test_random_calls(instrumented, no_faults, monkeypatch, module, through):
     @PROOF
     @given(calls=st.lists(CALLS, min_size=1, max_size=6), kind=st.sampled_from(["", "", "plain", "raising"]))
     def holds(calls, kind):
-        with upstreams_own(instrumented, "httpx."):
+        with stocks_own_hooks(instrumented, "httpx."):
             expected = _run(module, calls, _hooks(kind), monkeypatch, through)
         assert told_by_both(_run(module, calls, _hooks(kind), monkeypatch, through)) == told_by_both(expected)
         assert no_faults.counts() == {}
@@ -196,7 +196,7 @@ def test_configured_by_the_environment(instrumented, no_faults, monkeypatch, mod
         Call(url="http://h/b"),
     ]
 
-    with upstreams_own(instrumented, "httpx."):
+    with stocks_own_hooks(instrumented, "httpx."):
         expected = _run(module, calls, {}, monkeypatch, "instrument")
 
     assert "http.request.header.x_test" in dict(expected[1][0][0][2])
@@ -207,14 +207,14 @@ def test_configured_by_the_environment(instrumented, no_faults, monkeypatch, mod
 
 @needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
 def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
-    """The order does not matter, and after `uninstrument` upstream's own functions run again."""
-    own = upstream._BaseHTTPXClientInstrumentor.__dict__["_handle_request_wrapper"]
+    """The order does not matter, and after `uninstrument` stock's own functions run again."""
+    own = stock._BaseHTTPXClientInstrumentor.__dict__["_handle_request_wrapper"]
     code = own.__func__.__code__
     calls = []
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: httpx.Response(200, request=request))
-    # Upstream makes one for each call, whether there are hooks or not.
-    monkeypatch.setattr(upstream, "RequestInfo", lambda *given: calls.append(given))
-    upstream.HTTPXClientInstrumentor().instrument()
+    # Stock makes one for each call, whether there are hooks or not.
+    monkeypatch.setattr(stock, "RequestInfo", lambda *given: calls.append(given))
+    stock.HTTPXClientInstrumentor().instrument()
     try:
         transport = httpx.HTTPTransport()
         for is_ours in (True, False, True):
@@ -227,33 +227,33 @@ def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
             assert len(calls) == (0 if is_ours else 3)
             calls.clear()
         instrumentor.uninstrument()
-        assert upstream._BaseHTTPXClientInstrumentor.__dict__["_handle_request_wrapper"] is own
-        assert "_handle_request_wrapper" not in vars(upstream.HTTPXClientInstrumentor)
+        assert stock._BaseHTTPXClientInstrumentor.__dict__["_handle_request_wrapper"] is own
+        assert "_handle_request_wrapper" not in vars(stock.HTTPXClientInstrumentor)
         assert own.__func__.__code__ is code
-        assert not swap.is_handing_on(upstream._SyncOpenTelemetryTransportBase.handle_request)
+        assert not swap.is_handing_on(stock._SyncOpenTelemetryTransportBase.handle_request)
     finally:
-        upstream.HTTPXClientInstrumentor().uninstrument()
+        stock.HTTPXClientInstrumentor().uninstrument()
 
 
 @needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
 @pytest.mark.usefixtures("instrumented")
-def test_a_transport_of_upstreams_that_an_application_uses(monkeypatch):
-    """Runs ours, too: upstream would make a `RequestInfo` for each call."""
+def test_a_transport_of_stock_that_an_application_uses(monkeypatch):
+    """Runs ours, too: stock would make a `RequestInfo` for each call."""
     made = []
-    monkeypatch.setattr(upstream, "RequestInfo", lambda *given: made.append(given))
+    monkeypatch.setattr(stock, "RequestInfo", lambda *given: made.append(given))
     inner = httpx.MockTransport(lambda _: httpx.Response(200))
     request = httpx.Request("GET", "http://h/a")
 
-    assert upstream.SyncOpenTelemetryTransport(inner).handle_request(request).status_code == 200
-    answer = asyncio.run(upstream.AsyncOpenTelemetryTransport(inner).handle_async_request(request))
+    assert stock.SyncOpenTelemetryTransport(inner).handle_request(request).status_code == 200
+    answer = asyncio.run(stock.AsyncOpenTelemetryTransport(inner).handle_async_request(request))
     assert answer.status_code == 200
     assert made == []
 
 
 @needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
-def test_a_transport_of_upstreams_that_other_code_has_wrapped(instrumentor, core, monkeypatch):
-    """Other code's wrapper runs, before and after ours comes and goes, and so does upstream's own method."""
-    kind, calls = upstream._SyncOpenTelemetryTransportBase, []
+def test_a_transport_of_stock_that_other_code_has_wrapped(instrumentor, core, monkeypatch):
+    """Other code's wrapper runs, before and after ours comes and goes, and so does stock's own method."""
+    kind, calls = stock._SyncOpenTelemetryTransportBase, []
     own = vars(kind)["handle_request"]
 
     @functools.wraps(own)
@@ -262,7 +262,7 @@ def test_a_transport_of_upstreams_that_other_code_has_wrapped(instrumentor, core
         return own(*args, **kwargs)
 
     monkeypatch.setattr(kind, "handle_request", wrapped)
-    transport = upstream.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
+    transport = stock.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
     for number in range(1, 4):
         if number == 2:
             instrumentor.instrument(core=core)
@@ -275,9 +275,9 @@ def test_a_transport_of_upstreams_that_other_code_has_wrapped(instrumentor, core
 @needs("opentelemetry-instrumentation-httpx", "0.65b0", "the first whose hooks are of a base class")
 @pytest.mark.usefixtures("instrumented")
 def test_the_settings_of_a_transport_may_change():
-    """Upstream reads them at each call."""
+    """Stock reads them at each call."""
     inner = httpx.MockTransport(lambda _: httpx.Response(200))
-    transport = upstream.SyncOpenTelemetryTransport(inner, tracer_provider=World().tracers)
+    transport = stock.SyncOpenTelemetryTransport(inner, tracer_provider=World().tracers)
     names = []
     transport._request_hook = lambda span, _request: names.append(span.name)
     transport.handle_request(httpx.Request("GET", "http://h/a"))
@@ -291,7 +291,7 @@ def test_the_settings_of_a_transport_may_change():
 @pytest.mark.usefixtures("instrumented")
 def test_a_transport_may_be_copied():
     """Also after a call; without an SDK, there is nothing in it that cannot be."""
-    transport = upstream.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
+    transport = stock.SyncOpenTelemetryTransport(httpx.MockTransport(lambda _: httpx.Response(200)))
     transport.handle_request(httpx.Request("GET", "http://h/a"))
 
     assert copy.deepcopy(transport).handle_request(httpx.Request("GET", "http://h/a")).status_code == 200
@@ -300,7 +300,7 @@ def test_a_transport_may_be_copied():
 @pytest.mark.usefixtures("instrumented")
 @pytest.mark.parametrize("place", ["normalise_request_header_name", "kinds.Seen"])
 def test_a_fault_of_ours_does_not_reach_the_host(no_faults, monkeypatch, place):
-    """The call is made once; upstream's code runs if the beginning fails."""
+    """The call is made once; stock's code runs if the beginning fails."""
     # Calling it raises a TypeError in our own function.
     monkeypatch.setattr(f"otel_fastpath.libraries.http.httpx.set_up.{place}", None)
     outcomes, (spans, _) = _run(httpx, [Call()], {}, monkeypatch, "instrument")
@@ -330,7 +330,7 @@ def test_real_server(no_faults):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        upstream.HTTPXClientInstrumentor().instrument(tracer_provider=world.tracers, meter_provider=world.meters)
+        stock.HTTPXClientInstrumentor().instrument(tracer_provider=world.tracers, meter_provider=world.meters)
         try:
             with httpx.Client(follow_redirects=True, trust_env=False) as client:
                 url = f"http://127.0.0.1:{server.server_port}/from"
@@ -340,7 +340,7 @@ def test_real_server(no_faults):
                 with pytest.raises(httpx.ConnectError):
                     client.get("http://127.0.0.1:1/")
         finally:
-            upstream.HTTPXClientInstrumentor().uninstrument()
+            stock.HTTPXClientInstrumentor().uninstrument()
             server.shutdown()
             thread.join()
     spans, points = world.seen()

@@ -1,4 +1,4 @@
-"""Redirects, retries, streams, time-outs, pools and proxies on a real server: spans and metrics are as upstream's."""
+"""Redirects, retries, streams, time-outs, pools and proxies on a real server: spans and metrics are as stock's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import httpx
 import pytest
 import requests
 import urllib3
-from clientcheck import World, told_by_both, upstreams_own
+from clientcheck import World, stocks_own_hooks, told_by_both
 from opentelemetry import trace
 from opentelemetry.instrumentation.aiohttp_client import AioHttpClientInstrumentor
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
@@ -264,7 +264,7 @@ def with_aiohttp(url):
     }
 
 
-# The names of the patches; the official instrumentations; the calls.
+# The names of the patches; the stock instrumentations; the calls.
 CLIENTS = {
     "requests": ("requests.", [RequestsInstrumentor, URLLib3Instrumentor], with_requests),
     "urllib3": ("urllib3.", [URLLib3Instrumentor], with_urllib3),
@@ -359,7 +359,7 @@ def _without_addresses(value):
 def test_what_a_real_server_answers(instrumented, no_faults, server, client):
     """Each way in which a call can go, one after the other; then calls at the same time, each below its own caller."""
     pattern, kinds, make = CLIENTS[client]
-    with upstreams_own(instrumented, pattern):
+    with stocks_own_hooks(instrumented, pattern):
         expected = _run(server, kinds, make)
 
     found = _run(server, kinds, make)
@@ -369,7 +369,7 @@ def test_what_a_real_server_answers(instrumented, no_faults, server, client):
     ways = zip((told_by_both(found[:2]), told_by_both(expected[:2])), (found, expected), strict=True)
     ours, stock = [(told, callers) for told, (_, _, callers, _) in ways]
     if client == "urllib3":
-        # Upstream shows what the other clients redact.
+        # Stock shows what the other clients redact.
         assert ours[0] == stock[0]
     else:
         assert ours == stock

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import requests
 from newer_releases import aiohttp_requests, asgi_requests
-from opentelemetry.instrumentation import requests as upstream
+from opentelemetry.instrumentation import requests as stock
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -106,14 +106,14 @@ class _Answering(BaseAdapter):
 
 @pytest.mark.parametrize("library", ["before", "after"], ids=lambda when: f"instrumented {when}")
 def test_a_stricter_redaction_is_what_spans_show(instrumentor, core, monkeypatch, library):
-    """And not what upstream's own would have left."""
-    monkeypatch.setattr(upstream, "redact_url", _hidden)
+    """And not what stock's own would have left."""
+    monkeypatch.setattr(stock, "redact_url", _hidden)
     exporter, tracers = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
     if library == "after":
         instrumentor.instrument(core=core)
-    official = upstream.RequestsInstrumentor()
-    official.instrument(tracer_provider=tracers)
+    instrumentor = stock.RequestsInstrumentor()
+    instrumentor.instrument(tracer_provider=tracers)
     try:
         if library == "before":
             instrumentor.instrument(core=core)
@@ -121,6 +121,6 @@ def test_a_stricter_redaction_is_what_spans_show(instrumentor, core, monkeypatch
             session.mount("http://", _Answering())
             session.get("http://shop.example/orders?token=of-the-shop")
     finally:
-        official.uninstrument()
+        instrumentor.uninstrument()
     [span] = exporter.get_finished_spans()
     assert span.attributes["http.url"] == "http://shop.example/orders?hidden"

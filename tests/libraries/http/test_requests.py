@@ -1,4 +1,4 @@
-"""Calls of requests emit what they emit with the official instrumentation's own hook."""
+"""Calls of requests emit what they emit with the stock instrumentation's own hook."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 import requests
-from clientcheck import Call, World, upstreams_own
+from clientcheck import Call, World, stocks_own_hooks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import context
-from opentelemetry.instrumentation import requests as upstream
+from opentelemetry.instrumentation import requests as stock
 from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled
 from requests.adapters import BaseAdapter
 
@@ -65,7 +65,7 @@ class Stub(BaseAdapter):
 
 def _run(calls, hooks):
     world, outcomes = World(), []
-    instrumentor = upstream.RequestsInstrumentor()
+    instrumentor = stock.RequestsInstrumentor()
     instrumentor.instrument(tracer_provider=world.tracers, meter_provider=world.meters, **hooks)
     try:
         for call in calls:
@@ -107,7 +107,7 @@ def test_random_calls(instrumented, no_faults):
     @PROOF
     @given(calls=st.lists(CALLS, min_size=1, max_size=6), kind=st.sampled_from(["", "", "plain", "raising"]))
     def holds(calls, kind):
-        with upstreams_own(instrumented, "requests."):
+        with stocks_own_hooks(instrumented, "requests."):
             expected = _run(calls, _hooks(kind))
         assert _run(calls, _hooks(kind)) == expected
         assert no_faults.counts() == {}
@@ -123,7 +123,7 @@ def test_configured(instrumented, no_faults, monkeypatch):
     monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SANITIZE_FIELDS", "authorization")
     calls = [Call(version="11"), Call(url="http://h/health", version=""), Call(status=500, version="11")]
 
-    with upstreams_own(instrumented, "requests."):
+    with stocks_own_hooks(instrumented, "requests."):
         expected = _run(calls, {"excluded_urls": "health"})
 
     assert len(expected[1][0]) == 2
@@ -133,13 +133,13 @@ def test_configured(instrumented, no_faults, monkeypatch):
 
 
 def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
-    """The order does not matter, and upstream's uninstrumenting restores the very same method."""
+    """The order does not matter, and stock's uninstrumenting restores the very same method."""
     calls = []
     send = requests.Session.send
-    # Upstream calls it for each call, ours for each new method and server.
-    parse = upstream.urlparse
-    monkeypatch.setattr(upstream, "urlparse", lambda url: (calls.append(url), parse(url))[1])
-    upstream.RequestsInstrumentor().instrument()
+    # Stock calls it for each call, ours for each new method and server.
+    parse = stock.urlparse
+    monkeypatch.setattr(stock, "urlparse", lambda url: (calls.append(url), parse(url))[1])
+    stock.RequestsInstrumentor().instrument()
     try:
         wrapper = requests.Session.send
         code = wrapper.__code__
@@ -156,13 +156,13 @@ def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
         instrumentor.uninstrument()
         assert wrapper.__code__ is code
     finally:
-        upstream.RequestsInstrumentor().uninstrument()
+        stock.RequestsInstrumentor().uninstrument()
     assert requests.Session.send is send
 
 
 @pytest.mark.usefixtures("instrumented")
 def test_a_fault_of_ours_does_not_reach_the_host(no_faults, monkeypatch):
-    """The call is made once, and upstream's code runs."""
+    """The call is made once, and stock's code runs."""
     # Calling it raises a TypeError in our own function.
     monkeypatch.setattr(compiled.hot("libraries.http.requests.hooks"), "urlparse", None)
     outcomes, (spans, _) = _run([Call(version="11")], {})

@@ -1,14 +1,14 @@
-"""Calls of urllib3 emit what they emit with the official instrumentation's own hook."""
+"""Calls of urllib3 emit what they emit with the stock instrumentation's own hook."""
 
 from __future__ import annotations
 
 import pytest
 import urllib3
-from clientcheck import Call, World, told_by_both, upstreams_own
+from clientcheck import Call, World, stocks_own_hooks, told_by_both
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry import context
-from opentelemetry.instrumentation import urllib3 as upstream
+from opentelemetry.instrumentation import urllib3 as stock
 from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -57,7 +57,7 @@ def _run(calls, ways, monkeypatch, **options):
 
     with monkeypatch.context() as patched:
         patched.setattr(HTTPConnectionPool, "urlopen", urlopen)
-        instrumentor = upstream.URLLib3Instrumentor()
+        instrumentor = stock.URLLib3Instrumentor()
         instrumentor.instrument(tracer_provider=world.tracers, meter_provider=world.meters, **options)
         try:
             for call, way in zip(calls, ways, strict=False):
@@ -104,7 +104,7 @@ def test_random_calls(instrumented, no_faults, monkeypatch):
         kind=st.sampled_from(["", "", "plain", "raising", "captured", "filtered"]),
     )
     def holds(calls, ways, kind):
-        with upstreams_own(instrumented, "urllib3."):
+        with stocks_own_hooks(instrumented, "urllib3."):
             expected = _run(calls, ways, monkeypatch, **_options(kind))
         assert told_by_both(_run(calls, ways, monkeypatch, **_options(kind))) == told_by_both(expected)
         assert no_faults.counts() == {}

@@ -118,17 +118,17 @@ ENTRIES = {
     "refused": (_refused, None, True),
 }
 OWN = {
-    "target": (telemetries.Telemetry, "target"),
-    "capture": (telemetries.Telemetry, "capture"),
-    "conversation": (telemetries.Telemetry, "conversation"),
-    "content": (telemetries.Telemetry, "with_content"),
-    "tell": (telemetries.Telemetry, "tell"),
-    "record": (telemetries.Telemetry, "_record"),
+    "target": (telemetries.OpenAITelemetry, "target"),
+    "capture": (telemetries.OpenAITelemetry, "capture"),
+    "conversation": (telemetries.OpenAITelemetry, "conversation"),
+    "content": (telemetries.OpenAITelemetry, "with_content"),
+    "tell": (telemetries.OpenAITelemetry, "tell"),
+    "record": (telemetries.OpenAITelemetry, "_record"),
     "answer": (content.Captured, "answer"),
     "on_span": (content.Captured, "on_span"),
     "chunk": (chunks.ChatChunks, "add"),
     "chunks": (chunks.ChatChunks, "finish"),
-    "received": (patches, "_received"),
+    "received": (patches, "_try_end_or_follow"),
     "follow": (patches, "follow"),
     "raw body": (patches, "_raw_body"),
     "raw stream": (patches, "_raw_stream"),
@@ -139,10 +139,10 @@ OWN = {
 }
 SESSION = {
     "start": (sessions, "_start"),
-    "read": (sessions.Session, "_failure"),
-    "measure": (sessions.Session, "_measure"),
-    "describe": (sessions.Session, "_describe"),
-    "followed": (sockets, "_followed"),
+    "read": (sessions.RealtimeConnection, "_failure"),
+    "measure": (sessions.RealtimeConnection, "_measure"),
+    "describe": (sessions.RealtimeConnection, "_describe"),
+    "followed": (sockets, "_try_follow"),
     "restore": (sockets.Followed, "_restore"),
 }
 

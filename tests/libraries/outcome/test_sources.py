@@ -19,13 +19,13 @@ ALLOWED = {
     ("genai/openai/content.py", "_has_any"),
     ("genai/openai/parts.py", "_decoded"),
 }
-# What these prepare or conclude falls back to upstream's own code, which the skeleton of calls does not know.
+# What these prepare or conclude falls back to stock's own code, which the skeleton of calls does not know.
 ALLOWED |= {
     ("db/redis/hooks.py", "_enter"),
     ("http/closures.py", "_hand_over"),
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),
-    *(("http/httpx/set_up.py", name) for name in ("failed", "response_info", "response_of")),
+    *(("http/httpx/set_up.py", name) for name in ("record_error", "response_info", "response_of")),
 }
 # The end of a call that has begun, for each query: a guard of its own would be one more call.
 ALLOWED |= {
@@ -54,6 +54,6 @@ def test_no_wrapper_guards_by_itself(path):
             name = handler.type.id if isinstance(handler.type, ast.Name) else None
             text = ast.unparse(handler)
             is_wide = handler.type is None or name in {"Exception", "BaseException"}
-            if is_wide and not text.rstrip().endswith("raise") and "absorbed(" not in text:
+            if is_wide and not text.rstrip().endswith("raise") and "absorb_during(" not in text:
                 found.append((path.relative_to(ROOT).as_posix(), function.name))
     assert set(found) <= ALLOWED

@@ -51,7 +51,7 @@ _DELTA = {Counter: AggregationTemporality.DELTA, Histogram: AggregationTemporali
 
 
 class _Drop(SpanExporter):
-    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # upstream's name
+    def export(self, spans: Any) -> SpanExportResult:  # noqa: ARG002  # stock's name
         return SpanExportResult.SUCCESS
 
 
@@ -182,7 +182,7 @@ class Given:
 
     @functools.cached_property
     def dbapi(self) -> Any:
-        """A cursor of a connection that only the official instrumentation of the DB-API knows."""
+        """A cursor of a connection that only the stock instrumentation of the DB-API knows."""
         from opentelemetry.instrumentation import dbapi
 
         provider = self._providers[0]

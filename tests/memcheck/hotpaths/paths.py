@@ -249,7 +249,7 @@ def _structured(given: Given) -> None:
         given.structlog.error("it failed", exc_info=error)
 
 
-@path("DB-API, the official instrumentation's queries")
+@path("DB-API, the stock instrumentation's queries")
 def _other_queries(given: Given) -> None:
     given.dbapi.execute("SELECT 1 WHERE 1 = ?", (1,)).fetchall()
 

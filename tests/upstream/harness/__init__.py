@@ -1,1 +1,1 @@
-"""Runs upstream's own test suites, stock and with otel-fastpath, and compares what passed."""
+"""Runs stock's own test suites, stock and with otel-fastpath, and compares what passed."""

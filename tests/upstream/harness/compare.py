@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.specifiers import SpecifierSet
 
 from harness.contrib import contrib_suites
-from harness.paths import HERE, UpstreamError
+from harness.paths import HERE, StockError
 from harness.suites import CORES, SUITES, Mode, run, run_stock
 
 if sys.version_info >= (3, 11):
@@ -80,7 +80,7 @@ def meant_differences(path: Path = LIST) -> list[Meant]:
     """Read the list.
 
     Raises:
-        UpstreamError: An entry is not what the head of the file describes.
+        StockError: An entry is not what the head of the file describes.
     """
     entries: list[dict[str, Any]] = tomllib.loads(path.read_text()).get("difference", [])
     known = {suite.name for suite in (*SUITES, *contrib_suites())}
@@ -90,11 +90,11 @@ def meant_differences(path: Path = LIST) -> list[Meant]:
             item = Meant(**{**entry, "cores": tuple(entry.get("cores", CORES))})
             SpecifierSet(item.versions)
         except (TypeError, ValueError) as error:
-            raise UpstreamError(f"{path.name}, entry {number}: {error}") from None
+            raise StockError(f"{path.name}, entry {number}: {error}") from None
         if item.suite not in known or not set(item.cores) <= set(CORES):
-            raise UpstreamError(f"{path.name}, entry {number}: unknown suite or core")
+            raise StockError(f"{path.name}, entry {number}: unknown suite or core")
         if not item.reason.strip():
-            raise UpstreamError(f"{path.name}, entry {number}: no reason is given")
+            raise StockError(f"{path.name}, entry {number}: no reason is given")
         found.append(item)
     return found
 

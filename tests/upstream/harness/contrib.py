@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.environment import project_pins, uv
-from harness.paths import HERE, UpstreamError
+from harness.paths import HERE, StockError
 from harness.suites import Suite
 
 if sys.version_info >= (3, 11):
@@ -38,7 +38,7 @@ def contrib_suites(path: Path = LIST) -> list[Suite]:
     """The suites that the list names, in its order.
 
     Raises:
-        UpstreamError: An entry is not what the head of the file describes.
+        StockError: An entry is not what the head of the file describes.
     """
     return [
         Suite(
@@ -76,5 +76,5 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     known = {"name", "distribution", "needs", "plugins", "variables", "options", "fails", "alone"}
     for number, entry in enumerate(entries, 1):
         if not {"name", "distribution"} <= entry.keys() <= known:
-            raise UpstreamError(f"{path.name}, suite {number}: the keys are {', '.join(entry)}")
+            raise StockError(f"{path.name}, suite {number}: the keys are {', '.join(entry)}")
     return entries

@@ -11,8 +11,8 @@ from packaging.version import Version
 
 from harness import known, released
 from harness.paths import REPOSITORY
-from otel_fastpath.rooms import ROOMS
-from otel_fastpath.trace.upstream import KNOWN
+from otel_fastpath.features import FEATURES
+from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +67,8 @@ def roots(version: str, distributions: Sequence[str] = DISTRIBUTIONS) -> list[Pa
 
 
 def patches() -> list[Patch]:
-    """The patches of the rooms that read their fingerprints from the file of the core releases."""
-    return [patch for room in ROOMS if room.name in _ROOMS for patch in room.all_patches()]
+    """The patches of the features that read their fingerprints from the file of the core releases."""
+    return [patch for feature in FEATURES if feature.name in _ROOMS for patch in feature.all_patches()]
 
 
 def rests_on(patch: Patch) -> set[str]:

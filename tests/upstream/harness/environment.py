@@ -1,4 +1,4 @@
-"""The environments in which upstream's suites run: one for each interpreter and OpenTelemetry version.
+"""The environments in which stock's suites run: one for each interpreter and OpenTelemetry version.
 
 The suites of opentelemetry-python-contrib's packages exclude one another's requirements: each of these suites has an
 environment of its own, made from the list of releases that `contrib` writes.
@@ -25,7 +25,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.paths import CACHE, REPOSITORY, UpstreamError, downloaded, locked, output_of, tool
+from harness.paths import CACHE, REPOSITORY, StockError, downloaded, locked, output_of, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,11 +90,11 @@ class Environment:
         """The version of a distribution in it.
 
         Raises:
-            UpstreamError: It is not in it.
+            StockError: It is not in it.
         """
         found = re.search(rf"^{re.escape(distribution)}==(\S+)$", self.contents, re.MULTILINE)
         if found is None:
-            raise UpstreamError(f"{distribution} is not in {self.folder.name}")
+            raise StockError(f"{distribution} is not in {self.folder.name}")
         return found[1]
 
     def has_compiled_core(self) -> bool:
@@ -116,14 +116,14 @@ def interpreter(name: str | None = None) -> Interpreter:
     """The interpreter of this name or path ("3.12" is python3.12), or the one that runs this.
 
     Raises:
-        UpstreamError: There is none.
+        StockError: There is none.
     """
     if name is None:
         command = sys.executable
     else:
         command = f"python{name}" if re.fullmatch(r"3\.\d+", name) else name
         if shutil.which(command) is None:
-            raise UpstreamError(f"no interpreter {command!r} on PATH")
+            raise StockError(f"no interpreter {command!r} on PATH")
     return Interpreter(**json.loads(output_of([command, "-c", _FACTS])))
 
 
@@ -147,7 +147,7 @@ def copied_package() -> Iterator[Path]:
         try:
             shutil.copytree(REPOSITORY / PACKAGE, Path(folder, PACKAGE), ignore=leave_out)
         except shutil.Error as error:
-            raise UpstreamError(f"{PACKAGE} changed while it was being copied: {error}") from None
+            raise StockError(f"{PACKAGE} changed while it was being copied: {error}") from None
         _copy_metadata(Path(folder))
         yield Path(folder)
 
@@ -159,7 +159,7 @@ def provide(base: Interpreter, otel: str, package: Path, lock: Path | None = Non
         base: The interpreter.
         otel: The OpenTelemetry version.
         package: What `copied_package` gave.
-        lock: The list of what it consists of; None: it is the one that upstream's core suites share.
+        lock: The list of what it consists of; None: it is the one that stock's core suites share.
     """
     wanted = _requirements(otel) if lock is None else _listed(lock, otel)
     folder = CACHE / f"venv-{base.short}-{otel}{f'-{lock.stem}' if lock else ''}"
@@ -181,8 +181,8 @@ def uv(*arguments: str) -> str:
 
 
 def project_pins() -> list[str]:
-    """What the project's own lock holds for upstream's core suites."""
-    export = "export --frozen --group upstream --no-default-groups --no-emit-project"
+    """What the project's own lock holds for stock's core suites."""
+    export = "export --frozen --group stock --no-default-groups --no-emit-project"
     return uv(*export.split(), "--no-hashes", "--no-header", "--no-annotate").splitlines()
 
 
@@ -203,14 +203,12 @@ def _listed(lock: Path, otel: str) -> list[str]:
     """The lines of a list.
 
     Raises:
-        UpstreamError: There is none, or it is for another OpenTelemetry.
+        StockError: There is none, or it is for another OpenTelemetry.
     """
     lines = lock.read_text().splitlines() if lock.exists() else []
     if f"opentelemetry-sdk=={otel}" not in lines:
         name = lock.relative_to(REPOSITORY)
-        raise UpstreamError(
-            f"{name} is not for OpenTelemetry {otel}: `make upstream ARGS='--contrib --lock'` writes it"
-        )
+        raise StockError(f"{name} is not for OpenTelemetry {otel}: `make upstream ARGS='--contrib --lock'` writes it")
     return lines
 
 
@@ -218,11 +216,11 @@ def _beta(otel: str) -> str:
     """The version of what is released as a beta together with this one: 0.61b0 with 1.40.0.
 
     Raises:
-        UpstreamError: This is no OpenTelemetry version.
+        StockError: This is no OpenTelemetry version.
     """
     numbers = re.fullmatch(r"1\.(\d+)\.(\d+)", otel)
     if numbers is None:
-        raise UpstreamError(f"{otel!r} is no OpenTelemetry version: expected something like 1.40.0")
+        raise StockError(f"{otel!r} is no OpenTelemetry version: expected something like 1.40.0")
     return f"0.{int(numbers[1]) + 21}b{numbers[2]}"
 
 

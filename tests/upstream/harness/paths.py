@@ -20,11 +20,11 @@ CACHE = REPOSITORY / ".cache" / "upstream"
 PLUGIN = HERE / "plugin"
 
 
-class UpstreamError(Exception):
+class StockError(Exception):
     """Something that keeps the suites from being run or compared; the message is for the user."""
 
 
-class UnavailableError(UpstreamError):
+class UnavailableError(StockError):
     """A package registry or a repository cannot be reached, or does not have what is needed: the exit status is 69."""
 
 
@@ -32,14 +32,14 @@ def tool(name: str) -> str:
     """The path of a program of `.tools`, which `make setup` fills, or of the same program on PATH.
 
     Raises:
-        UpstreamError: It is in neither place.
+        StockError: It is in neither place.
     """
     found = REPOSITORY / ".tools" / "bin" / name
     if found.exists():
         return str(found)
     on_path = shutil.which(name)
     if on_path is None:
-        raise UpstreamError(f"{name} is neither in {found.parent} nor on PATH: run `make setup`")
+        raise StockError(f"{name} is neither in {found.parent} nor on PATH: run `make setup`")
     return on_path
 
 
@@ -47,7 +47,7 @@ def output_of(command: Sequence[str], env: Mapping[str, str] | None = None) -> s
     """Run a program in the repository and return what it printed.
 
     Raises:
-        UpstreamError: It failed; the message has its last lines.
+        StockError: It failed; the message has its last lines.
     """
     done = subprocess.run(
         list(command),
@@ -59,7 +59,7 @@ def output_of(command: Sequence[str], env: Mapping[str, str] | None = None) -> s
     )
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
-        raise UpstreamError(f"{' '.join(command)}\nfailed with {done.returncode}:\n{tail}")
+        raise StockError(f"{' '.join(command)}\nfailed with {done.returncode}:\n{tail}")
     return done.stdout
 
 
@@ -71,7 +71,7 @@ def downloaded(command: Sequence[str], env: Mapping[str, str] | None = None) -> 
     """
     try:
         return output_of(command, env)
-    except UpstreamError as error:
+    except StockError as error:
         raise UnavailableError(str(error)) from None
 
 

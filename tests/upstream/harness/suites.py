@@ -1,4 +1,4 @@
-"""Runs one of upstream's suites once: stock, or with otel-fastpath active."""
+"""Runs one of stock's suites once: stock, or with otel-fastpath active."""
 
 from __future__ import annotations
 
@@ -131,11 +131,11 @@ class Run:
             yield from self._problems_of_ours(mode.name)
 
     def _problems_of_ours(self, core: str) -> Iterator[str]:
-        """The signs that a green run was not ours: upstream's code did the work, or the other core."""
+        """The signs that a green run was not ours: stock's code did the work, or the other core."""
         if not self.span_from.startswith("otel_fastpath."):
             yield f"a plain provider's span came from {self.span_from}, not from us"
         for place, number in self.faults.items():
-            yield f"our own code failed in {place}, {number} times, and upstream's ran instead"
+            yield f"our own code failed in {place}, {number} times, and stock's ran instead"
         yield from (line for line in self.said if line.startswith("ERROR"))
         compiled = [name for name in self.imported if name.removeprefix("otel_fastpath.") in TWINS]
         if bool(compiled) != (core == "c"):
@@ -196,10 +196,10 @@ def _variables(environment: Environment, mode: Mode, report: Path) -> dict[str, 
         if not name.startswith(("OTEL_", "PYTEST_", "PYTHON", "COV_", "COVERAGE_", "VIRTUAL_ENV", "UPSTREAM_"))
     }
     kept |= {
-        # Upstream's TestTracer::test_shutdown runs the first `python` on PATH.
+        # Stock's TestTracer::test_shutdown runs the first `python` on PATH.
         "PATH": f"{environment.folder / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
         "PYTHONPATH": str(PLUGIN),
-        # Ours and other projects' pytest plugins have no part in upstream's suites.
+        # Ours and other projects' pytest plugins have no part in stock's suites.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "UPSTREAM_ACTIVATE": mode.activate,
         "UPSTREAM_REPORT": str(report),
@@ -212,7 +212,7 @@ def _variables(environment: Environment, mode: Mode, report: Path) -> dict[str, 
 
 
 def _pytest(environment: Environment, project: Path, suite: Suite, variables: dict[str, str], log: Path) -> None:
-    """Run pytest with no configuration but upstream's, in a group of its own that ends with it."""
+    """Run pytest with no configuration but stock's, in a group of its own that ends with it."""
     options = ["-q", "-rfE", "-p", "no:cacheprovider", "-p", "fastpath_upstream"]
     options += [*(option for plugin in suite.plugins for option in ("-p", plugin)), *suite.options]
     # An empty configuration, or pytest would find ours in the folders above the cache; then it needs to be told both.

@@ -1,4 +1,4 @@
-"""A pytest plugin for upstream's suites: activates what is asked for, and reports every test by its id.
+"""A pytest plugin for stock's suites: activates what is asked for, and reports every test by its id.
 
 It runs in the environment of the suites, without the rest of the harness. Two variables tell it what to do:
 UPSTREAM_ACTIVATE, "stock", "fastpath" or "module:function" (a stand-in, called and asked for its `status()`), and
@@ -33,7 +33,7 @@ SUBJECTS = (
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
     "opentelemetry.exporter.otlp.proto.grpc.trace_exporter",
 )
-# Upstream's trace tests reload this module after each of some tests. That makes new classes, which no patch knows: all
+# Stock's trace tests reload this module after each of some tests. That makes new classes, which no patch knows: all
 # tests after it would run stock. Nothing is decided when it is imported, so a reload is of no use to them; it is left
 # out in every run, and the tests have to pass stock without it.
 KEPT = frozenset({"opentelemetry.sdk.trace"})
@@ -74,7 +74,7 @@ def _reload(really: Callable[[ModuleType], ModuleType], module: ModuleType) -> M
 
 
 class _Said(logging.Handler):
-    """Keeps what otel-fastpath logged, each message once: some of upstream's tests turn logging upside down."""
+    """Keeps what otel-fastpath logged, each message once: some of stock's tests turn logging upside down."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -200,6 +200,6 @@ def _origin_of_a_span() -> str:
 
 
 def _faults() -> dict[str, int]:
-    """The exceptions in our own code that fell back to upstream's: place -> number."""
+    """The exceptions in our own code that fell back to stock's: place -> number."""
     module = sys.modules.get("otel_fastpath.patching.faults")
     return dict(module.counts()) if module is not None else {}

@@ -88,7 +88,7 @@ def _instructions(vendor: Vendor, environment: Environment, way: str, receiver: 
     variables = surroundings(vendor, environment, way, receiver)
     variables |= {**native.surroundings(variables), "VENDORS_SHIM": _shim()}
     command = native.under_valgrind(_command(environment), profiles)
-    execute(command, variables, work_folder(vendor), PATIENCE_S, preexec_fn=native.fixed_addresses)
+    execute(command, variables, work_folder(vendor), PATIENCE_S, preexec_fn=native.fix_addresses)
     found = native.read_instructions(profiles)
     if NAME not in found:
         raise RunError(f"callgrind left no profile of {way}")

@@ -10,13 +10,13 @@ from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="asyncpg",
-    why="Queries, connections and pools, for a twelfth of what the official instrumentation costs.",
+    why="Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.asyncpg:AsyncPGInstrumentor",
             # Older releases support neither prepared statements (0.64) nor the stable conventions.
             "opentelemetry-instrumentation-asyncpg>=0.65b0,<0.67",

@@ -20,7 +20,7 @@ from otel_fastpath.patching.outcome import never_raises, reset
 if TYPE_CHECKING:
     from contextvars import Token
 
-    from otel_fastpath.libraries.call import Call
+    from otel_fastpath.libraries.call import BegunCall
 
 _PLACE: Final = "asyncpg's connect"
 
@@ -32,7 +32,7 @@ class _Attempt:
 
     def __init__(self) -> None:
         self.start_ns = 0
-        self.call: Call | None = None
+        self.call: BegunCall | None = None
         self.is_begun = self.is_over = True
         self.token: Token[_Attempt | None] | None = None
 
@@ -113,14 +113,14 @@ def make_parse(original: Any) -> Any:
     @functools.wraps(original)
     def parse(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
-        _parsed(result)
+        _after_parse(result)
         return result
 
     return parse
 
 
 @never_raises(_PLACE)
-def _parsed(result: Any) -> None:
+def _after_parse(result: Any) -> None:
     attempt = _attempt.get()
     if attempt is not None and not attempt.is_over:
         addresses, params, *_ = result

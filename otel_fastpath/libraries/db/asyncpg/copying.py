@@ -30,18 +30,18 @@ def of_query(args: Any, kwargs: Any) -> Opening:
     return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), plans.COPY), None, None, None
 
 
-def copied_out(call: Any, result: Any) -> int | None:
+def record_copy_out(call: Any, result: Any) -> int | None:
     """The rows that the server sent, as its "COPY 3" says."""
-    return _copied(call, result)
+    return _record_rows(call, result)
 
 
-def copied_in(call: Any, result: Any) -> int | None:
+def record_copy_in(call: Any, result: Any) -> int | None:
     """Record the rows that the server received; None, as it returned no rows."""
-    _copied(call, result)
+    _record_rows(call, result)
     return None
 
 
-def _copied(call: Any, result: Any) -> int | None:
+def _record_rows(call: Any, result: Any) -> int | None:
     _, _, number = result.rpartition(" ")
     if not number.isdigit():
         return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.asyncpg.plans import DATABASE, LINK
 from otel_fastpath.libraries.db.conventions import CURSOR, PREPARE
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -98,7 +98,7 @@ def on_prepare(original: Any) -> Any:
 
     @functools.wraps(original)
     async def prepare(*args: Any, **kwargs: Any) -> Any:
-        unwatched = guarded(DATABASE.place, _unwatched, args[0])
+        unwatched = call_guarded(DATABASE.place, _unwatched, args[0])
         if unwatched is None:
             return await original(*args, **kwargs)
         link, start_ns = unwatched
@@ -110,10 +110,10 @@ def on_prepare(original: Any) -> Any:
                 calls.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
             finally:
                 try:
-                    call.failed(error)
+                    call.end_failed(error)
                 finally:
                     # See `libraries.call`: the first may have been interrupted.
-                    call.failed(error)
+                    call.end_failed(error)
             raise
         link.prepared = (result, start_ns)
         return result

@@ -79,10 +79,10 @@ PATCHES: Final = (
     *(
         _patch(name, f"Connection.{name}", _COPY, _around(opener, rows), "copy_from_table")
         for name, opener, rows in (
-            ("copy_from_table", copying.of_table, copying.copied_out),
-            ("copy_from_query", copying.of_query, copying.copied_out),
-            ("copy_to_table", copying.of_table, copying.copied_in),
-            ("copy_records_to_table", copying.of_table, copying.copied_in),
+            ("copy_from_table", copying.of_table, copying.record_copy_out),
+            ("copy_from_query", copying.of_query, copying.record_copy_out),
+            ("copy_to_table", copying.of_table, copying.record_copy_in),
+            ("copy_records_to_table", copying.of_table, copying.record_copy_in),
         )
     ),
     *(

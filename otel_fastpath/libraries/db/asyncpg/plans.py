@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
-from otel_fastpath.libraries.db.asyncpg.official import Official
-from otel_fastpath.libraries.db.asyncpg.options import Options
+from otel_fastpath.libraries.db.asyncpg.options import AsyncpgOptions
+from otel_fastpath.libraries.db.asyncpg.stock import StockConventions
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
@@ -27,7 +27,7 @@ _ITS_OWN: Final = frozenset({"SHOW transaction_isolation;"})
 _SAVEPOINTS: Final = ("SAVEPOINT __asyncpg_", "RELEASE SAVEPOINT __asyncpg_", "ROLLBACK TO __asyncpg_")
 
 
-class Plans(plans.Plans):
+class Plans(plans.QueryPlans):
     """The plans for one server and database; their `own` is the query that a connection's `reset` executes."""
 
     __slots__ = ()
@@ -37,11 +37,11 @@ class Plans(plans.Plans):
         return not text.startswith(_SAVEPOINTS)
 
     def is_silent(self, prefix: str) -> bool:
-        """Whether the official instrumentation, whose spans are all that is wanted, has none for such queries."""
+        """Whether the stock instrumentation, whose spans are all that is wanted, has none for such queries."""
         return self.active.is_same and prefix in _SILENT
 
     def is_quiet(self, text: Any, operation: str) -> bool:
-        """Whether the text is asyncpg's own, which the official one instruments, or disabled by the options."""
+        """Whether the text is asyncpg's own, which stock's instruments, or disabled by the options."""
         if not issubclass(type(text), str):
             return False
         if self.active.is_same:
@@ -75,8 +75,8 @@ def _reset_query(connection: Any) -> Any:
         return ""
 
 
-def _official(setup: Setup) -> Official:
-    return Official(setup.instrumentor, was_instrumented=setup.was_instrumented, is_same=setup.is_same)
+def _stock(setup: Setup) -> StockConventions:
+    return StockConventions(setup.instrumentor, was_instrumented=setup.was_instrumented, is_same=setup.is_same)
 
 
 DATABASE: Final = Database(
@@ -86,8 +86,8 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
     link=f"_protocol.{LINK}",
-    options=Options,
-    official=_official,
+    options=AsyncpgOptions,
+    stock=_stock,
     make_plans=Plans,
     own=_reset_query,
 )

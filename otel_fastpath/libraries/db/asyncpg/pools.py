@@ -20,7 +20,7 @@ from otel_fastpath.patching.outcome import never_raises
 _PLACE: Final = "an asyncpg pool"
 
 
-class Watched(pools.Watched):
+class Watched(pools.WatchedPool):
     """What is stored for one pool.
 
     Args:
@@ -89,7 +89,7 @@ def watched(pool: Any) -> Watched:
 
 def make_acquire(original: Any) -> Any:
     """Wrap `Pool._acquire`, which every way to get a connection calls."""
-    return calls.around_async_steps(_request, _acquired, _not_acquired, original)
+    return calls.around_async_steps(_request, _after_acquire, _not_acquired, original)
 
 
 def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
@@ -111,12 +111,12 @@ def _metrics() -> pools.PoolMetrics | None:
 
 
 @never_raises(_PLACE)
-def _acquired(begun: list[Any], args: Any, proxy: Any) -> None:
+def _after_acquire(begun: list[Any], args: Any, proxy: Any) -> None:
     started, *waits = begun
     try:
         metrics = _metrics()
         if metrics is not None:
-            watched(args[0]).was_acquired(metrics, proxy._holder, started)
+            watched(args[0]).record_acquire(metrics, proxy._holder, started)
     finally:
         for call in waits:
             call.end()
@@ -128,7 +128,7 @@ def _not_acquired(begun: list[Any], args: Any, raised: BaseException) -> None:
     try:
         metrics = _metrics()
         if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
-            watched(pool).timed_out(metrics)
+            watched(pool).record_timeout(metrics)
     finally:
         for call in begun[1:]:
             call.fail(raised)
@@ -139,17 +139,17 @@ def make_release(original: Any) -> Any:
 
     @functools.wraps(original)
     def release(*args: Any, **kwargs: Any) -> Any:
-        _released(args[0])
+        _after_release(args[0])
         return original(*args, **kwargs)
 
     return release
 
 
 @never_raises(_PLACE)
-def _released(holder: Any) -> None:
+def _after_release(holder: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
-        watched(holder._pool).was_released(metrics, holder)
+        watched(holder._pool).record_release(metrics, holder)
 
 
 def make_initialise(original: Any) -> Any:
@@ -158,14 +158,14 @@ def make_initialise(original: Any) -> Any:
     @functools.wraps(original)
     async def initialize(*args: Any, **kwargs: Any) -> Any:
         result = await original(*args, **kwargs)
-        _initialised(args[0])
+        _after_init(args[0])
         return result
 
     return initialize
 
 
 @never_raises(_PLACE)
-def _initialised(pool: Any) -> None:
+def _after_init(pool: Any) -> None:
     watched(pool)
     _metrics()
 
@@ -177,17 +177,17 @@ def make_new_connection(original: Any) -> Any:
     async def get_new_connection(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
         connection = await original(*args, **kwargs)
-        _connected(args[0], connection, started)
+        _after_connect(args[0], connection, started)
         return connection
 
     return get_new_connection
 
 
 @never_raises(_PLACE)
-def _connected(pool: Any, connection: Any, started: float) -> None:
+def _after_connect(pool: Any, connection: Any, started: float) -> None:
     metrics = _metrics()
     if metrics is not None and pool._queue is not None:
         of_pool = watched(pool)
         # The pool's holder does not have the connection yet.
         of_pool.name = of_pool.name or plans.server_of(connection._addr, connection._params).name
-        of_pool.was_connected(metrics, started)
+        of_pool.record_connect(metrics, started)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from otel_fastpath.libraries.db.cassandra.futures import stop
-from otel_fastpath.libraries.db.cassandra.official import given_keywords
 from otel_fastpath.libraries.db.cassandra.patches import PATCHES
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
+from otel_fastpath.libraries.db.cassandra.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="cassandra",
-    why="Requests until their results are there, pages and batches, for a fifth of what the official one costs.",
+    why="Requests until their results are there, pages and batches, for a fifth of what stock's costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     stop=stop,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.cassandra:CassandraInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-cassandra>=0.65b0,<0.67",

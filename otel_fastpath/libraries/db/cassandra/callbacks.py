@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import DATABASE
 from otel_fastpath.libraries.in_context import arguments_in_context
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ def make_add(original: Any) -> Any:
 
     @functools.wraps(original)
     def add(*args: Any, **kwargs: Any) -> Any:
-        return original(*guarded(_PLACE, carrying, current, args, kwargs) or args, **kwargs)
+        return original(*call_guarded(_PLACE, carrying, current, args, kwargs) or args, **kwargs)
 
     return add
 

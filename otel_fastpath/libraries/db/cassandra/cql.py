@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.db.conventions import BATCH, Query
+from otel_fastpath.libraries.db.conventions import BATCH, QueryText
 
 # A longer text is cut here, before the token at the cut.
 LONGEST: Final = 8192
@@ -40,7 +40,7 @@ _BEGIN: Final = re.compile(r"\s*BEGIN\s+(?:(?:UNLOGGED|COUNTER)\s+)?BATCH\b", re
 _APPLY: Final = re.compile(r"\bAPPLY\s+BATCH\b", re.IGNORECASE)
 
 
-def read(text: str, *, has_arguments: bool) -> Query:
+def read(text: str, *, has_arguments: bool) -> QueryText:
     """Read a text, once.
 
     Args:
@@ -58,7 +58,7 @@ def read(text: str, *, has_arguments: bool) -> Query:
     found = scan(f"{plain} " if is_cut else plain, len(plain))
     is_batch = _BEGIN.match(plain)
     named = scan(_USING.sub(" ", _APPLY.sub(" ", _BEGIN.sub(" ", plain, 1) if is_batch else plain)))
-    return Query(
+    return QueryText(
         text,
         text if has_arguments and found.takes_arguments else found.text,
         first=named.first,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db.cassandra.plans import CALL, DATABASE, HOT, SPECULATIVE
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def make_result(original: Any) -> Any:
     """Wrap the method that sets the result of a future, or of its next page."""
-    received = compiled.hot(HOT).received
+    end_with_response = compiled.hot(HOT).end_with_response
 
     @functools.wraps(original)
     def _set_final_result(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        received(self, response)
+        end_with_response(self, response)
         return original(self, response, *args, **kwargs)
 
     return _set_final_result
@@ -29,11 +29,11 @@ def make_result(original: Any) -> Any:
 
 def make_exception(original: Any) -> Any:
     """Wrap the method that sets its exception."""
-    refused = compiled.hot(HOT).refused
+    end_with_error = compiled.hot(HOT).end_with_error
 
     @functools.wraps(original)
     def _set_final_exception(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        refused(self, response)
+        end_with_error(self, response)
         return original(self, response, *args, **kwargs)
 
     return _set_final_exception
@@ -44,9 +44,9 @@ def make_speculative(original: Any) -> Any:
 
     @functools.wraps(original)
     def _on_speculative_execute(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = guarded(DATABASE.place, _attempts, self)
+        before = call_guarded(DATABASE.place, _attempts, self)
         result = original(self, *args, **kwargs)
-        guarded(DATABASE.place, _count, self, before)
+        call_guarded(DATABASE.place, _count, self, before)
         return result
 
     return _on_speculative_execute
@@ -64,7 +64,7 @@ def _count(future: Any, before: int | None) -> None:
 def make_page(original: Any) -> Any:
     """Wrap the method that asks for the next page."""
     entrance = DATABASE.entrance("page", lambda _: compiled.hot(HOT).enter_page)
-    submitted = compiled.hot(HOT).submitted
+    after_submit = compiled.hot(HOT).after_submit
 
     @functools.wraps(original)
     def start_fetching_next_page(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,12 +75,12 @@ def make_page(original: Any) -> Any:
             result = original(self, *args, **kwargs)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
-        submitted(call, self)
+        after_submit(call, self)
         return result
 
     return start_fetching_next_page
@@ -94,7 +94,7 @@ def make_wait(original: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
         except BaseException as error:
-            guarded(DATABASE.place, _interrupted, self, error)
+            call_guarded(DATABASE.place, _end_interrupted, self, error)
             # The exception keeps this frame.
             del self
             raise
@@ -102,13 +102,13 @@ def make_wait(original: Any) -> Any:
     return result
 
 
-def _interrupted(future: Any, error: BaseException) -> None:
+def _end_interrupted(future: Any, error: BaseException) -> None:
     """End the call of a future that nobody can wait for again; the exception, the application's, is left as it is."""
     if error is future._final_exception or not _is_within(_BLOCKING):
         return
     call = future.__dict__.pop(CALL, None)
     if call is not None:
-        compiled.hot(HOT).failed(call, future, error)
+        compiled.hot(HOT).end_failed(call, future, error)
 
 
 def _is_within(code: CodeType) -> bool:
@@ -122,7 +122,7 @@ def _is_within(code: CodeType) -> bool:
 def make_blocking(original: Any) -> Any:
     """Wrap a method that submits a request and waits: if that is interrupted, nobody will see the result.
 
-    The wrapper does nothing but to be found by `_interrupted`, so that it costs nothing but its call.
+    The wrapper does nothing but to be found by `_end_interrupted`, so that it costs nothing but its call.
     """
 
     @functools.wraps(original)

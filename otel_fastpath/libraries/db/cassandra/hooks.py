@@ -9,11 +9,11 @@ from otel_fastpath import compiled
 from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.cassandra import statements
-from otel_fastpath.libraries.db.cassandra.official import Official
 from otel_fastpath.libraries.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of, own_of
+from otel_fastpath.libraries.db.cassandra.stock import StockConventions
 from otel_fastpath.libraries.db.conventions import PREPARE
 from otel_fastpath.libraries.db.servers import Server
-from otel_fastpath.patching.outcome import guarded_during, never_raises
+from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -27,7 +27,7 @@ def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
     statements.readers()
     entrance = DATABASE.entrance("request", lambda _: compiled.hot(HOT).enter)
-    submitted = compiled.hot(HOT).submitted
+    after_submit = compiled.hot(HOT).after_submit
 
     @functools.wraps(original)
     def execute_async(*args: Any, **kwargs: Any) -> Any:
@@ -36,26 +36,26 @@ def make_execute(original: Any) -> Any:
             if not entrance.enter(call, args, kwargs):
                 return original(*args, **kwargs)
             if DATABASE.is_curious and call.recording:
-                guarded_during(call, DATABASE.place, _look, call, args, kwargs)
+                call_guarded_during(call, DATABASE.place, _look, call, args, kwargs)
             future = original(*args, **kwargs)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
-        submitted(call, future)
+        after_submit(call, future)
         return future
 
     return execute_async
 
 
 def _look(call: Any, args: Any, kwargs: Any) -> None:
-    """Add what the options ask for, or what the official instrumentation was asked for."""
+    """Add what the options ask for, or what the stock instrumentation was asked for."""
     active = call.link.active
     convention = call.link.plans.convention
-    if isinstance(convention, Official):
+    if isinstance(convention, StockConventions):
         if convention.captures:
             call.span.set_attributes(convention.of_text(str(statements.statement_of(args, kwargs))))
         if call.is_timed:
@@ -78,7 +78,7 @@ def _of_preparation(args: Any, kwargs: Any) -> Opening:
 
 def make_connect(original: Any) -> Any:
     """Wrap the method of a cluster that makes a session."""
-    return calls.around_steps(_connect, _connected, _not_connected, original)
+    return calls.around_steps(_connect, _after_connect, _not_connected, original)
 
 
 @never_raises(_CONNECTING)
@@ -96,7 +96,7 @@ def _connect(begun: list[Any], args: Any, kwargs: Any) -> None:
 
 
 @never_raises(_CONNECTING)
-def _connected(begun: list[Any], _args: Any, _session: Any) -> None:
+def _after_connect(begun: list[Any], _args: Any, _session: Any) -> None:
     for call in begun:
         call.end()
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.cassandra import cql, statements
-from otel_fastpath.libraries.db.cassandra.official import Official
-from otel_fastpath.libraries.db.cassandra.options import Options
-from otel_fastpath.libraries.db.conventions import BATCH, Query
+from otel_fastpath.libraries.db.cassandra.options import CassandraOptions
+from otel_fastpath.libraries.db.cassandra.stock import StockConventions
+from otel_fastpath.libraries.db.conventions import BATCH, QueryText
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.servers import Server, System
 
@@ -41,26 +41,26 @@ _CODES: Final = {
 }
 
 
-class Plans(plans.Plans):
+class Plans(plans.QueryPlans):
     """The plans for one cluster and keyspace.
 
     Attributes:
-        ends: What is told of requests at their end, by coordinator and consistency: see `end`.
+        ends: Attributes set when requests end, by coordinator and consistency: see `end`.
     """
 
     __slots__ = ("ends",)
 
     def __init__(self, active: Any, server: Server, own: Any) -> None:
         super().__init__(active, server, own)
-        if isinstance(self.convention, Official):
+        if isinstance(self.convention, StockConventions):
             self.convention = self.convention.of_session(*own)
         self.ends: dict[Any, Any] = {}
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, once."""
-        return cql.read(text, has_arguments=has_arguments) if issubclass(type(text), str) else Query("")
+        return cql.read(text, has_arguments=has_arguments) if issubclass(type(text), str) else QueryText("")
 
-    def of_batch(self, batch: statements.Batch) -> Any:
+    def of_batch(self, batch: statements.StatementBatch) -> Any:
         """The plan for a batch."""
         if len(batch.texts) == 1:
             return self.plan(batch.texts[0], BATCH if batch.size > 1 else "", batch.has_arguments)
@@ -71,18 +71,18 @@ class Plans(plans.Plans):
             self.keep(self.of_others, key, made, sum(map(len, batch.texts)) * 2)
         return made
 
-    def _joined(self, batch: statements.Batch) -> Query:
+    def _joined(self, batch: statements.StatementBatch) -> QueryText:
         """The statements of a batch as one: "BATCH" if they are different operations."""
         found = [self.query(text, batch.has_arguments) for text in batch.texts]
         summaries = dict.fromkeys(query.summary for query in found)
-        return Query(
+        return QueryText(
             "; ".join(batch.texts),
             "; ".join(query.text for query in found),
             summary=next(iter(summaries)) if len(summaries) == 1 else "",
         )
 
     def end(self, coordinator: Any, contacted: Any, key: Any) -> dict[str, Any]:
-        """What is told of requests at their end; kept if a coordinator answered.
+        """Attributes set when a request ends; cached if a coordinator responded.
 
         Args:
             coordinator: The host that answered, or None.
@@ -140,7 +140,7 @@ def status_code(error: BaseException) -> str | None:
 
 
 def own_of(cluster: Any, keyspace: Any) -> Any:
-    """What the plans depend on besides the server: what the official instrumentation tells of a session."""
+    """What the plans depend on besides the server: what the stock instrumentation tells of a session."""
     return keyspace, tuple(cluster.contact_points or ())
 
 
@@ -153,8 +153,8 @@ DATABASE: Final = Database(
     server_of,
     status_code=status_code,
     link=LINK,
-    options=Options,
-    official=Official,
+    options=CassandraOptions,
+    stock=StockConventions,
     make_plans=Plans,
     own=_own_of_session,
     is_driver=False,

@@ -112,7 +112,7 @@ def enter_page(call: Any, future: Any) -> bool:
         return False
 
 
-def submitted(call: Any, future: Any) -> None:
+def after_submit(call: Any, future: Any) -> None:
     """Make a call no longer current, and keep it until the result is there."""
     call.leave()
     try:
@@ -126,42 +126,42 @@ def submitted(call: Any, future: Any) -> None:
         outcome = held.pop(OUTCOME, _PENDING)
         if outcome is not _PENDING and held.pop(CALL, None) is not None:
             if isinstance(outcome, BaseException):
-                failed(call, future, outcome)
+                end_failed(call, future, outcome)
             else:
-                _succeeded(call, future, outcome)
+                _end_succeeded(call, future, outcome)
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
         call.end()
 
 
-def received(future: Any, response: Any) -> None:
+def end_with_response(future: Any, response: Any) -> None:
     """End the call of a future, or of its next page, whose result is there."""
     try:
         held = future.__dict__
         held[OUTCOME] = response
         call = held.pop(CALL, None)
         if call is not None:
-            _succeeded(call, future, response)
+            _end_succeeded(call, future, response)
     except Exception as error:
         # In the driver's thread: it must bring the result, whatever a processor raises.
         faults.raise_interruption(error)
         faults.report_any(DATABASE.place, error)
 
 
-def refused(future: Any, error: Any) -> None:
+def end_with_error(future: Any, error: Any) -> None:
     """End the call of a future whose exception is there."""
     try:
         held = future.__dict__
         held[OUTCOME] = error
         call = held.pop(CALL, None)
         if call is not None:
-            failed(call, future, error)
+            end_failed(call, future, error)
     except Exception as fault:
         faults.raise_interruption(fault)
         faults.report_any(DATABASE.place, fault)
 
 
-def _succeeded(call: Any, future: Any, response: Any) -> None:
+def _end_succeeded(call: Any, future: Any, response: Any) -> None:
     _tell(call, future)
     # A list, unless the row factory of the application makes something else.
     if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
@@ -172,10 +172,10 @@ def _succeeded(call: Any, future: Any, response: Any) -> None:
     call.done(response)
 
 
-def failed(call: Any, future: Any, error: Any) -> None:
+def end_failed(call: Any, future: Any, error: Any) -> None:
     """End a call that was taken from its future, with an exception."""
     _tell(call, future)
-    call.failed(error)
+    call.end_failed(error)
 
 
 def _tell(call: Any, future: Any) -> None:

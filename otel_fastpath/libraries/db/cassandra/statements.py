@@ -72,7 +72,7 @@ def readers() -> Mapping[Any, Reader]:
     return READERS
 
 
-class Batch(NamedTuple):
+class StatementBatch(NamedTuple):
     """The statements of a batch.
 
     Attributes:
@@ -86,7 +86,7 @@ class Batch(NamedTuple):
     has_arguments: bool
 
 
-def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> Batch:
+def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> StatementBatch:
     """Read a batch.
 
     Args:
@@ -104,8 +104,8 @@ def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> Batch:
                 found[what] = bool(is_prepared and values), text if issubclass(type(text), str) else _UNKNOWN
     except TypeError:
         # Something without a hash, such as a list, in the place of a text.
-        return Batch((_UNKNOWN,), len(entries), has_arguments=False)
-    return Batch(
+        return StatementBatch((_UNKNOWN,), len(entries), has_arguments=False)
+    return StatementBatch(
         tuple([text for _, text in found.values()]),
         len(entries),
         all(has_arguments for has_arguments, _ in found.values()),

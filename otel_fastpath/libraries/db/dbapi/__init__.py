@@ -1,1 +1,1 @@
-"""Drivers that follow the DB-API (PEP 249), and the official instrumentation that theirs are built on."""
+"""Drivers that follow the DB-API (PEP 249), and the stock instrumentation that theirs are built on."""

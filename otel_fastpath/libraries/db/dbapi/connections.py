@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.connecting import tell_connect
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +36,13 @@ def around_connect(
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            server = guarded(database.place, meant, args, kwargs)
+            server = call_guarded(database.place, meant, args, kwargs)
             if server is not None:
-                guarded(database.place, tell_connect, database, start_ns, server, error)
+                call_guarded(database.place, tell_connect, database, start_ns, server, error)
             raise
-        server = guarded(database.place, server_of, args, kwargs)
+        server = call_guarded(database.place, server_of, args, kwargs)
         if server is not None:
-            guarded(database.place, tell_connect, database, start_ns, server)
+            call_guarded(database.place, tell_connect, database, start_ns, server)
         return result
 
     return connect
@@ -62,17 +62,17 @@ def around_command(database: Database, command: Callable[..., str | None], origi
         original: The method.
     """
 
-    def opened(args: Any, kwargs: Any) -> Opening:
+    def open_query(args: Any, kwargs: Any) -> Opening:
         link = database.link(args[0])
         return link, link.plans.plan(command(*args, **kwargs)), None, None, None
 
-    wrapped = calls.around_sync(database, opened, calls.no_rows, original)
+    wrapped = calls.around_sync(database, open_query, calls.no_rows, original)
 
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
         active = database.active
         is_seen = active is not None and not active.is_same and active.options.transactions
-        if is_seen and guarded(database.place, command, *args) is not None:
+        if is_seen and call_guarded(database.place, command, *args) is not None:
             return wrapped(*args, **kwargs)
         return original(*args, **kwargs)
 

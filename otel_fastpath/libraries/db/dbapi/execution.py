@@ -1,4 +1,4 @@
-"""The queries of drivers that only the official instrumentation of the DB-API knows: what it finds out is kept.
+"""The queries of drivers that only the stock instrumentation of the DB-API knows: what it finds out is kept.
 
 Its own functions find the attributes of a text, once for each text and server. Compiled as `execution_c`.
 """
@@ -9,7 +9,7 @@ from sys import getsizeof
 from time import perf_counter
 from typing import Any
 
-from opentelemetry.instrumentation import dbapi as upstream
+from opentelemetry.instrumentation import dbapi as stock
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
@@ -22,15 +22,15 @@ from otel_fastpath.patching.cache import Cache
 from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "a query of a driver of the DB-API"
-# Where an official integration has its `Texts`.
+# Where a stock integration has its `Texts`.
 _KEPT = "_otel_fastpath_texts"
-# How many bytes the texts of one integration take, the longest of them, and what one takes beside its text. Upstream's
+# How many bytes the texts of one integration take, the longest of them, and what one takes beside its text. Stock's
 # `instrument_connection` makes an integration for each connection.
 _MOST_BYTES = 1 << 18
 _LONGEST_BYTES = 1 << 14
 _TEXT_BYTES = 2048
 _CLIENT = SpanKind.CLIENT
-_Tracer = upstream.CursorTracer
+_Tracer = stock.CursorTracer
 # What is not called for each query: other code may replace it.
 _facts = Facts(UNKNOWN)
 
@@ -39,7 +39,7 @@ class Text:
     """What follows from one text.
 
     Attributes:
-        operation: The operation, as upstream's metrics have it.
+        operation: The operation, as stock's metrics have it.
         name: The name of the span.
         attributes: Its attributes.
         duration: Records the duration of a query that succeeded; None: there are no metrics.
@@ -50,7 +50,7 @@ class Text:
 
     def __init__(self, tracer: Any, cursor: Any, text: str) -> None:
         integration = tracer._db_api_integration
-        # Upstream splits the whole text, which may be long, and raises an IndexError if there is nothing but a comment.
+        # Stock splits the whole text, which may be long, and raises an IndexError if there is nothing but a comment.
         words = tracer._leading_comment_remover.sub("", text).split(maxsplit=1)
         self.operation = words[0] if words else ""
         self.name = self.operation or integration.database or integration.name
@@ -86,7 +86,7 @@ def _state(integration: Any) -> tuple[Any, ...]:
 
 
 def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
-    """What follows from the text of a call; None if upstream's own method has to run it. Never raises.
+    """What follows from the text of a call; None if stock's own method has to run it. Never raises.
 
     Args:
         tracer: The `CursorTracer`.
@@ -107,7 +107,7 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
         found = texts.cache.items.get(text)
         if found is None:
             found = Text(tracer, cursor, text)
-            # Another thread may have connected to another server meanwhile: this call may tell that one, as upstream's
+            # Another thread may have connected to another server meanwhile: this call may tell that one, as stock's
             # does, but no later call.
             if _state(integration) == state:
                 texts.cache.keep(text, found, getsizeof(text) + _TEXT_BYTES)
@@ -118,7 +118,7 @@ def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
 
 
 def run(tracer: Any, found: Text, cursor: Any, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a call as upstream does, with what `find` returned."""
+    """Run a call as stock does, with what `find` returned."""
     with tracer._db_api_integration._tracer.start_as_current_span(found.name, kind=_CLIENT) as span:
         _describe(span, tracer, found, args)
         start, error = perf_counter(), None

@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object upstream
+cdef object stock
 cdef object SpanKind
 cdef object CollectedAttributes
 cdef object bind

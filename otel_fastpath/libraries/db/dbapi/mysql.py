@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import comments, conventions
-from otel_fastpath.libraries.db.conventions import Query
+from otel_fastpath.libraries.db.conventions import QueryText
 from otel_fastpath.libraries.db.cursors import Driver
-from otel_fastpath.libraries.db.dbapi import official, plans
+from otel_fastpath.libraries.db.dbapi import plans, stock
 from otel_fastpath.libraries.db.servers import System
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MYSQL: Final = System("mysql", 3306)
 _AMBIGUOUS: Final = frozenset('"\\#`')
 
 
-def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query]) -> Query:
+def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], QueryText]) -> QueryText:
     """Read a text of MySQL; of one whose values could be taken for names, only the first word.
 
     Args:
@@ -33,11 +33,11 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
     if not issubclass(type(text), str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
         return read_whole(text, has_arguments)
     first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
-    return Query(text, text if has_arguments else "", first, first, first.upper())
+    return QueryText(text, text if has_arguments else "", first, first, first.upper())
 
 
-class Official(official.Official):
-    """What an official instrumentation of a driver emits, under its own scope."""
+class MysqlConventions(stock.StockConventions):
+    """What a stock instrumentation of a driver emits, under its own scope."""
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
         """A connection by a Unix socket shows the default port of "localhost"."""
@@ -45,12 +45,12 @@ class Official(official.Official):
         return super().shown(server, *(("localhost", MYSQL.port) if by_socket else (host, port)))
 
 
-class Plans(plans.Plans):
+class MysqlPlans(plans.Plans):
     """The plans for one server and database."""
 
     __slots__ = ()
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, once."""
         return read(text, has_arguments, super().read)
 

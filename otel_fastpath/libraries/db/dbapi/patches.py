@@ -67,7 +67,7 @@ PATCHES: Final = (
     Patch(
         name="dbapi.execution",
         target=f"{TRACER}.traced_execution",
-        why="A proxy that an official instrumentation made before it was replaced: one span for each query.",
+        why="A proxy that a stock instrumentation made before it was replaced: one span for each query.",
         make=_make_execution,
         requires=("opentelemetry-instrumentation-dbapi>=0.45b0",),
         budgets=("pymysql, execute",),

@@ -1,4 +1,4 @@
-"""The plans of the drivers of the DB-API (PEP 249): texts with placeholders, and the official instruments."""
+"""The plans of the drivers of the DB-API (PEP 249): texts with placeholders, and the stock instruments."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db import plans
-from otel_fastpath.libraries.db.dbapi.official import Official
+from otel_fastpath.libraries.db.dbapi.stock import StockConventions
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.call import Series
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.call import CallDurations
+    from otel_fastpath.libraries.db.conventions import QueryText
     from otel_fastpath.libraries.db.plans import Active
     from otel_fastpath.libraries.db.servers import Server
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _PLACEHOLDER: Final = re.compile(r"%\([^)]*\)[sbt]|%[sbt]")
 
 
-class Plans(plans.Plans):
+class Plans(plans.QueryPlans):
     """The plans for one server and database."""
 
     __slots__ = ()
 
     def __init__(self, active: Active, server: Server, own: Any) -> None:
         super().__init__(active, server, own)
-        if isinstance(self.convention, Official):
+        if isinstance(self.convention, StockConventions):
             self.convention = self.convention.of(server)
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, once; a placeholder is read as a parameter."""
         if not has_arguments or "%" not in text:
             return super().read(text, has_arguments)
@@ -39,7 +39,7 @@ class Plans(plans.Plans):
             found.text = text
         return found
 
-    def _measures(self, query: Query, prefix: str) -> tuple[Series | None, Any]:
+    def _measures(self, query: QueryText, prefix: str) -> tuple[CallDurations | None, Any]:
         if self.active.is_same:
             convention: Any = self.convention
             return convention.measures(query) or (None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.libraries.db import calls, conventions, cursors
-from otel_fastpath.libraries.db.dbapi.official import Official
+from otel_fastpath.libraries.db.dbapi.stock import StockConventions
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 def opener(driver: Driver) -> Any:
     """Returns what a call of `callproc` is opened with."""
 
-    def opened(args: Any, kwargs: Any) -> Opening:
+    def open_query(args: Any, kwargs: Any) -> Opening:
         connection = driver.connection_of(args[0])
         if connection is None:
             return cursors.NOTHING
         link = driver.database.link(connection)
         name = _name(args[1] if len(args) > 1 else kwargs.get("procname"))
-        if isinstance(link.active.convention, Official):
+        if isinstance(link.active.convention, StockConventions):
             return link, link.plans.plan(name), None, None, None
         own = {"db.stored_procedure.name": name} if name else {}
         return link, link.plans.special(f"CALL {name}".rstrip(), own), None, None, None
 
-    return opened
+    return open_query
 
 
 def _name(given: Any) -> str:

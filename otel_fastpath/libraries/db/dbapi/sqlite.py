@@ -9,10 +9,10 @@ from otel_fastpath import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
 
 
-def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query]) -> Query:
+def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], QueryText]) -> QueryText:
     """Read a text of SQLite, where double quotes enclose a string if there is no column of that name.
 
     Args:

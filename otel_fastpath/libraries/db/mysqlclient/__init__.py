@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.mysqlclient.official import given_keywords
 from otel_fastpath.libraries.db.mysqlclient.patches import PATCHES
 from otel_fastpath.libraries.db.mysqlclient.plans import DATABASE
+from otel_fastpath.libraries.db.mysqlclient.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="mysqlclient",
-    why="Queries of any cursor, transactions and connects, for a tenth of what the official one costs.",
+    why="Queries of any cursor, transactions and connects, for a tenth of what stock's costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.mysqlclient:MySQLClientInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-mysqlclient>=0.64b0,<0.67",

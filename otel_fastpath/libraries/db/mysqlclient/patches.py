@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db import cursors
 from otel_fastpath.libraries.db.dbapi import procedures
 from otel_fastpath.libraries.db.dbapi.connections import always, around_command, around_connect
-from otel_fastpath.libraries.db.mysqlclient.plans import DATABASE, DRIVER, connected, meant
+from otel_fastpath.libraries.db.mysqlclient.plans import DATABASE, DRIVER, meant, store_server
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -51,6 +51,6 @@ PATCHES: Final = (
         "connect",
         "connections:Connection.__init__",
         "Each connect is a span.",
-        functools.partial(around_connect, DATABASE, lambda args, kwargs: connected(args[0], args, kwargs), meant),
+        functools.partial(around_connect, DATABASE, lambda args, kwargs: store_server(args[0], args, kwargs), meant),
     ),
 )

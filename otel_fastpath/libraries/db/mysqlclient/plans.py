@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import mysql
-from otel_fastpath.libraries.db.mysqlclient.official import Official
+from otel_fastpath.libraries.db.mysqlclient.stock import StockConventions
 from otel_fastpath.libraries.db.servers import Server
 
 _LINK: Final = "_otel_fastpath"
@@ -23,7 +23,7 @@ def server_of(connection: Any) -> Server:
     return meant((connection,), {name: getattr(connection, name, None) for name in names})
 
 
-def connected(connection: Any, args: Any, kwargs: Any) -> Server:
+def store_server(connection: Any, args: Any, kwargs: Any) -> Server:
     """Store the server of a connection that was made with these arguments."""
     server = meant(args, kwargs)
     setattr(connection, _SERVER, server)
@@ -47,8 +47,8 @@ DATABASE: Final = Database(
     status_code=mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
-    official=Official,
-    make_plans=mysql.Plans,
+    stock=StockConventions,
+    make_plans=mysql.MysqlPlans,
     drivers=("mysqldb",),
 )
 DRIVER: Final = mysql.driver(DATABASE, _LINK)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.psycopg.official import given_keywords
 from otel_fastpath.libraries.db.psycopg.patches import PATCHES
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
+from otel_fastpath.libraries.db.psycopg.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="psycopg",
-    why="Queries, connections and pools, for a twelfth of what the official instrumentation costs.",
+    why="Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.psycopg:PsycopgInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-psycopg>=0.64b0,<0.67",

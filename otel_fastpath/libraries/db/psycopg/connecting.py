@@ -26,7 +26,7 @@ _WHERE: Final = ("host", "hostaddr", "port", "dbname", "user")
 def make_connect(original: Any) -> Any:
     """Wrap `connect` of a class.
 
-    The official instrumentation, uninstrumented, leaves a method there that is bound to the class: with it, a subclass
+    The stock instrumentation, uninstrumented, leaves a method there that is bound to the class: with it, a subclass
     would connect as its base class.
     """
     return classmethod(_wrapped(_function_of(original)))
@@ -68,7 +68,7 @@ def _function_of(original: Any) -> Any:
 
 
 def _wrapped(function: Any) -> Any:
-    return calls.around_steps(_start, _connected, _failed, function)
+    return calls.around_steps(_start, _after_connect, _after_failure, function)
 
 
 def _start(start: list[Any], args: Any, kwargs: Any) -> None:
@@ -76,7 +76,7 @@ def _start(start: list[Any], args: Any, kwargs: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _connected(start: list[Any], _args: Any, connection: Any) -> None:
+def _after_connect(start: list[Any], _args: Any, connection: Any) -> None:
     start_ns = start[0]
     # It is told once, even if that is interrupted.
     start.clear()
@@ -84,7 +84,7 @@ def _connected(start: list[Any], _args: Any, connection: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _failed(start: list[Any], _args: Any, error: BaseException) -> None:
+def _after_failure(start: list[Any], _args: Any, error: BaseException) -> None:
     if not start:
         return
     start_ns, args, kwargs = start

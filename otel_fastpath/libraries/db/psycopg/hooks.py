@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.db import calls, not_begun
-from otel_fastpath.libraries.db.dbapi.official import is_by_stock
+from otel_fastpath.libraries.db.dbapi.stock import is_by_stock
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg import pipelines, texts
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, LINK, text_of
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -54,7 +54,7 @@ def _of_cursors(active: Any) -> Any:
 def around_execute(original: Any) -> Any:
     """Wrap `execute` of a cursor."""
     around = _around_async if is_async(original) else _around
-    return around(DATABASE.entrance("execute", _of_cursors), _looked, _rows, original)
+    return around(DATABASE.entrance("execute", _of_cursors), _apply_options, _rows, original)
 
 
 def around_executemany(original: Any) -> Any:
@@ -73,20 +73,20 @@ def _around(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
                     return original(*args, **kwargs)
                 if call.link is None:
                     return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-                args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+                args, kwargs = call_guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
             if pipeline is not None:
                 ending = pipelines.submission(pipeline, call, args[0])
             result = original(*args, **kwargs)
             if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-                guarded_during(call, DATABASE.place, rows, call, args[0])
+                call_guarded_during(call, DATABASE.place, rows, call, args[0])
             ending.done(result)
         except BaseException as error:
             try:
-                ending.failed(error)
+                ending.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                ending.failed(error)
+                ending.end_failed(error)
             raise
         return result
 
@@ -103,20 +103,20 @@ def _around_async(entrance: Any, look: Any, rows: Any, original: Any) -> Any:
                     return await original(*args, **kwargs)
                 if call.link is None:
                     return await not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-                args, kwargs = guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
+                args, kwargs = call_guarded_during(call, DATABASE.place, look, call, args, kwargs) or (args, kwargs)
             pipeline = args[0]._conn._pipeline
             if pipeline is not None:
                 ending = pipelines.submission(pipeline, call, args[0])
             result = await original(*args, **kwargs)
             if pipeline is None and (call.plan.rows is not None or call.link.active.options.rows):
-                guarded_during(call, DATABASE.place, rows, call, args[0])
+                call_guarded_during(call, DATABASE.place, rows, call, args[0])
             ending.done(result)
         except BaseException as error:
             try:
-                ending.failed(error)
+                ending.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                ending.failed(error)
+                ending.end_failed(error)
             raise
         return result
 
@@ -132,7 +132,7 @@ def of_batch(args: Any, kwargs: Any) -> Opening:
 
 
 def _rows(call: Any, cursor: Any) -> None:
-    """Record the rows of the cursor's results; those of the official instrumentation include rows that were changed."""
+    """Record the rows of the cursor's results; those of the stock instrumentation include rows that were changed."""
     number = cursor.rowcount if call.link.active.is_same else pipelines.rows_of(cursor._results)
     if number is not None and number >= 0:
         call.record_rows(number)
@@ -143,16 +143,16 @@ def _batch_rows(call: Any, cursor: Any) -> None:
         _rows(call, cursor)
 
 
-def _looked(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def _apply_options(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        guarded(DATABASE.place, calls.tell, call, call.link, parameters, None)
+        call_guarded(DATABASE.place, calls.tell, call, call.link, parameters, None)
     return _commented(call, args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Add the comment that the options ask for, or that of the official instrumentation."""
+    """Add the comment that the options ask for, or that of the stock instrumentation."""
     active = call.link.active
     if not active.comments:
         return args, kwargs
@@ -166,7 +166,7 @@ def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 
 def make_untraced(original: Any) -> Any:
-    """Wrap the official instrumentation's own wrapper of a cursor's methods, which calls ours."""
+    """Wrap the stock instrumentation's own wrapper of a cursor's methods, which calls ours."""
 
     @functools.wraps(original)
     def traced_execution(*args: Any, **kwargs: Any) -> Any:

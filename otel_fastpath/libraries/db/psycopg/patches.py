@@ -20,7 +20,7 @@ _PSYCOPG: Final = ("psycopg>=3.1,<4",)
 # Before, an error of one of a pipeline's commands hid the results of the others.
 _PIPELINES: Final = ("psycopg>=3.2,<4",)
 _POOL: Final = ("psycopg-pool>=3.1,<4",)
-_OFFICIAL: Final = ("opentelemetry-instrumentation-psycopg>=0.45b0",)
+_STOCK: Final = ("opentelemetry-instrumentation-psycopg>=0.45b0",)
 
 
 def _hook(make: Callable[..., Any], *first: Any) -> Make:
@@ -155,10 +155,10 @@ PATCHES: Final = (
         _patch(
             f"official.{name}",
             f"opentelemetry.instrumentation.psycopg:CursorTracer.{method}",
-            "Cursors that the official instrumentation made before it was replaced: one span for each query.",
+            "Cursors that the stock instrumentation made before it was replaced: one span for each query.",
             _hook(make),
-            "execute of an official cursor",
-            _OFFICIAL,
+            "execute of a stock cursor",
+            _STOCK,
         )
         for name, method, make in (
             ("execution", "traced_execution", hooks.make_untraced),

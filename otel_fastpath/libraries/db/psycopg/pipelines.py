@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ _TUPLES_OK: Final = 2
 _CONNECTED: Final = 0
 
 
-class _State:
+class _PipelineState:
     """What is stored for one pipeline.
 
     Attributes:
@@ -77,7 +77,7 @@ class Submission:
 
     __slots__ = ("_call", "_cursor", "_error", "_is_waiting", "_number", "_others", "_queue", "_state", "end", "first")
 
-    def __init__(self, pipeline: Any, state: _State, call: Any, cursor: Any) -> None:
+    def __init__(self, pipeline: Any, state: _PipelineState, call: Any, cursor: Any) -> None:
         self._state = state
         self._call = call
         self._cursor = cursor
@@ -104,18 +104,18 @@ class Submission:
 
     def done(self, result: Any) -> None:
         """The method has returned this."""
-        if not guarded(_PLACE, self._is_held):
+        if not call_guarded(_PLACE, self._hold_open):
             self.conclude(None, result)
 
-    def failed(self, error: BaseException) -> None:
+    def end_failed(self, error: BaseException) -> None:
         """The method has raised this; it may be the error of another call, whose result arrived meanwhile."""
         if self not in self._state.running:
             # Once more, in case that the first was interrupted.
             if not self._is_waiting:
-                self._call.failed(error)
+                self._call.end_failed(error)
             return
-        guarded(_PLACE, self._take, error)
-        if not guarded(_PLACE, self._is_held):
+        call_guarded(_PLACE, self._take, error)
+        if not call_guarded(_PLACE, self._hold_open):
             self.conclude(None if self.end > self.first else error)
 
     def _take(self, error: BaseException) -> None:
@@ -123,7 +123,7 @@ class Submission:
         if not any(error is each for each in self._others):
             self._error = self._error or error
 
-    def _is_held(self) -> bool:
+    def _hold_open(self) -> bool:
         """Whether results are still to arrive; then the call goes on, and its context is left."""
         self._state.running.remove(self)
         self._others = []
@@ -141,10 +141,10 @@ class Submission:
         """End the call."""
         error = self._error or error
         if error is not None:
-            self._call.failed(error)
+            self._call.end_failed(error)
             return
         if self._number is not None:
-            guarded(_PLACE, self._call.record_rows, self._number)
+            call_guarded(_PLACE, self._call.record_rows, self._number)
         self._call.done(result)
 
 
@@ -154,7 +154,7 @@ _watched: set[Any] = set()
 
 def submission(pipeline: Any, call: Any, cursor: Any) -> Any:
     """What ends a call that is made in this pipeline: the call itself, if its results are not watched."""
-    return guarded(_PLACE, _submission, pipeline, call, cursor) or call
+    return call_guarded(_PLACE, _submission, pipeline, call, cursor) or call
 
 
 def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:
@@ -162,7 +162,7 @@ def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:
         return None
     state = vars(pipeline).get(_STATE)
     if state is None:
-        state = vars(pipeline)[_STATE] = _State()
+        state = vars(pipeline)[_STATE] = _PipelineState()
     return Submission(pipeline, state, call, cursor)
 
 
@@ -184,7 +184,7 @@ def make_process(original: Any) -> Any:
 
     @functools.wraps(original)
     def _process_results(*args: Any, **kwargs: Any) -> Any:
-        state = guarded(_PLACE, _state_of, args[0])
+        state = call_guarded(_PLACE, _state_of, args[0])
         if state is None:
             return original(*args, **kwargs)
         try:
@@ -200,7 +200,7 @@ def make_process(original: Any) -> Any:
 
 
 @never_raises(_PLACE)
-def _process(state: _State, args: Any, error: BaseException | None) -> None:
+def _process(state: _PipelineState, args: Any, error: BaseException | None) -> None:
     _, queued, results = args
     state.process(queued, results, error)
 
@@ -213,13 +213,13 @@ def make_exit(original: Any) -> Any:
         try:
             return original(*args, **kwargs)
         finally:
-            _exited(args)
+            _after_exit(args)
 
     return _exit
 
 
 @never_raises(_PLACE)
-def _exited(args: Any) -> None:
+def _after_exit(args: Any) -> None:
     state = vars(args[0]).get(_STATE)
     if state is not None and args[0].level == 0:
         error = next((each for each in args[1:] if each is not None), None) or sys.exc_info()[1]

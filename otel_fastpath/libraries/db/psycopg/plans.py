@@ -8,8 +8,8 @@ from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.libpq import server_of
 from otel_fastpath.libraries.db.psycopg import texts
-from otel_fastpath.libraries.db.psycopg.official import Official
-from otel_fastpath.libraries.db.psycopg.options import Options
+from otel_fastpath.libraries.db.psycopg.options import PsycopgOptions
+from otel_fastpath.libraries.db.psycopg.stock import StockConventions
 
 LINK: Final = "_otel_fastpath"
 
@@ -36,7 +36,7 @@ def text_of(query: Any, link: Any, connection: Any) -> str:
     """
     if type(query) is str:
         return query
-    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, Official))
+    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -46,7 +46,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: getattr(held, "_conn", held),
     link=LINK,
-    options=Options,
-    official=Official,
+    options=PsycopgOptions,
+    stock=StockConventions,
     make_plans=Plans,
 )

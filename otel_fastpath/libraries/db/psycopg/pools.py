@@ -14,13 +14,13 @@ from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import calls, pools
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
 from otel_fastpath.libraries.db.servers import POSTGRESQL
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 _PLACE: Final = "a psycopg pool"
 _WATCHED: Final = "_otel_fastpath"
 
 
-class Watched(pools.Watched):
+class Watched(pools.WatchedPool):
     """What is stored for one pool.
 
     Args:
@@ -87,7 +87,7 @@ def _metrics() -> pools.PoolMetrics | None:
 
 def make_getconn(original: Any) -> Any:
     """Wrap `getconn`, which every way to get a connection calls."""
-    return calls.around_steps(_request, _acquired, _not_acquired, original)
+    return calls.around_steps(_request, _after_acquire, _not_acquired, original)
 
 
 def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
@@ -105,12 +105,12 @@ def _begin(begun: list[Any], pool: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _acquired(begun: list[Any], args: Any, connection: Any) -> None:
+def _after_acquire(begun: list[Any], args: Any, connection: Any) -> None:
     started, *waits = begun
     try:
         metrics = _metrics()
         if metrics is not None:
-            watched(args[0]).was_acquired(metrics, id(connection), started)
+            watched(args[0]).record_acquire(metrics, id(connection), started)
     finally:
         for call in waits:
             call.end()
@@ -121,7 +121,7 @@ def _not_acquired(begun: list[Any], args: Any, error: BaseException) -> None:
     try:
         metrics = _metrics()
         if metrics is not None and type(error).__name__ == "PoolTimeout":
-            watched(args[0]).timed_out(metrics)
+            watched(args[0]).record_timeout(metrics)
     finally:
         for call in begun[1:]:
             call.fail(error)
@@ -129,23 +129,23 @@ def _not_acquired(begun: list[Any], args: Any, error: BaseException) -> None:
 
 def make_putconn(original: Any) -> Any:
     """Wrap `putconn`, which every way to return a connection calls."""
-    return calls.around_steps(_released, _ignored, _ignored, original)
+    return calls.around_steps(_after_release, _ignore, _ignore, original)
 
 
-def _ignored(_begun: list[Any], _args: Any, _outcome: Any) -> None:
+def _ignore(_begun: list[Any], _args: Any, _outcome: Any) -> None:
     """Nothing follows."""
 
 
 @never_raises(_PLACE)
-def _released(_begun: list[Any], args: Any, kwargs: Any) -> None:
+def _after_release(_begun: list[Any], args: Any, kwargs: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
-        watched(args[0]).was_released(metrics, id(args[1] if len(args) > 1 else kwargs.get("conn")))
+        watched(args[0]).record_release(metrics, id(args[1] if len(args) > 1 else kwargs.get("conn")))
 
 
 def make_connect(original: Any) -> Any:
     """Wrap `_connect`, which connects and calls the pool's `configure`."""
-    return calls.around_steps(_clock, _connected, _ignored, original)
+    return calls.around_steps(_clock, _after_connect, _ignore, original)
 
 
 def _clock(begun: list[Any], _args: Any, _kwargs: Any) -> None:
@@ -153,10 +153,10 @@ def _clock(begun: list[Any], _args: Any, _kwargs: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _connected(begun: list[Any], args: Any, _connection: Any) -> None:
+def _after_connect(begun: list[Any], args: Any, _connection: Any) -> None:
     metrics = _metrics()
     if metrics is not None:
-        watched(args[0]).was_connected(metrics, *begun)
+        watched(args[0]).record_connect(metrics, *begun)
 
 
 def make_start(original: Any) -> Any:
@@ -165,17 +165,17 @@ def make_start(original: Any) -> Any:
 
     @functools.wraps(original)
     def _start_workers(*args: Any, **kwargs: Any) -> Any:
-        token = guarded(_PLACE, _left_trace, hot)
+        token = call_guarded(_PLACE, _leave_trace, hot)
         try:
             return original(*args, **kwargs)
         finally:
             if token is not None:
-                guarded(_PLACE, hot.restore, token)
+                call_guarded(_PLACE, hot.restore, token)
 
     return _start_workers
 
 
-def _left_trace(hot: Any) -> Any:
+def _leave_trace(hot: Any) -> Any:
     """Make an empty context the current one, and return its token; None if what is done here is suppressed."""
     active = DATABASE.active
     # What the pool does later is then to be suppressed, too.

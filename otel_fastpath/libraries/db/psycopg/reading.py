@@ -14,7 +14,7 @@ from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.conventions import CURSOR
 from otel_fastpath.libraries.db.psycopg.hooks import has_values, parameters_of, query_of
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE, text_of
-from otel_fastpath.patching.outcome import guarded_during, never_raises
+from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -81,14 +81,14 @@ def make_trip(original: Any) -> Any:
             if not calls.enter(call, DATABASE, of_trip, args, kwargs):
                 return (yield from original(*args, **kwargs))
             result = yield from original(*args, **kwargs)
-            guarded_during(call, DATABASE.place, _tell_rows, call, result)
+            call_guarded_during(call, DATABASE.place, _tell_rows, call, result)
             call.done(result)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -96,7 +96,7 @@ def make_trip(original: Any) -> Any:
 
 
 @never_raises(DATABASE.place)
-def _left(call: Any) -> None:
+def _leave(call: Any) -> None:
     """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
     if call.link.call is call:
         call.link.call = None
@@ -113,15 +113,15 @@ def make_stream(original: Any) -> Any:
             if not calls.enter(call, DATABASE, of_query, args, kwargs):
                 yield from original(*args, **kwargs)
                 return
-            _left(call)
+            _leave(call)
             yield from original(*args, **kwargs)
             call.done(None)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
 
     return stream
@@ -137,7 +137,7 @@ def make_async_stream(original: Any) -> Any:
         try:
             is_begun = calls.enter(call, DATABASE, of_query, args, kwargs)
             if is_begun:
-                _left(call)
+                _leave(call)
             async for row in rows_of_host:
                 yield row
             if is_begun:
@@ -148,10 +148,10 @@ def make_async_stream(original: Any) -> Any:
                 await rows_of_host.aclose()
             finally:
                 try:
-                    call.failed(error)
+                    call.end_failed(error)
                 finally:
                     # See `libraries.call`: the first may have been interrupted.
-                    call.failed(error)
+                    call.end_failed(error)
             raise
 
     return stream
@@ -175,17 +175,17 @@ def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
         is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         with copy_of_host as made:
             if is_begun:
-                _left(call)
+                _leave(call)
             yield made
         if is_begun:
-            guarded_during(call, DATABASE.place, _count_copied, call, args[0])
+            call_guarded_during(call, DATABASE.place, _count_copied, call, args[0])
             call.done(None)
     except BaseException as error:
         try:
-            call.failed(error)
+            call.end_failed(error)
         finally:
             # See `libraries.call`: the first may have been interrupted.
-            call.failed(error)
+            call.end_failed(error)
         raise
 
 
@@ -206,17 +206,17 @@ async def _async_copying(copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGene
         is_begun = calls.enter(call, DATABASE, of_copy, args, kwargs)
         async with copy_of_host as made:
             if is_begun:
-                _left(call)
+                _leave(call)
             yield made
         if is_begun:
-            guarded_during(call, DATABASE.place, _count_copied, call, args[0])
+            call_guarded_during(call, DATABASE.place, _count_copied, call, args[0])
             call.done(None)
     except BaseException as error:
         try:
-            call.failed(error)
+            call.end_failed(error)
         finally:
             # See `libraries.call`: the first may have been interrupted.
-            call.failed(error)
+            call.end_failed(error)
         raise
 
 

@@ -51,7 +51,7 @@ def _without_values(query: Any, connection: Any) -> str:
 
 
 def _of_template(query: Any, connection: Any, *, with_values: bool) -> str:
-    """The text of a template string. Those with values are the official instrumentation's, with the expressions."""
+    """The text of a template string. Those with values are the stock instrumentation's, with the expressions."""
     parts = [query.strings[0]]
     for interpolation, text in zip(query.interpolations, query.strings[1:], strict=True):
         part = f"{{{interpolation.expression}}}" if with_values else _of_interpolation(interpolation, connection)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.libraries.db import calls
 from otel_fastpath.libraries.db.psycopg import pipelines
 from otel_fastpath.libraries.db.psycopg.plans import DATABASE
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ def around(command: Command, original: Any) -> Any:
     """Wrap a method that sends one command."""
 
     def begin(begun: list[Any], args: Any, kwargs: Any) -> None:
-        guarded(DATABASE.place, _begin, begun, command, args, kwargs)
+        call_guarded(DATABASE.place, _begin, begun, command, args, kwargs)
 
-    return calls.around_steps(begin, _done, _failed, original)
+    return calls.around_steps(begin, _done, _end_failed, original)
 
 
 @never_raises(DATABASE.place)
@@ -36,9 +36,9 @@ def _done(begun: list[Any], _args: Any, result: Any) -> None:
 
 
 @never_raises(DATABASE.place)
-def _failed(begun: list[Any], _args: Any, error: BaseException) -> None:
+def _end_failed(begun: list[Any], _args: Any, error: BaseException) -> None:
     for ending in begun:
-        ending.failed(error)
+        ending.end_failed(error)
 
 
 def _begin(begun: list[Any], command: Command, args: Any, kwargs: Any) -> None:

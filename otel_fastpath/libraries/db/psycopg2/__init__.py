@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.psycopg2.official import given_keywords
 from otel_fastpath.libraries.db.psycopg2.patches import PATCHES
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE
+from otel_fastpath.libraries.db.psycopg2.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="psycopg2",
-    why="Queries, COPYs and connects of any connection and cursor class, for a tenth of what the official one costs.",
+    why="Queries, COPYs and connects of any connection and cursor class, for a tenth of what stock's costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.psycopg2:Psycopg2Instrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-psycopg2>=0.64b0,<0.67",

@@ -18,7 +18,7 @@ from otel_fastpath.libraries.db.libpq import server_meant, server_of
 from otel_fastpath.libraries.db.psycopg2 import hooks
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, LINK
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,12 +39,12 @@ def _make_cursor(sort: Callable[[bool], Derived], original: Any) -> Any:
 
     @functools.wraps(original)
     def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
-        given = None if DATABASE.active is None else guarded(DATABASE.place, _given, self, sort, args, kwargs)
+        given = None if DATABASE.active is None else call_guarded(DATABASE.place, _given, self, sort, args, kwargs)
         if given is None:
             return original(self, *args, **kwargs)
         classes, args, kwargs = given
         made = original(self, *args, **kwargs)
-        guarded(DATABASE.place, classes.over, made)
+        call_guarded(DATABASE.place, classes.over, made)
         return made
 
     return cursor
@@ -137,7 +137,7 @@ def make_connect(original: Any) -> Any:
 
     @functools.wraps(original)
     def _connect(*args: Any, **kwargs: Any) -> Any:
-        given = None if DATABASE.active is None else guarded(_PLACE, _with_factory, args, kwargs)
+        given = None if DATABASE.active is None else call_guarded(_PLACE, _with_factory, args, kwargs)
         if given is None:
             return original(*args, **kwargs)
         classes, changed = given
@@ -145,9 +145,9 @@ def make_connect(original: Any) -> Any:
         try:
             connection = original(args[0] if args else None, **changed)
         except BaseException as error:
-            _failed(start_ns, args, error)
+            _after_failure(start_ns, args, error)
             raise
-        _connected(start_ns, classes, args, connection)
+        _after_connect(start_ns, classes, args, connection)
         return connection
 
     return _connect
@@ -167,7 +167,7 @@ def _with_factory(args: Any, kwargs: Any) -> tuple[Derived, dict[str, Any]]:
 
 
 @never_raises(_PLACE)
-def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> None:
+def _after_connect(start_ns: int, classes: Derived, args: Any, connection: Any) -> None:
     classes.over(connection)
     if classes is CONNECTIONS:
         tell_connect(DATABASE, start_ns, server_of(connection))
@@ -177,7 +177,7 @@ def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> N
     try:
         if begin_connect(call, DATABASE, start_ns, _meant(args)):
             call.leave()
-            setattr(connection, hooks.PENDING, hooks.OpenPending(call, None))
+            setattr(connection, hooks.PENDING, hooks.OpenPolledCall(call, None))
     except BaseException as error:
         try:
             call.fail(error)
@@ -188,7 +188,7 @@ def _connected(start_ns: int, classes: Derived, args: Any, connection: Any) -> N
 
 
 @never_raises(_PLACE)
-def _failed(start_ns: int, args: Any, error: BaseException) -> None:
+def _after_failure(start_ns: int, args: Any, error: BaseException) -> None:
     tell_connect(DATABASE, start_ns, _meant(args), error)
 
 

@@ -16,7 +16,7 @@ from otel_fastpath.libraries.db.dbapi import procedures
 from otel_fastpath.libraries.db.derived import Derived, is_derived
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.psycopg2.plans import DATABASE, DRIVER, LINK
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TABLE: Final = 2
 # That of the sets of parameters among the arguments of execute_batch and execute_values.
 _SETS: Final = 2
-# Where an asynchronous connection stores its `Pending`.
+# Where an asynchronous connection stores its `PolledCall`.
 PENDING: Final = "_otel_fastpath_pending"
 # psycopg2.extensions.POLL_OK
 _DONE: Final = 0
@@ -45,7 +45,7 @@ def _of_copied(direction: str, args: Any, kwargs: Any) -> Opening:
 
 
 def _beyond(cursor: Any, plan: Any) -> Opening:
-    """Open what the official instrumentation does not see."""
+    """Open what the stock instrumentation does not see."""
     link = DATABASE.link(cursor.connection)
     # Without a plan, there is no span, and neither for what is executed inside.
     return link, None if link.active.is_same else plan(link), None, None, None
@@ -87,7 +87,7 @@ def make_pages(original: Any) -> Any:
 
     @functools.wraps(original)
     def execute_pages(*args: Any, **kwargs: Any) -> Any:
-        is_unseen = guarded(DATABASE.place, _is_on_another, args)
+        is_unseen = call_guarded(DATABASE.place, _is_on_another, args)
         return original(*args, **kwargs) if is_unseen else wrapped(*args, **kwargs)
 
     return execute_pages
@@ -105,7 +105,7 @@ def _around(opener: Any, original: Any) -> Any:
 
 def _around_declaration(original: Any) -> Any:
     entrance = calls.ByOpener(DATABASE, _of_declaration)
-    return cursors.around(DRIVER, entrance, functools.partial(cursors.looked, DRIVER), original)
+    return cursors.around(DRIVER, entrance, functools.partial(cursors.apply_options, DRIVER), original)
 
 
 def _around_trip(rows: calls.Rows, original: Any) -> Any:
@@ -126,19 +126,19 @@ def _around_next(original: Any) -> Any:
             is_begun = calls.enter(call, DATABASE, _of_trip, (self,), {})
             row = original(self)
             if is_begun:
-                guarded_during(call, DATABASE.place, call.record_rows, self.rowcount)
+                call_guarded_during(call, DATABASE.place, call.record_rows, self.rowcount)
                 call.done(None)
         except BaseException as error:
             try:
                 if is_begun and isinstance(error, StopIteration):
-                    guarded(DATABASE.place, call.record_rows, 0)
+                    call_guarded(DATABASE.place, call.record_rows, 0)
                     call.done(None)
             finally:
                 try:
-                    call.failed(error)
+                    call.end_failed(error)
                 finally:
                     # See `libraries.call`: the first may have been interrupted.
-                    call.failed(error)
+                    call.end_failed(error)
             raise
         return row
 
@@ -157,28 +157,28 @@ def _submitting(entrance: Any, original: Any) -> Any:
                     return original(*args, **kwargs)
                 if call.link is None:
                     return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-                looked = guarded_during(call, DATABASE.place, cursors.looked, DRIVER, call, args, kwargs)
+                looked = call_guarded_during(call, DATABASE.place, cursors.apply_options, DRIVER, call, args, kwargs)
                 args, kwargs = looked or (args, kwargs)
             result = original(*args, **kwargs)
-            if not guarded(DATABASE.place, _left, call, args[0]):
+            if not call_guarded(DATABASE.place, _leave, call, args[0]):
                 call.done(result)
         except BaseException as error:
             try:
-                call.failed(error)
+                call.end_failed(error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
     return method
 
 
-def _left(call: Any, cursor: Any) -> bool:
+def _leave(call: Any, cursor: Any) -> bool:
     """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
     call.link.call = None
     call.leave()
-    setattr(cursor.connection, PENDING, OpenPending(call, cursor))
+    setattr(cursor.connection, PENDING, OpenPolledCall(call, cursor))
     return True
 
 
@@ -190,13 +190,13 @@ def make_poll(original: Any) -> Any:
         try:
             state = original(self)
             if state == _DONE:
-                guarded(DATABASE.place, _ended, self, None)
+                call_guarded(DATABASE.place, _end_pending, self, None)
         except BaseException as error:
             try:
-                guarded(DATABASE.place, _ended, self, error)
+                call_guarded(DATABASE.place, _end_pending, self, error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                guarded(DATABASE.place, _ended, self, error)
+                call_guarded(DATABASE.place, _end_pending, self, error)
             raise
         return state
 
@@ -210,17 +210,17 @@ def make_close(original: Any) -> Any:
     def close(self: Any) -> Any:
         result = original(self)
         try:
-            guarded(DATABASE.place, _closed, self)
+            call_guarded(DATABASE.place, _after_close, self)
         finally:
             # Likewise.
-            guarded(DATABASE.place, _closed, self)
+            call_guarded(DATABASE.place, _after_close, self)
         return result
 
     return close
 
 
-def _closed(connection: Any) -> None:
-    _ended(connection, _lost())
+def _after_close(connection: Any) -> None:
+    _end_pending(connection, _lost())
 
 
 def _lost() -> BaseException:
@@ -231,7 +231,7 @@ def _lost() -> BaseException:
     return error
 
 
-class Pending:
+class PolledCall:
     """A call that goes on.
 
     Args:
@@ -250,14 +250,14 @@ class Pending:
         if cursor is None:
             call.end() if error is None else call.fail(error)
         elif error is not None:
-            call.failed(error)
+            call.end_failed(error)
         else:
-            guarded(DATABASE.place, cursors.count, call, cursor)
+            call_guarded(DATABASE.place, cursors.count, call, cursor)
             call.done(None)
-        drop_finalizer(self, Pending)
+        drop_finalizer(self, PolledCall)
 
 
-class OpenPending(Pending):
+class OpenPolledCall(PolledCall):
     """One that has not ended; as `trace.context.scope.OpenScope`."""
 
     __slots__ = ()
@@ -265,10 +265,10 @@ class OpenPending(Pending):
     def __del__(self) -> None:
         """End it: its connection was let go of. An interrupt can come before the fields are set."""
         if hasattr(self, "_cursor"):
-            guarded(DATABASE.place, self.end, _lost())
+            call_guarded(DATABASE.place, self.end, _lost())
 
 
-def _ended(connection: Any, error: BaseException | None) -> None:
+def _end_pending(connection: Any, error: BaseException | None) -> None:
     pending = getattr(connection, PENDING, None)
     if pending is not None:
         pending.end(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.db.psycopg2 import connecting, hooks, official
+from otel_fastpath.libraries.db.psycopg2 import connecting, hooks, stock
 from otel_fastpath.patching.patch import Patch, SkipError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _OLDEST: Final = (2, 8)
 def _hook(make: Callable[[Any], Any]) -> Callable[[Any, Config], Any]:
     """The `make` of a patch: returns `make(original)`. Each call reads the set-up in `DATABASE.active`."""
 
-    def checked(original: Any, _settings: Config) -> Any:
+    def check_version(original: Any, _settings: Config) -> Any:
         import psycopg2  # noqa: PLC0415  # the patch waits for it
 
         found = re.match(r"(\d+)\.(\d+)", psycopg2.__version__)
@@ -28,7 +28,7 @@ def _hook(make: Callable[[Any], Any]) -> Callable[[Any, Config], Any]:
             raise SkipError(f"psycopg2 {psycopg2.__version__} is installed, 2.8 or newer is needed")
         return make(original)
 
-    return checked
+    return check_version
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], *budgets: str) -> Patch:
@@ -56,8 +56,8 @@ PATCHES: Final = (
     _patch(
         "official.execution",
         "opentelemetry.instrumentation.psycopg2:CursorTracer.traced_execution",
-        "Cursors that the official instrumentation makes on a connection of otel-fastpath's: one span for each query.",
-        official.make_untraced,
+        "Cursors that the stock instrumentation makes on a connection of otel-fastpath's: one span for each query.",
+        stock.make_untraced,
         "execute",
     ),
 )

@@ -9,13 +9,13 @@ from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.libpq import server_of
 from otel_fastpath.libraries.db.psycopg2 import texts
-from otel_fastpath.libraries.db.psycopg2.official import Official
+from otel_fastpath.libraries.db.psycopg2.stock import StockConventions
 
 LINK: Final = "_otel_fastpath"
 
 
 def _text_of(query: Any, link: Any, connection: Any) -> str:
-    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, Official))
+    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -25,7 +25,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "pgcode", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    official=Official,
+    stock=StockConventions,
     make_plans=dbapi_plans.Plans,
 )
 DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.commented)

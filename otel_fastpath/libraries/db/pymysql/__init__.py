@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.libraries.db.pymysql.official import given_keywords
 from otel_fastpath.libraries.db.pymysql.patches import PATCHES
 from otel_fastpath.libraries.db.pymysql.plans import DATABASE
+from otel_fastpath.libraries.db.pymysql.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="pymysql",
-    why="Queries of any cursor, transactions and connects, for a tenth of what the official one costs.",
+    why="Queries of any cursor, transactions and connects, for a tenth of what stock's costs.",
     patches=PATCHES,
     configure=DATABASE.configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.pymysql:PyMySQLInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-pymysql>=0.64b0,<0.67",

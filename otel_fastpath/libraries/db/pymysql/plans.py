@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import mysql
-from otel_fastpath.libraries.db.pymysql.official import Official
+from otel_fastpath.libraries.db.pymysql.stock import StockConventions
 from otel_fastpath.libraries.db.servers import Server
 
 _LINK: Final = "_otel_fastpath"
@@ -24,7 +24,7 @@ DATABASE: Final = Database(
     status_code=mysql.status_code,
     connection=lambda held: getattr(held, "connection", held),
     link=_LINK,
-    official=Official,
-    make_plans=mysql.Plans,
+    stock=StockConventions,
+    make_plans=mysql.MysqlPlans,
 )
 DRIVER: Final = mysql.driver(DATABASE, _LINK)

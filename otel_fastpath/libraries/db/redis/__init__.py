@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from otel_fastpath.libraries.db.redis.observability import configure
-from otel_fastpath.libraries.db.redis.official import given_keywords
 from otel_fastpath.libraries.db.redis.patches import PATCHES
 from otel_fastpath.libraries.db.redis.plans import DATABASE
+from otel_fastpath.libraries.db.redis.stock import given_keywords
 from otel_fastpath.libraries.library import Library, Rival
 
 LIBRARY: Final = Library(
     name="redis",
-    why="Commands, pipelines and subscriptions, for a fraction of what the official instrumentation costs.",
+    why="Commands, pipelines and subscriptions, for a fraction of what the stock instrumentation costs.",
     patches=PATCHES,
     configure=configure,
     read=DATABASE.read,
     stop=DATABASE.stop,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.redis:RedisInstrumentor",
             # Older releases do not support the stable conventions.
             "opentelemetry-instrumentation-redis>=0.64b0,<0.67",

@@ -1,4 +1,4 @@
-"""What is told of a command or a pipeline: never an argument, and a bounded number of placeholders."""
+"""What a span records about a command or pipeline: its name and placeholders, never its arguments."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _name_words(words: Sequence[str]) -> int:
     return 2 if has_subcommand else 1
 
 
-class Batch(NamedTuple):
+class PipelineCommands(NamedTuple):
     """The commands of a pipeline.
 
     Attributes:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries import call as calls
 from otel_fastpath.libraries.db.conventions import shortened
-from otel_fastpath.libraries.db.redis import commands, official
-from otel_fastpath.libraries.db.redis.official import Official
+from otel_fastpath.libraries.db.redis import commands, stock
 from otel_fastpath.libraries.db.redis.plans import DATABASE, LINK
+from otel_fastpath.libraries.db.redis.stock import StockConventions
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Holder = Callable[[Any], Any]
 
-# Commands of which more is told than the plan has; the second two only by the official instrumentation.
+# Commands that need attributes beyond those in the plan; the second two only for stock's.
 _PROCEDURES: Final = frozenset({"EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"})
 _TOLD_MORE: Final = _PROCEDURES | {"FT.CREATE", "FT.SEARCH"}
 # The client, the command and the first of its arguments.
@@ -96,7 +96,7 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
 
 def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
     """Begin a pipeline, likewise."""
-    return bool(guarded(DATABASE.place, _enter_commands, call, holder_of, args))
+    return bool(call_guarded(DATABASE.place, _enter_commands, call, holder_of, args))
 
 
 def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
@@ -137,7 +137,7 @@ def _otherwise(method: str, args: Any, original: Any) -> Any:
     active = DATABASE.active
     if active is None or not active.replacements.exist():
         return original
-    return guarded(DATABASE.place, active.convention.around, method, args, original) or original
+    return call_guarded(DATABASE.place, active.convention.around, method, args, original) or original
 
 
 def _commands(pipeline: Any) -> tuple[str, list[Any]]:
@@ -165,23 +165,23 @@ def around_command(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                instead = _otherwise(official.COMMAND, args, original) if call.has_more else original
+                instead = _otherwise(stock.COMMAND, args, original) if call.has_more else original
                 return instead(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
-                guarded_during(call, DATABASE.place, _request, call, args, kwargs)
-                guarded_during(call, DATABASE.place, _creation, call, args)
+                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+                call_guarded_during(call, DATABASE.place, _creation, call, args)
             result = original(*args, **kwargs)
             if is_told_more:
-                guarded_during(call, DATABASE.place, _search, call, args, result)
-                guarded_during(call, DATABASE.place, _response, call, args, result)
+                call_guarded_during(call, DATABASE.place, _search, call, args, result)
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
                 _fail(call, args, error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -196,21 +196,21 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                instead = _otherwise(official.ASYNC_COMMAND, args, original) if call.has_more else original
+                instead = _otherwise(stock.ASYNC_COMMAND, args, original) if call.has_more else original
                 return await instead(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
-                guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
             result = await original(*args, **kwargs)
             if is_told_more:
-                guarded_during(call, DATABASE.place, _response, call, args, result)
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
                 _fail(call, args, error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -225,18 +225,18 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                instead = _otherwise(official.PIPELINE, args, original) if call.has_more else original
+                instead = _otherwise(stock.PIPELINE, args, original) if call.has_more else original
                 return instead(*args, **kwargs)
             result = original(*args, **kwargs)
             if DATABASE.is_curious:
-                guarded_during(call, DATABASE.place, _response, call, args, result)
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
                 _fail_pipeline(call, args, error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -251,18 +251,18 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                instead = _otherwise(official.ASYNC_PIPELINE, args, original) if call.has_more else original
+                instead = _otherwise(stock.ASYNC_PIPELINE, args, original) if call.has_more else original
                 return await instead(*args, **kwargs)
             result = await original(*args, **kwargs)
             if DATABASE.is_curious:
-                guarded_during(call, DATABASE.place, _response, call, args, result)
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
                 _fail_pipeline(call, args, error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -270,7 +270,7 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
 
 
 def _request(call: Any, args: Any, kwargs: Any) -> None:
-    """Add what is told of a command's arguments, and call the hook that the official instrumentation was given."""
+    """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
     active = call.link.active
     if not call.recording:
         return
@@ -280,7 +280,7 @@ def _request(call: Any, args: Any, kwargs: Any) -> None:
             call.parameters = shown
         if active.options.parameters:
             call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
-    if isinstance(active.convention, Official):
+    if isinstance(active.convention, StockConventions):
         active.convention.request(call, args, kwargs)
     elif args[1] in _PROCEDURES and len(args) >= _WITH_ARGUMENT:
         name = args[2].decode("utf-8", "replace") if isinstance(args[2], bytes) else str(args[2])
@@ -288,21 +288,21 @@ def _request(call: Any, args: Any, kwargs: Any) -> None:
 
 
 def _response(call: Any, args: Any, result: Any) -> None:
-    """Call the hook that the official instrumentation was given for responses."""
+    """Call the hook that the stock instrumentation was given for responses."""
     convention = call.link.active.convention
-    if call.recording and isinstance(convention, Official):
+    if call.recording and isinstance(convention, StockConventions):
         convention.response(call, args, result)
 
 
 def _creation(call: Any, args: Any) -> None:
     convention = call.link.active.convention
-    if call.recording and isinstance(convention, Official):
+    if call.recording and isinstance(convention, StockConventions):
         convention.creation(call, args)
 
 
 def _search(call: Any, args: Any, result: Any) -> None:
     convention = call.link.active.convention
-    if call.recording and isinstance(convention, Official):
+    if call.recording and isinstance(convention, StockConventions):
         convention.search(call, args, result)
 
 
@@ -310,19 +310,19 @@ def _fail(call: Any, args: Any, error: BaseException) -> None:
     """End a command that raised this, if it has begun."""
     if call._telemetry is None:
         return
-    if guarded(DATABASE.place, _is_handled, error):
+    if call_guarded(DATABASE.place, _is_handled, error):
         # redis-py sends the script and repeats the command.
         call.done(None)
         return
-    guarded(DATABASE.place, _keep_secret, call, args)
-    call.failed(error)
+    call_guarded(DATABASE.place, _keep_secret, call, args)
+    call.end_failed(error)
 
 
 def _fail_pipeline(call: Any, args: Any, error: BaseException) -> None:
-    """End a pipeline that raised this; the official instrumentation has a response of one that must be repeated."""
+    """End a pipeline that raised this; the stock instrumentation has a response of one that must be repeated."""
     if call._telemetry is not None and DATABASE.is_curious and type(error).__name__ == "WatchError":
-        guarded_during(call, DATABASE.place, _response, call, args, None)
-    call.failed(error)
+        call_guarded_during(call, DATABASE.place, _response, call, args, None)
+    call.end_failed(error)
 
 
 def _is_handled(error: BaseException) -> bool:
@@ -346,7 +346,7 @@ def _keep_secret(call: Any, args: Any) -> None:
     telemetry = call._telemetry
     if telemetry is None or not commands.is_secret(args[1]):
         return
-    call._telemetry = calls.Telemetry(
+    call._telemetry = calls.WrapperTelemetry(
         telemetry.tracer,
         telemetry.kind,
         lambda error: telemetry.describe(error)._replace(recorded=False),
@@ -355,7 +355,7 @@ def _keep_secret(call: Any, args: Any) -> None:
 
 
 def make_factory(original: Any) -> Any:
-    """Wrap what makes the official wrappers of a client's methods: while ours is on, they only call what is below."""
+    """Wrap what makes the stock wrappers of a client's methods: while ours is on, they only call what is below."""
 
     @functools.wraps(original)
     def factory(*args: Any, **kwargs: Any) -> Any:

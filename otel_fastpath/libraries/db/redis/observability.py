@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.db.redis.plans import DATABASE
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.library import Setup
@@ -29,7 +29,7 @@ def configure(setup: Setup) -> None:
     """Work with this set-up from now on."""
     _Last.setup = setup
     DATABASE.configure(setup)
-    if guarded(_PLACE, has_durations):
+    if call_guarded(_PLACE, has_durations):
         DATABASE.active.durations = None
 
 
@@ -53,12 +53,12 @@ def make_change(original: Any) -> Any:
         try:
             return original(*args, **kwargs)
         finally:
-            guarded(_PLACE, _changed)
+            call_guarded(_PLACE, _reconfigure)
 
     return change
 
 
-def _changed() -> None:
+def _reconfigure() -> None:
     active = DATABASE.active
     if active is not None and _Last.setup is not None and (active.durations is None) != has_durations():
         configure(_Last.setup)

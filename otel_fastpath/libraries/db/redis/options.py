@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options(options.Options):
+class RedisOptions(options.DatabaseOptions):
     """The options: those of every database that mean something for commands."""
 
     names: ClassVar[Mapping[str, tuple[str, bool]]] = {
-        name: options.Options.names[name] for name in ("no-metrics", "parameters")
+        name: options.DatabaseOptions.names[name] for name in ("no-metrics", "parameters")
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _REDIS: Final = ("redis>=5,<9",)
 # The first with metrics of its own.
 _OBSERVABILITY: Final = ("redis>=7.2,<9",)
-_OFFICIAL: Final = ("opentelemetry-instrumentation-redis>=0.64b0",)
+_STOCK: Final = ("opentelemetry-instrumentation-redis>=0.64b0",)
 
 
 def _hook(make: Callable[..., Any], *first: Any) -> Make:
@@ -90,10 +90,10 @@ PATCHES: Final = (
         _patch(
             f"official.{name}",
             f"opentelemetry.instrumentation.redis:{factory}",
-            "Clients that the official instrumentation instruments one by one: each command has one span.",
+            "Clients that the stock instrumentation instruments one by one: each command has one span.",
             _hook(hooks.make_factory),
-            "command of an official client",
-            _OFFICIAL,
+            "command of a stock client",
+            _STOCK,
         )
         for name, factory in (
             ("command", "_traced_execute_factory"),

@@ -6,12 +6,12 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.call import Series
+from otel_fastpath.libraries.call import CallDurations
 from otel_fastpath.libraries.db import conventions, plans
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.redis import commands
-from otel_fastpath.libraries.db.redis.official import Official
-from otel_fastpath.libraries.db.redis.options import Options
+from otel_fastpath.libraries.db.redis.options import RedisOptions
+from otel_fastpath.libraries.db.redis.stock import StockConventions
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.patching import faults
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otel_fastpath.libraries.call import Failure
-    from otel_fastpath.libraries.db.redis.commands import Batch, Command
+    from otel_fastpath.libraries.db.redis.commands import Command, PipelineCommands
 
 REDIS: Final = System("redis", 6379)
 LINK: Final = "_otel_fastpath"
-# What the official instrumentation reads of a pool.
+# What the stock instrumentation reads of a pool.
 _READ: Final = ("host", "port", "path", "db")
 _PREFIX: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}")
 _CAUSED: Final = " of pipeline caused error: "
@@ -53,7 +53,7 @@ _WITH_ARGUMENTS: Final = (
 )
 
 
-class Stable(conventions.Stable):
+class StableRedisConventions(conventions.StableConventions):
     """The stable conventions for Redis, under a scope of our own.
 
     Attributes:
@@ -78,11 +78,11 @@ class Stable(conventions.Stable):
             return kind, heads[0], tuple(sizes[: self.most]), is_more, True
         return kind, heads[0], sizes[0], len(every) > 1, True, True
 
-    def of_command(self, command: Command, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Official's
+    def of_command(self, command: Command, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as StockConventions's
         """The name and attributes of a command's span."""
         return self._made(command.name, command.text, server)
 
-    def of_batch(self, batch: Batch, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # likewise
+    def of_batch(self, batch: PipelineCommands, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # likewise
         """The name and attributes of a pipeline's span."""
         return self._made(batch.name, batch.text, server)
 
@@ -95,7 +95,7 @@ class Stable(conventions.Stable):
         return name or server.system.name, found
 
 
-class Plans(plans.Plans):
+class Plans(plans.QueryPlans):
     """The plans for one server, by a command's name and the number of its arguments."""
 
     __slots__ = ()
@@ -123,7 +123,7 @@ class Plans(plans.Plans):
         """
         convention: Any = self.active.convention
         shown = every[: convention.most]
-        batch = commands.Batch(
+        batch = commands.PipelineCommands(
             kind,
             tuple(commands.read(args[0], len(args) - 1) for args in shown),
             len(every),
@@ -137,15 +137,15 @@ class Plans(plans.Plans):
 
     def _plan(self, name: str, attributes: dict[str, Any], operation: str) -> Any:
         made = self._durations(operation)
-        return self.active.hot.Plan(name, attributes, made, None, False, operation)  # noqa: FBT003  # no keywords
+        return self.active.hot.QueryPlan(name, attributes, made, None, False, operation)  # noqa: FBT003  # no keywords
 
-    def _durations(self, operation: str) -> Series | None:
+    def _durations(self, operation: str) -> CallDurations | None:
         if self.active.durations is None:
             return None
         attributes = self.server.attributes()
         if operation:
             attributes["db.operation.name"] = operation
-        return Series(self.active.durations, self.active.labels.bounded(attributes), "db.response.status_code")
+        return CallDurations(self.active.durations, self.active.labels.bounded(attributes), "db.response.status_code")
 
 
 def server_of(holder: Any) -> Server:
@@ -158,7 +158,7 @@ def server_of(holder: Any) -> Server:
         return Server(REDIS, nodes[0] if nodes else None, "0")
     settings = getattr(holder, "connection_kwargs", None)
     if settings is None:
-        # A pool of somebody's own.
+        # A custom connection pool.
         return Server(REDIS)
     return Server(REDIS, _address_of(holder, settings), str(settings.get("db") or 0))
 
@@ -173,7 +173,7 @@ def _address_of(holder: Any, settings: Any) -> Any:
 
 
 def _read_of(holder: Any) -> Any:
-    """What the official instrumentation reads of a pool; None: it tells nothing of a cluster, or of somebody's pool."""
+    """What the stock instrumentation reads of a pool; None: it tells nothing of a cluster, or of somebody's pool."""
     settings = getattr(holder, "connection_kwargs", None)
     if settings is None or hasattr(holder, "startup_nodes") or hasattr(holder, "nodes_manager"):
         return None
@@ -223,9 +223,9 @@ DATABASE: Final = _Redis(
     server_of,
     status_code=status_code,
     link=LINK,
-    options=Options,
-    official=Official,
-    stable=Stable,
+    options=RedisOptions,
+    stock=StockConventions,
+    stable=StableRedisConventions,
     make_plans=Plans,
     own=_read_of,
     has_rows=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.libraries.db.sqlalchemy import engines, official, pools
+from otel_fastpath.libraries.db.sqlalchemy import engines, pools, stock
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE
 from otel_fastpath.libraries.db.sqlalchemy.patches import PATCHES
 from otel_fastpath.libraries.library import Library, Rival
@@ -20,16 +20,16 @@ def _configure(setup: Setup) -> None:
 
 LIBRARY: Final = Library(
     name="sqlalchemy",
-    why="Statements, transactions, connections and pools, for an eighth of what the official instrumentation costs.",
+    why="Statements, transactions, connections and pools, for an eighth of what the stock instrumentation costs.",
     patches=PATCHES,
     configure=_configure,
     read=DATABASE.read,
     rivals=(
         Rival(
-            "official",
+            "stock",
             "opentelemetry.instrumentation.sqlalchemy:SQLAlchemyInstrumentor",
             "opentelemetry-instrumentation-sqlalchemy>=0.65b0,<0.67",
-            given_keywords=official.given_keywords,
+            given_keywords=stock.given_keywords,
             silent=("sqlalchemy.commit", "sqlalchemy.rollback"),
             # It refuses SQLAlchemy 2.1.
             dependencies=("sqlalchemy >= 2.0, < 2.2",),

@@ -32,7 +32,7 @@ def begin(engine: Any, begun: Any) -> None:
         faults.absorb_any(PLACE, fault)
 
 
-def acquired(engine: Any, fairy: Any, begun: Any) -> None:
+def end_wait(engine: Any, fairy: Any, begun: Any) -> None:
     """End the wait that `begin` has begun, and keep since when the connection is borrowed."""
     try:
         active = DATABASE.active
@@ -50,14 +50,14 @@ def acquired(engine: Any, fairy: Any, begun: Any) -> None:
             return
         pool = pools.watched(engine)
         if metrics is not None:
-            pool.was_acquired(metrics, record, started)
+            pool.record_acquire(metrics, record, started)
         else:
             pool.borrowed[record] = started
     except Exception as fault:
         faults.absorb_any(PLACE, fault)
 
 
-def released(record: Any) -> None:
+def record_release(record: Any) -> None:
     """Record how long the connection of this record was borrowed; it is returned, or lost."""
     try:
         active = DATABASE.active
@@ -68,7 +68,7 @@ def released(record: Any) -> None:
             return
         metrics = _metrics(active)
         if metrics is not None:
-            pool.was_released(metrics, record)
+            pool.record_release(metrics, record)
         elif pool.borrowed:
             pool.borrowed.pop(record, None)
     except Exception as fault:

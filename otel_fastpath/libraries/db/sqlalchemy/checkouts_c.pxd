@@ -10,8 +10,8 @@ cdef object faults
 
 cpdef begin(object engine, list begun)
 
-cpdef acquired(object engine, object fairy, list begun)
+cpdef end_wait(object engine, object fairy, list begun)
 
-cpdef released(object record)
+cpdef record_release(object record)
 
 cdef _metrics(object active)

@@ -12,11 +12,11 @@ from otel_fastpath.libraries.db import plans
 from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import mysql, sqlite
 from otel_fastpath.libraries.db.servers import POSTGRESQL, Server, System
-from otel_fastpath.libraries.db.sqlalchemy.official import Official, Read
-from otel_fastpath.libraries.db.sqlalchemy.options import Options
+from otel_fastpath.libraries.db.sqlalchemy.options import SqlAlchemyOptions
+from otel_fastpath.libraries.db.sqlalchemy.stock import Read, StockConventions
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
     from otel_fastpath.libraries.library import Setup
 
 LINK: Final = "_otel_fastpath"
@@ -38,8 +38,8 @@ _OTHER_QUOTES: Final = {"mysql": mysql.read, "mariadb": mysql.read, "sqlite": sq
 _WITH_PORT: Final = re.compile(r"([\w.-]+):(\d+)")
 
 
-class Plans(plans.Plans):
-    """The plans for one server and database; their `own` is what the official instrumentation reads of a connection.
+class EnginePlans(plans.QueryPlans):
+    """The plans for one server and database; their `own` is what the stock instrumentation reads of a connection.
 
     Attributes:
         ends: The plans of the ends of transactions, by their commands: what `special` has returned, without its call.
@@ -51,11 +51,11 @@ class Plans(plans.Plans):
     def __init__(self, active: Any, server: Server, own: Read | None) -> None:
         super().__init__(active, server, own)
         self.ends: dict[str, Any] = {}
-        self.quiet = active.hot.Plan("", None, None, None, True)  # noqa: FBT003  # the hot module takes no keywords
+        self.quiet = active.hot.QueryPlan("", None, None, None, True)  # noqa: FBT003  # the hot module takes no keywords
         if own is not None:
             self.convention = active.convention.of(own)
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, in a way that takes no value for a name."""
         reader = _OTHER_QUOTES.get(self.server.system.name)
         return super().read(text, has_arguments) if reader is None else reader(text, has_arguments, super().read)
@@ -91,7 +91,7 @@ def _first(value: Any) -> str:
 def link_of(connection: Any) -> Any:
     """The link of a connection's engine.
 
-    One that was made for a connect is made again: the official instrumentation reads of a connection what the URL does
+    One that was made for a connect is made again: the stock instrumentation reads of a connection what the URL does
     not tell.
     """
     # As `DATABASE.link`, without its calls.
@@ -104,7 +104,7 @@ def link_of(connection: Any) -> Any:
 
 def _read(connection: Any) -> Read | None:
     convention = DATABASE.active.convention
-    return convention.read(connection) if isinstance(convention, Official) else None
+    return convention.read(connection) if isinstance(convention, StockConventions) else None
 
 
 def _status_code(error: BaseException) -> Any:
@@ -122,9 +122,9 @@ DATABASE: Final = Database(
     status_code=_status_code,
     # An engine is its own `engine`.
     link=f"engine.{LINK}",
-    options=Options,
-    official=Official,
-    make_plans=Plans,
+    options=SqlAlchemyOptions,
+    stock=StockConventions,
+    make_plans=EnginePlans,
     own=_read,
 )
 
@@ -133,9 +133,9 @@ def configure(setup: Setup) -> None:
     """Work with this set-up from now on."""
     DATABASE.configure(setup)
     active = DATABASE.active
-    if isinstance(active.convention, Official) and active.convention.comments:
+    if isinstance(active.convention, StockConventions) and active.convention.comments:
         DATABASE.is_curious = True
     if active.is_same:
-        # The official instrumentation has no event for an exception.
+        # The stock instrumentation has no event for an exception.
         describe = active.telemetry.describe
         active.telemetry.describe = lambda error: describe(error)._replace(recorded=False)

@@ -15,8 +15,8 @@ from otel_fastpath.libraries.db.conventions import BATCH
 from otel_fastpath.libraries.db.parameters import has_any
 from otel_fastpath.libraries.db.servers import Server, System
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK, link_of
-from otel_fastpath.libraries.db.sqlalchemy.official import Official
-from otel_fastpath.patching.outcome import guarded, guarded_during
+from otel_fastpath.libraries.db.sqlalchemy.stock import StockConventions
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ _FORMATS: Final = frozenset({"format", "pyformat"})
 _MYSQL: Final = frozenset({"mysql", "mariadb"})
 
 
-class ByOpener:
+class ByEngineOpener:
     """An entrance, see `Database.entrance`, of methods whose call an opener finds.
 
     Args:
@@ -60,7 +60,7 @@ class ByOpener:
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin a call; returns whether it is instrumented."""
-        return bool(guarded(DATABASE.place, self._enter, call, args, kwargs))
+        return bool(call_guarded(DATABASE.place, self._enter, call, args, kwargs))
 
     def _enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         active = DATABASE.active
@@ -71,25 +71,25 @@ class ByOpener:
         link, plan, parameters, size, context = self._opener(args, kwargs)
         has_begun: bool = link is not None and self._open(call, link, plan, None)
         if has_begun and (size is not None or DATABASE.is_curious):
-            guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
+            call_guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
         return has_begun
 
 
 def around(opener: Callable[[Any, Any], Opening], original: Any) -> Any:
     """Wrap a method of a connection whose call an opener finds."""
-    return _wrapped(ByOpener(opener), original)
+    return _wrapped(ByEngineOpener(opener), original)
 
 
 def around_ping(original: Any) -> Any:
     """Wrap a dialect's check of a connection, for which the driver has no span either, whatever the options say."""
-    return _wrapped(ByOpener(ping, leaves_to_drivers=False), original)
+    return _wrapped(ByEngineOpener(ping, leaves_to_drivers=False), original)
 
 
 def around_execute(original: Any) -> Any:
     """Wrap the method that executes a statement with its parameters, once or with many sets of them."""
 
     def make(active: Any) -> Any:
-        others = ByOpener(single).enter
+        others = ByEngineOpener(single).enter
         return compiled.hot("libraries.db.outer").Statements(active, DATABASE, LINK, others).enter
 
     return _wrapped(DATABASE.entrance("execute", make), original)
@@ -113,21 +113,21 @@ def _wrapped(entrance: Any, original: Any) -> Any:
             if not entrance.enter(call, args, kwargs):
                 active = DATABASE.active
                 if active is not None and active.replacements.exist():
-                    guarded(DATABASE.place, _listen, active, args[0])
+                    call_guarded(DATABASE.place, _listen, active, args[0])
                 return original(*args, **kwargs)
             result = original(*args, **kwargs)
             # What a ping returns, whose call is quiet, has no rows.
             if result is not None and (
                 call.series is not None or (call.link.active.options.rows and not call.plan.is_quiet)
             ):
-                guarded_during(call, DATABASE.place, _count, call, result)
+                call_guarded_during(call, DATABASE.place, _count, call, result)
             call.done(None)
         except BaseException as error:
             try:
-                call.failed(guarded(DATABASE.place, cause, error) or error)
+                call.end_failed(call_guarded(DATABASE.place, cause, error) or error)
             finally:
                 # See `libraries.call`: the first may have been interrupted.
-                call.failed(error)
+                call.end_failed(error)
             raise
         return result
 
@@ -156,7 +156,7 @@ def _has_our_driver(dialect: Any) -> bool:
 
 def fail(call: Any, error: BaseException) -> None:
     """End a call that is no query, and raised this. Never raises."""
-    call.fail(guarded(DATABASE.place, cause, error) or error)
+    call.fail(call_guarded(DATABASE.place, cause, error) or error)
 
 
 def cause(error: BaseException) -> BaseException:
@@ -171,7 +171,7 @@ def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context
     if context is None or call.plan.is_quiet:
         return
     convention = call.link.plans.convention
-    if isinstance(convention, Official):
+    if isinstance(convention, StockConventions):
         if convention.comments and call.recording:
             convention.comment(call.span, connection, context)
     elif call.link.active.options.sqlcommenter:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options(options.Options):
+class SqlAlchemyOptions(options.DatabaseOptions):
     """The options.
 
     Attributes:
@@ -24,7 +24,7 @@ class Options(options.Options):
     drivers: bool = False
 
     names: ClassVar[Mapping[str, tuple[str, bool]]] = {
-        **options.Options.names,
+        **options.DatabaseOptions.names,
         "acquire": ("acquire", True),
         "drivers": ("drivers", True),
     }

@@ -14,9 +14,9 @@ from otel_fastpath.libraries import call as skeleton
 from otel_fastpath.libraries.db import pools as all_pools
 from otel_fastpath.libraries.db.sqlalchemy import hooks, pools
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK
-from otel_fastpath.libraries.db.sqlalchemy.official import CONNECT, Official
 from otel_fastpath.libraries.db.sqlalchemy.pools import PLACE
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.libraries.db.sqlalchemy.stock import CONNECT, StockConventions
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 _HOT: Final = "libraries.db.sqlalchemy.checkouts"
 _TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
@@ -25,7 +25,7 @@ _TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
 def make_acquire(original: Any) -> Any:
     """Wrap `Engine.raw_connection`, which every way to get a connection of an engine calls."""
     begin = compiled.hot(_HOT).begin
-    acquired = compiled.hot(_HOT).acquired
+    end_wait = compiled.hot(_HOT).end_wait
 
     @functools.wraps(original)
     def raw_connection(*args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,7 @@ def make_acquire(original: Any) -> Any:
         try:
             begin(args[0], begun)
             fairy = original(*args, **kwargs)
-            acquired(args[0], fairy, begun)
+            end_wait(args[0], fairy, begun)
         except BaseException as error:
             try:
                 _not_acquired(args[0], error, begun)
@@ -65,13 +65,13 @@ def _not_acquired(engine: Any, error: BaseException, begun: list[Any]) -> None:
     if metrics is not None and is_timeout:
         # It is counted once, even if that is interrupted.
         begun.clear()
-        pools.watched(engine).timed_out(metrics)
+        pools.watched(engine).record_timeout(metrics)
 
 
 def _begin_late(call: Any, engine: Any, start_ns: int) -> None:
     """Begin the span of a wait that is over."""
     active = DATABASE.active
-    if not isinstance(active.convention, Official):
+    if not isinstance(active.convention, StockConventions):
         all_pools.begin_acquire(call, active, pools.watched(engine), engine.dialect.name, start_ns)
         return
     link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
@@ -81,11 +81,11 @@ def _begin_late(call: Any, engine: Any, start_ns: int) -> None:
 
 def make_release(original: Any) -> Any:
     """Wrap `_ConnectionRecord.checkin`, which is called when a connection is returned or lost."""
-    released = compiled.hot(_HOT).released
+    record_release = compiled.hot(_HOT).record_release
 
     @functools.wraps(original)
     def checkin(*args: Any, **kwargs: Any) -> Any:
-        released(args[0])
+        record_release(args[0])
         return original(*args, **kwargs)
 
     return checkin
@@ -106,7 +106,7 @@ def make_connect(original: Any) -> Any:
         if active.options.drivers and hooks.is_told_by_driver(engine):
             return pool
         link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
-        attributes = {} if isinstance(active.convention, Official) else {"db.operation.name": CONNECT}
+        attributes = {} if isinstance(active.convention, StockConventions) else {"db.operation.name": CONNECT}
         open_outer(call, link, link.plans.special(CONNECT, attributes), None)
         return pool
 
@@ -115,11 +115,11 @@ def make_connect(original: Any) -> Any:
         started = perf_counter()
         call = DATABASE.new_query()
         try:
-            pool = guarded(PLACE, begin, call, args[0])
+            pool = call_guarded(PLACE, begin, call, args[0])
             result = original(*args, **kwargs)
             call.end()
             if pool is not None:
-                _connected(pool, started)
+                _after_connect(pool, started)
         except BaseException as error:
             try:
                 hooks.fail(call, error)
@@ -133,7 +133,7 @@ def make_connect(original: Any) -> Any:
 
 
 @never_raises(PLACE)
-def _connected(pool: pools.Watched, started: float) -> None:
+def _after_connect(pool: pools.Watched, started: float) -> None:
     metrics = pools.metrics_of()
     if metrics is not None:
-        pool.was_connected(metrics, started)
+        pool.record_connect(metrics, started)

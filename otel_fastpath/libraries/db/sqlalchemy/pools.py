@@ -9,7 +9,7 @@ from opentelemetry.metrics import Observation
 
 from otel_fastpath.libraries.db import pools
 from otel_fastpath.libraries.db.sqlalchemy.engines import DATABASE, LINK, server_of
-from otel_fastpath.libraries.db.sqlalchemy.official import Official
+from otel_fastpath.libraries.db.sqlalchemy.stock import StockConventions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ PLACE: Final = "a pool of SQLAlchemy"
 _USAGE: Final = "db.client.connections.usage"
 
 
-class Watched(pools.Watched):
+class Watched(pools.WatchedPool):
     """What is stored for one pool.
 
     Args:
@@ -111,10 +111,10 @@ def metrics_of() -> pools.PoolMetrics | None:
 
 
 def observe_usage(providers: Mapping[str, Any]) -> None:
-    """Create the metric of the official instrumentation, if ours replaces it."""
+    """Create the metric of the stock instrumentation, if ours replaces it."""
     active = DATABASE.active
     convention = active.convention
-    if not isinstance(convention, Official):
+    if not isinstance(convention, StockConventions):
         return
     of = weakref.ref(active)
 

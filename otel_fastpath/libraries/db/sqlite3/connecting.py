@@ -15,7 +15,7 @@ from otel_fastpath.libraries.db.connecting import tell_connect
 from otel_fastpath.libraries.db.dbapi.connections import around_command
 from otel_fastpath.libraries.db.derived import Derived
 from otel_fastpath.libraries.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from otel_fastpath.libraries.db.calls import Opening
@@ -56,7 +56,7 @@ def _make_cursor(original: Any) -> Any:
     def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
         if DATABASE.active is None:
             return original(self, *args, **kwargs)
-        factory = guarded(DATABASE.place, _derived_cursor, args, kwargs)
+        factory = call_guarded(DATABASE.place, _derived_cursor, args, kwargs)
         return original(self, *args, **kwargs) if factory is None else original(self, factory)
 
     return cursor
@@ -104,7 +104,7 @@ def _shortcut(name: str, wrap: Any, original: Any) -> Any:
             return unseen(self, *args, **kwargs)
         if is_own:
             return wrapped(self, *args, **kwargs)
-        function = guarded(DATABASE.place, cursors_method, self)
+        function = call_guarded(DATABASE.place, cursors_method, self)
         return original(self, *args, **kwargs) if function is None else function(*args, **kwargs)
 
     return method
@@ -158,7 +158,7 @@ def make_connect(original: Any) -> Any:
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
-        given = None if DATABASE.active is None else guarded(_PLACE, _with_factory, args, kwargs)
+        given = None if DATABASE.active is None else call_guarded(_PLACE, _with_factory, args, kwargs)
         if given is None:
             return original(*args, **kwargs)
         args, kwargs = given
@@ -166,9 +166,9 @@ def make_connect(original: Any) -> Any:
         try:
             connection = original(*args, **kwargs)
         except BaseException as error:
-            _failed(start_ns, args, kwargs, error)
+            _after_failure(start_ns, args, kwargs, error)
             raise
-        _connected(start_ns, args, kwargs, connection)
+        _after_connect(start_ns, args, kwargs, connection)
         return connection
 
     return connect
@@ -193,7 +193,7 @@ def _name(args: Any, kwargs: Any) -> Any:
 
 
 @never_raises(_PLACE)
-def _connected(start_ns: int, args: Any, kwargs: Any, connection: Any) -> None:
+def _after_connect(start_ns: int, args: Any, kwargs: Any, connection: Any) -> None:
     import sqlite3  # noqa: PLC0415  # likewise
 
     if not isinstance(connection, sqlite3.Connection):
@@ -211,6 +211,6 @@ def _connected(start_ns: int, args: Any, kwargs: Any, connection: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _failed(start_ns: int, args: Any, kwargs: Any, error: BaseException) -> None:
+def _after_failure(start_ns: int, args: Any, kwargs: Any, error: BaseException) -> None:
     name = _name(args, kwargs)
     tell_connect(DATABASE, start_ns, server_named(name if isinstance(name, (str, bytes)) else None), error)

@@ -10,10 +10,10 @@ from otel_fastpath.libraries.db.database import Database
 from otel_fastpath.libraries.db.dbapi import plans as dbapi_plans
 from otel_fastpath.libraries.db.dbapi import sqlite
 from otel_fastpath.libraries.db.servers import Server, System
-from otel_fastpath.libraries.db.sqlite3.official import Official
+from otel_fastpath.libraries.db.sqlite3.stock import StockConventions
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
 
 LINK: Final = "_otel_fastpath"
 # What a connection was made with: sqlite3 itself would have to be asked with a query.
@@ -27,7 +27,7 @@ class Plans(dbapi_plans.Plans):
 
     __slots__ = ()
 
-    def read(self, text: Any, has_arguments: bool) -> Query:
+    def read(self, text: Any, has_arguments: bool) -> QueryText:
         """Read a text, once."""
         return sqlite.read(text, has_arguments, super().read)
 
@@ -51,7 +51,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlite_errorname", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    official=Official,
+    stock=StockConventions,
     make_plans=Plans,
     drivers=("pysqlite", "aiosqlite"),
 )

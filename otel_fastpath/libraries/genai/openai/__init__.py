@@ -1,4 +1,4 @@
-"""Our own instrumentation of the `openai` client: the whole of it, by the official conventions.
+"""Our own instrumentation of the `openai` client: the whole of it, by the stock conventions.
 
 On the surface that `opentelemetry-instrumentation-genai-openai` covers, spans, metrics and events are what that one
 emits; docs/differences.md lists where they differ and why.
@@ -10,28 +10,28 @@ from typing import Any, Final
 
 from otel_fastpath import settings as config
 from otel_fastpath import wrong_settings
-from otel_fastpath.libraries.genai.openai import logfire, official, patches, sockets
+from otel_fastpath.libraries.genai.openai import logfire, patches, sockets, stock
 from otel_fastpath.libraries.genai.openai.by_stock import ByStock
-from otel_fastpath.libraries.genai.openai.endpoints import OFFICIAL as OFFICIAL_ENDPOINTS
-from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+from otel_fastpath.libraries.genai.openai.endpoints import STOCK as STOCK_ENDPOINTS
+from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 from otel_fastpath.libraries.library import Library, Rival, Setup
 from otel_fastpath.patching import interpreter
 
 __all__ = ["LIBRARY"]
 
-OFFICIAL: Final = "opentelemetry-instrumentation-genai-openai"
+STOCK: Final = "opentelemetry-instrumentation-genai-openai"
 LONGEST: Final = 1 << 16
-_OFFICIAL_MODULE: Final = "opentelemetry.instrumentation.genai.openai"
+_STOCK_MODULE: Final = "opentelemetry.instrumentation.genai.openai"
 
 
 def configure(setup: Setup) -> None:
     """Send the telemetry of calls where this setup says."""
     if setup.rival:
-        scope = Scope(_OFFICIAL_MODULE, interpreter.version(OFFICIAL) or "")
+        scope = TelemetryScope(_STOCK_MODULE, interpreter.version(STOCK) or "")
     else:
-        scope = Scope("otel_fastpath.libraries.genai.openai", interpreter.version("otel-fastpath") or "")
+        scope = TelemetryScope("otel_fastpath.libraries.genai.openai", interpreter.version("otel-fastpath") or "")
     wanted = config.genai()
-    settings = Settings(
+    settings = CaptureSettings(
         on_span=wanted.on_span,
         on_event=wanted.on_event,
         events=wanted.events,
@@ -39,7 +39,7 @@ def configure(setup: Setup) -> None:
         longest=_longest(setup.options),
     )
     by_stock = ByStock(setup.keywords, setup.providers) if setup.rival else None
-    telemetry = Telemetry(scope, settings, setup.providers, OFFICIAL_ENDPOINTS if setup.is_same else None, by_stock)
+    telemetry = OpenAITelemetry(scope, settings, setup.providers, STOCK_ENDPOINTS if setup.is_same else None, by_stock)
     patches.use(telemetry)
     sockets.use(telemetry)
 
@@ -101,10 +101,10 @@ LIBRARY: Final = Library(
     read=read,
     rivals=(
         Rival(
-            "official",
-            f"{_OFFICIAL_MODULE}:OpenAIInstrumentor",
-            f"{OFFICIAL}>=1.3b0,<1.4",
-            official.given_keywords,
+            "stock",
+            f"{_STOCK_MODULE}:OpenAIInstrumentor",
+            f"{STOCK}>=1.3b0,<1.4",
+            stock.given_keywords,
             beyond=("openai.socket.*",),
         ),
         Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),

@@ -1,8 +1,4 @@
-"""A call of OpenAI's client. Plain Python; compiled as `calls_c`.
-
-Everything that is not done for each call or chunk is in `libraries.genai.openai`: its `Telemetry` identifies calls,
-records content and emits events.
-"""
+"""The part of a call of OpenAI's client that runs for each call or chunk. Plain Python; compiled as `calls_c`."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ from otel_fastpath.libraries.genai.rule_kinds import (
 )
 from otel_fastpath.libraries.starting import end_span, start_if_kept
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import absorbed
+from otel_fastpath.patching.outcome import absorb_during
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, with_span
 
 if TYPE_CHECKING:
@@ -47,7 +43,7 @@ if TYPE_CHECKING:
     from otel_fastpath.libraries.genai.openai import prepared_calls as prepared
     from otel_fastpath.libraries.genai.openai.chunks import Chunks
     from otel_fastpath.libraries.genai.openai.content import Captured
-    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import OpenAITelemetry
     from otel_fastpath.metrics.bound import BoundHistogram
 
     _Token = Token[Context] | tuple[Token[Context]]
@@ -61,7 +57,7 @@ RAW = "X-Stainless-Raw-Response"
 _metrics_globals = vars(_metrics_api)
 
 
-class Call:
+class OpenAICall:
     """An instrumented call: its span is recorded, or there are metrics or events. Ends once.
 
     Attributes:
@@ -82,7 +78,7 @@ class Call:
         *("attributes", "captured", "context", "has_times", "is_over", "is_quiet", "outer", "span", "started"),
         *("target",),
     )
-    _calls: prepared.Calls
+    _calls: prepared.PreparedCalls
     _chunks: Chunks | None
     _has_chunk: bool
     _is_open: bool
@@ -108,7 +104,7 @@ class Call:
             restore(token)
             self._token = None
 
-    def received(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
+    def try_end_with(self, result: object, options: FinalRequestOptions, is_stream: bool) -> bool:
         """End a call with its result, if that is complete and of the usual kind; return whether it is."""
         if self.is_quiet:
             self.end()
@@ -148,7 +144,7 @@ class Call:
         self._chunks = self.target.endpoint.chunks(self.attributes, self.captured)
         return self._chunks
 
-    def served(self, model: str) -> None:
+    def set_served_model(self, model: str) -> None:
         """Set the model that answered, regardless of what the answer says."""
         self.attributes[RESPONSE_MODEL] = self._served_model = model
 
@@ -266,9 +262,9 @@ class Call:
             found.output.record(count, self.context)
 
 
-def new_call() -> Call:
+def new_call() -> OpenAICall:
     """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
-    call = Call.__new__(Call)
+    call = OpenAICall.__new__(OpenAICall)
     call.is_over = True
     call._is_open = False
     call._token = None
@@ -276,12 +272,14 @@ def new_call() -> Call:
     return call
 
 
-def begin(call: Call, telemetry: Telemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions) -> bool:
+def begin(
+    call: OpenAICall, telemetry: OpenAITelemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions
+) -> bool:
     """Begin a call.
 
     Args:
         call: What `new_call` made.
-        telemetry: The `telemetry.Telemetry` that records it.
+        telemetry: The `telemetry.OpenAITelemetry` that records it.
         client: The client that makes the call.
         options: The client's `FinalRequestOptions`.
 
@@ -326,12 +324,12 @@ def begin(call: Call, telemetry: Telemetry, client: OpenAI | AsyncOpenAI, option
         try:
             _read_request(call, calls, target, options, body)
         except BaseException as fault:
-            absorbed("the request of an OpenAI call", call, fault)
+            absorb_during("the request of an OpenAI call", call, fault)
     return True
 
 
 def _target(
-    calls: prepared.Calls, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions, body: dict[str, object]
+    calls: prepared.PreparedCalls, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions, body: dict[str, object]
 ) -> prepared.Target | None:
     model = body.get("model")
     if model is not None and not isinstance(model, str):
@@ -344,8 +342,8 @@ def _target(
 
 
 def _open(
-    call: Call,
-    calls: prepared.Calls,
+    call: OpenAICall,
+    calls: prepared.PreparedCalls,
     target: prepared.Target,
     context: Context,
     outer: object,
@@ -378,7 +376,11 @@ def _open(
 
 
 def _read_request(
-    call: Call, calls: prepared.Calls, target: prepared.Target, options: FinalRequestOptions, body: dict[str, object]
+    call: OpenAICall,
+    calls: prepared.PreparedCalls,
+    target: prepared.Target,
+    options: FinalRequestOptions,
+    body: dict[str, object],
 ) -> None:
     """Set the attributes of the request."""
     if call._recording or calls.events:

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.libraries.genai.openai.prepared_calls_c cimport Calls, Series, Target
+from otel_fastpath.libraries.genai.openai.prepared_calls_c cimport PreparedCalls, CallMetrics, Target
 
 cdef object perf_counter
 cdef object NonRecordingSpan
@@ -11,7 +11,7 @@ cdef object INVALID_SPAN
 cdef object Status
 cdef object StatusCode
 cdef object faults
-cdef object absorbed
+cdef object absorb_during
 cdef object named
 cdef object _END
 cdef object CONVERSATION
@@ -28,8 +28,8 @@ cdef object RAW
 cdef dict _metrics_globals
 
 
-cdef class Call:
-    cdef public Calls _calls
+cdef class OpenAICall:
+    cdef public PreparedCalls _calls
     cdef public object _chunks
     cdef public bint _has_chunk
     cdef bint _is_open
@@ -48,35 +48,35 @@ cdef class Call:
     cdef public double started
     cdef public Target target
     cpdef leave(self)
-    cpdef bint received(self, object result, object options, object is_stream) except -1
+    cpdef bint try_end_with(self, object result, object options, object is_stream) except -1
     @cython.locals(target=Target)
     cpdef answer(self, object result, object is_raw=*)
     cpdef stream(self)
-    cpdef served(self, object model)
-    @cython.locals(found=Series, attributes=dict, is_first=bint, bound=BoundHistogram)
+    cpdef set_served_model(self, object model)
+    @cython.locals(found=CallMetrics, attributes=dict, is_first=bint, bound=BoundHistogram)
     cpdef BoundHistogram early_chunk(self, object seconds)
     cpdef fail(self, object error)
     cpdef abandon(self)
     cpdef end(self, object error=*, object message=*)
-    @cython.locals(seconds=double, target=Target, calls=Calls, attributes=dict)
+    @cython.locals(seconds=double, target=Target, calls=PreparedCalls, attributes=dict)
     cdef _tell(self, object error, object message)
     cdef _end_after(self, object fault)
     cdef _end_span(self)
     cdef _describe(self, object error, object message)
-    @cython.locals(found=Series, attributes=dict)
+    @cython.locals(found=CallMetrics, attributes=dict)
     cdef _measure(self, object seconds, tuple which)
 
-@cython.locals(call=Call)
-cpdef Call new_call()
+@cython.locals(call=OpenAICall)
+cpdef OpenAICall new_call()
 
-@cython.locals(calls=Calls, target=Target, measures=bint, listens=bint, body=dict)
-cpdef bint begin(Call call, object telemetry, object client, object options) except -1
+@cython.locals(calls=PreparedCalls, target=Target, measures=bint, listens=bint, body=dict)
+cpdef bint begin(OpenAICall call, object telemetry, object client, object options) except -1
 
-cdef Target _target(Calls calls, object client, object options, dict body)
+cdef Target _target(PreparedCalls calls, object client, object options, dict body)
 
 cdef _open(
-    Call call, Calls calls, Target target, object context, object outer, bint measures, bint listens
+    OpenAICall call, PreparedCalls calls, Target target, object context, object outer, bint measures, bint listens
 )
 
 @cython.locals(attributes=dict)
-cdef _read_request(Call call, Calls calls, Target target, object options, dict body)
+cdef _read_request(OpenAICall call, PreparedCalls calls, Target target, object options, dict body)

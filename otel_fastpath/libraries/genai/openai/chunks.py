@@ -11,14 +11,14 @@ from otel_fastpath.libraries.genai.openai.requests import is_compacted
 from otel_fastpath.libraries.genai.rule_kinds import CHAT, CHAT_WITH_TIER, EVENTS, NONE
 
 
-class Outcome(NamedTuple):
+class ChunkEnd(NamedTuple):
     """How a chunk ends the call: successfully, or with an error."""
 
     error_type: str | None = None
     message: str | None = None
 
 
-DONE: Final = Outcome()
+DONE: Final = ChunkEnd()
 
 
 class Chunks:
@@ -41,8 +41,8 @@ class Chunks:
         self.events: frozenset[str] = frozenset()
         self.skips = NONE
 
-    def add(self, chunk: Any) -> Outcome | None:
-        """Read one chunk; return an `Outcome` if it ends the call."""
+    def add(self, chunk: Any) -> ChunkEnd | None:
+        """Read one chunk; return a `ChunkEnd` if it ends the call."""
         raise NotImplementedError
 
     def finish(self) -> None:
@@ -58,7 +58,7 @@ class AnyChunks(Chunks):
         super().__init__(attributes, captured)
         self._reasons: list[str] = []
 
-    def add(self, chunk: Any) -> Outcome | None:
+    def add(self, chunk: Any) -> ChunkEnd | None:
         attributes = self.attributes
         for name, key in ((names.RESPONSE_MODEL, "model"), (names.RESPONSE_ID, "id")):
             value = None if name in attributes else text(field(chunk, key))
@@ -78,7 +78,7 @@ class AnyChunks(Chunks):
             self.attributes[names.FINISH_REASONS] = self._reasons
 
 
-class _Said:
+class _ChoiceContent:
     """The content of one choice of a chat completion so far."""
 
     __slots__ = ("calls", "content", "refusal")
@@ -118,9 +118,9 @@ class ChatChunks(Chunks):
         self._tier: Any = None
         self._usage: Any = None
         self._reasons: dict[int, str] = {}
-        self._said: dict[int, _Said] = {}
+        self._said: dict[int, _ChoiceContent] = {}
 
-    def add(self, chunk: Any) -> Outcome | None:
+    def add(self, chunk: Any) -> ChunkEnd | None:
         try:
             if not self._has_identity:
                 self._identify(chunk)
@@ -155,7 +155,7 @@ class ChatChunks(Chunks):
             if reason:
                 self._reasons[index] = reason
             if self.captured is not None and field(choice, "delta"):
-                self._said.setdefault(index, _Said()).add(Loose(field(choice, "delta")))
+                self._said.setdefault(index, _ChoiceContent()).add(Loose(field(choice, "delta")))
         usage = field(chunk, "usage")
         if usage is not None:
             self._usage = usage
@@ -164,7 +164,7 @@ class ChatChunks(Chunks):
         if choice.delta:
             said = self._said.get(choice.index)
             if said is None:
-                said = self._said[choice.index] = _Said()
+                said = self._said[choice.index] = _ChoiceContent()
             said.add(choice.delta)
 
     def finish(self) -> None:
@@ -179,7 +179,7 @@ class ChatChunks(Chunks):
             attributes[names.RESPONSE_TIER] = self._tier
         if self._said:
             kept = [(self._said[index], self._reasons.get(index)) for index in _in_order(self._said)]
-            self.captured.said(_chat_messages, kept)
+            self.captured.add_output(_chat_messages, kept)
 
 
 def _in_order(found: dict[int, Any]) -> list[int]:
@@ -187,11 +187,11 @@ def _in_order(found: dict[int, Any]) -> list[int]:
     return sorted(found, key=lambda index: index if isinstance(index, int) else len(found))
 
 
-def _chat_messages(kept: list[tuple[_Said, Any]]) -> list[dict[str, Any]]:
+def _chat_messages(kept: list[tuple[_ChoiceContent, Any]]) -> list[dict[str, Any]]:
     return [_chat_message(said, reason) for said, reason in kept]
 
 
-def _chat_message(said: _Said, reason: Any) -> dict[str, Any]:
+def _chat_message(said: _ChoiceContent, reason: Any) -> dict[str, Any]:
     # An empty text is a part of the message; an empty refusal is none.
     found = [parts.text_part("".join(said.content))] if said.content else []
     refusal = "".join(said.refusal)
@@ -223,7 +223,7 @@ class ResponseChunks(Chunks):
         self.skips = EVENTS
         self.events = _TOLD if captured is None else _TOLD | _DELTAS
 
-    def add(self, chunk: Any) -> Outcome | None:
+    def add(self, chunk: Any) -> ChunkEnd | None:
         kind = field(chunk, "type")
         if not isinstance(kind, str) or kind not in self.events:
             return None
@@ -235,7 +235,7 @@ class ResponseChunks(Chunks):
             self.item(field(chunk, "item"))
             return None
         if kind == "error":
-            return Outcome(text(field(chunk, "code")) or "error", text(field(chunk, "message")) or None)
+            return ChunkEnd(text(field(chunk, "code")) or "error", text(field(chunk, "message")) or None)
         answer = field(chunk, "response")
         if kind in _ON_THE_WAY:
             self._begin(answer)
@@ -253,15 +253,15 @@ class ResponseChunks(Chunks):
         if is_compacted([item]):
             self.attributes[names.COMPACTED] = True
 
-    def end(self, kind: str, answer: Any) -> Outcome:
+    def end(self, kind: str, answer: Any) -> ChunkEnd:
         """Read the response in its final state."""
         self.read(answer)
         if kind != "response.failed":
             return DONE
         error = field(answer, "error")
         if error is None:
-            return Outcome("response.failed")
-        return Outcome(text(field(error, "code")) or "response.failed", text(field(error, "message")))
+            return ChunkEnd("response.failed")
+        return ChunkEnd(text(field(error, "code")) or "response.failed", text(field(error, "message")))
 
     def read(self, answer: Any) -> None:
         """Set the attributes of the final response."""
@@ -276,7 +276,7 @@ class ResponseChunks(Chunks):
 
     def finish(self) -> None:
         if self._texts and not self._is_whole:
-            self.captured.said(_partial_message, ["".join(words) for words in self._texts.values()])
+            self.captured.add_output(_partial_message, ["".join(words) for words in self._texts.values()])
 
 
 def _partial_message(texts: list[str]) -> list[dict[str, Any]]:
@@ -296,10 +296,10 @@ class FetchedChunks(ResponseChunks):
     def item(self, item: Any) -> None:
         pass
 
-    def end(self, kind: str, answer: Any) -> Outcome:  # noqa: ARG002  # the interface's
+    def end(self, kind: str, answer: Any) -> ChunkEnd:  # noqa: ARG002  # the interface's
         self.read(answer)
         return DONE
 
     def read(self, answer: Any) -> None:
-        results.fetched(answer, self.attributes)
+        results.set_fetched(answer, self.attributes)
         self._keep(answer)

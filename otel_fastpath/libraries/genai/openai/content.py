@@ -27,7 +27,7 @@ _ASKED: Final = frozenset({messages.chat_inputs, messages.response_inputs})
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ContentShape:
     """Where the content of one kind of call is, and how it is read.
 
     Attributes:
@@ -53,7 +53,7 @@ class Captured:
 
     __slots__ = ("_kept", "_outputs", "_parts", "shape")
 
-    def __init__(self, shape: Shape, body: Any) -> None:
+    def __init__(self, shape: ContentShape, body: Any) -> None:
         self.shape = shape
         self._parts: dict[str, tuple[Callable[[Any], Made], Any]] = {}
         for name, (key, make) in shape.request.items():
@@ -62,12 +62,12 @@ class Captured:
 
     def answer(self, result: Any) -> None:
         """Keep the content of an answer."""
-        self.said(self.shape.outputs, self.shape.keep(result))
+        self.add_output(self.shape.outputs, self.shape.keep(result))
         for name, (key, make) in self.shape.answer.items():
             if value := field(result, key):
                 self._parts[name] = make, value
 
-    def said(self, make: Callable[[Any], Made], kept: Any) -> None:
+    def add_output(self, make: Callable[[Any], Made], kept: Any) -> None:
         """Keep content, and the function that makes messages from it."""
         if kept:
             self._parts[names.OUTPUT_MESSAGES] = make, kept
@@ -144,7 +144,7 @@ def _keep_output(result: Any) -> tuple[Any, ...]:
     return tuple(items(field(result, "output")))
 
 
-CHAT: Final = Shape(
+CHAT: Final = ContentShape(
     {
         names.INPUT_MESSAGES: ("messages", messages.chat_inputs),
         names.TOOLS: ("tools", messages.chat_tools),
@@ -153,7 +153,7 @@ CHAT: Final = Shape(
     messages.chat_outputs,
     {},
 )
-RESPONSES: Final = Shape(
+RESPONSES: Final = ContentShape(
     {
         names.INPUT_MESSAGES: ("input", messages.response_inputs),
         names.INSTRUCTIONS: ("instructions", messages.instructions),
@@ -163,7 +163,7 @@ RESPONSES: Final = Shape(
     messages.response_outputs,
     {},
 )
-FETCHED: Final = Shape(
+FETCHED: Final = ContentShape(
     {},
     _keep_output,
     messages.response_outputs,

@@ -49,7 +49,7 @@ class Endpoint:
     series: tuple[str, ...] = ERROR_AND_MODEL
     started: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     is_fetched: bool = False
-    content: content.Shape | None = None
+    content: content.ContentShape | None = None
     is_inference: bool = False
     has_result: bool = True
     options: Callable[[Any, dict[str, Any]], None] | None = None
@@ -115,7 +115,7 @@ RESPONSES: Final = Endpoint(
 )
 FETCH_RESPONSE: Final = Endpoint(
     FETCH,
-    more=results.fetched,
+    more=results.set_fetched,
     chunks=chunks.FetchedChunks,
     started=_of_one,
     is_fetched=True,
@@ -135,7 +135,7 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/chat/completions"): CHAT,
     ("post", "/responses"): RESPONSES,
     ("get", "/responses/{id}"): FETCH_RESPONSE,
-    ("post", "/responses/{id}/cancel"): Endpoint("responses.cancel", more=results.fetched, fixed=_RESPONSES),
+    ("post", "/responses/{id}/cancel"): Endpoint("responses.cancel", more=results.set_fetched, fixed=_RESPONSES),
     ("post", "/responses/compact"): Endpoint(
         "responses.compact", requests.RESPONSES, results.RESPONSE, results.response
     ),
@@ -163,8 +163,8 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/threads/{id}/runs"): _any("threads.runs.create"),
     ("post", "/threads/runs"): _any("threads.create_and_run"),
 }
-# Those that the official instrumentation instruments.
-OFFICIAL: Final = frozenset({CHAT, RESPONSES, FETCH_RESPONSE, TABLE["post", "/embeddings"]})
+# Those that the stock instrumentation instruments.
+STOCK: Final = frozenset({CHAT, RESPONSES, FETCH_RESPONSE, TABLE["post", "/embeddings"]})
 # The words in the paths of the API; everything else in a path is an identifier. A test compares them with the client's.
 _WORDS: Final = """
 accept activate admin_api_keys agents alerts alpha api_keys archive artifacts assistants attach audio audio_speeches

@@ -13,7 +13,7 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _BASES: Final = ("SyncAPIClient", "AsyncAPIClient")
 
 
 class _Replaced:
-    """A class that Logfire was told to instrument while ours replaces it; like the context manager that it returns."""
+    """A class that Logfire was enabled while ours replaces it; like the context manager that it returns."""
 
     def __init__(self, client: type, instrument: Callable[[], Any]) -> None:
         self.client = client
@@ -52,7 +52,7 @@ class _Replaced:
         self._real = self._instrument()
 
 
-class _Taken:
+class _TakenClass:
     """A class that Logfire had instrumented before ours replaced it."""
 
     def __init__(self, client: Any) -> None:
@@ -72,7 +72,7 @@ class _Taken:
             setattr(self.client, MARK, True)
 
 
-_replaced: list[_Replaced | _Taken] = []
+_replaced: list[_Replaced | _TakenClass] = []
 
 
 def _make(original: Any, settings: Config) -> Any:
@@ -80,11 +80,11 @@ def _make(original: Any, settings: Config) -> Any:
     signature = inspect.signature(original)
     if is_ours:
         for client in _instrumented():
-            guarded(_PLACE, _take, client)
+            call_guarded(_PLACE, _take, client)
 
     @functools.wraps(original)
     def instrument_llm_provider(*args: Any, **kwargs: Any) -> Any:
-        client = guarded(_PLACE, _class_in, signature, args, kwargs) if is_ours else None
+        client = call_guarded(_PLACE, _class_in, signature, args, kwargs) if is_ours else None
         if client is None:
             return original(*args, **kwargs)
         if any(each.client is client for each in _replaced):
@@ -98,13 +98,13 @@ def _make(original: Any, settings: Config) -> Any:
 
 
 def _take(client: Any) -> None:
-    _replaced.append(_Taken(client))
+    _replaced.append(_TakenClass(client))
 
 
 def _undo() -> None:
     taken, _replaced[:] = _replaced[:], []
     for each in reversed(taken):
-        guarded(_PLACE, each.give_back)
+        call_guarded(_PLACE, each.give_back)
 
 
 def _class_in(signature: inspect.Signature, args: Any, kwargs: Any) -> type | None:

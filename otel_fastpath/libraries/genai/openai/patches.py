@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.genai.openai.streams import CALL, STAYING, OpenPending, end, follow, headers, hear, leaving
-from otel_fastpath.patching.outcome import guarded, never_raises, reset
+from otel_fastpath.patching.outcome import call_guarded, never_raises, reset
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import OpenAITelemetry
     from otel_fastpath.settings import Config
 
 RAW: Final = "X-Stainless-Raw-Response"
 REQUIRES: Final = ("openai>=1.40,<4",)
 
-_telemetry: Telemetry | None = None
+_telemetry: OpenAITelemetry | None = None
 
 
-def use(telemetry: Telemetry | None) -> None:
+def use(telemetry: OpenAITelemetry | None) -> None:
     """Use this telemetry for calls from now on; None: do not instrument them."""
     global _telemetry
     _telemetry = telemetry
@@ -44,7 +44,7 @@ def _make_request(original: Any, _settings: Config) -> Any:
             if telemetry is None or not begin(call, telemetry, self, options):
                 return _otherwise(original, self, options)(self, cast_to, options, *args, **kwargs)
             result = original(self, cast_to, options, *args, **kwargs)
-            received(call, result, options, kwargs)
+            end_or_follow(call, result, options, kwargs)
         except BaseException as error:
             try:
                 call.fail(error)
@@ -68,7 +68,7 @@ def _make_async_request(original: Any, _settings: Config) -> Any:
             if telemetry is None or not begin(call, telemetry, self, options):
                 return await _otherwise(original, self, options)(self, cast_to, options, *args, **kwargs)
             result = await original(self, cast_to, options, *args, **kwargs)
-            received(call, result, options, kwargs)
+            end_or_follow(call, result, options, kwargs)
         except BaseException as error:
             try:
                 call.fail(error)
@@ -86,19 +86,19 @@ def _otherwise(original: Any, client: Any, options: Any) -> Any:
     telemetry = _telemetry
     if telemetry is None or telemetry.by_stock is None or not telemetry.calls.replacements.exist():
         return original
-    return guarded("an OpenAI call", telemetry.by_stock.around, original, client, options) or original
+    return call_guarded("an OpenAI call", telemetry.by_stock.around, original, client, options) or original
 
 
-def received(call: Any, result: Any, options: Any, kwargs: Any) -> None:
+def end_or_follow(call: Any, result: Any, options: Any, kwargs: Any) -> None:
     """End a call with its result, or follow a result that continues. Never raises."""
-    if not guarded("the result of an OpenAI call", _received, call, result, options, kwargs):
+    if not call_guarded("the result of an OpenAI call", _try_end_or_follow, call, result, options, kwargs):
         call.end()
 
 
-def _received(call: Any, result: Any, options: Any, kwargs: Any) -> bool:
+def _try_end_or_follow(call: Any, result: Any, options: Any, kwargs: Any) -> bool:
     """Whether the call has ended, or will be ended by other code."""
     is_stream = bool(kwargs.get("stream"))
-    if call.received(result, options, is_stream):
+    if call.try_end_with(result, options, is_stream):
         return True
     raw = options.headers.get(RAW) if isinstance(options.headers, dict) else None
     if raw is None:
@@ -134,7 +134,7 @@ def _raw_stream(call: Any, raw: Any) -> None:
     pending = OpenPending(call)
     vars(response)[CALL] = pending
 
-    def told() -> bool:
+    def try_end() -> bool:
         # If it was parsed, the code that follows the stream has taken the call.
         if pending.take() is not None:
             try:
@@ -144,7 +144,7 @@ def _raw_stream(call: Any, raw: Any) -> None:
                 raise
         return True
 
-    hear(response, told)
+    hear(response, try_end)
 
 
 def _raw_answer(call: Any, raw: Any) -> None:
@@ -152,7 +152,7 @@ def _raw_answer(call: Any, raw: Any) -> None:
     response = raw.http_response
     pending = OpenPending(call)
 
-    def told() -> bool:
+    def try_end() -> bool:
         # Reading to the end also closes it, before the body is available.
         if leaving.get() is STAYING and not hasattr(response, "_content"):
             return False
@@ -167,20 +167,20 @@ def _raw_answer(call: Any, raw: Any) -> None:
             raise
         return True
 
-    hear(response, told)
+    hear(response, try_end)
 
 
 def _make_stream_init(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # the name of what it replaces
         original(self, *args, **kwargs)
-        _parsed(self, kwargs)
+        _follow_parsed(self, kwargs)
 
     return __init__
 
 
 @never_raises("a raw OpenAI stream")
-def _parsed(stream: Any, kwargs: Any) -> None:
+def _follow_parsed(stream: Any, kwargs: Any) -> None:
     """Follow the stream that a raw response was parsed into."""
     response = kwargs.get("response")
     pending = None if response is None else vars(response).pop(CALL, None)
@@ -188,7 +188,7 @@ def _parsed(stream: Any, kwargs: Any) -> None:
     if call is None or call.is_over:
         return
     try:
-        if not guarded("a raw OpenAI stream", follow, stream, call):
+        if not call_guarded("a raw OpenAI stream", follow, stream, call):
             call.end()
     except BaseException as error:
         call.fail(error)
@@ -196,7 +196,7 @@ def _parsed(stream: Any, kwargs: Any) -> None:
 
 
 @never_raises("the end of an OpenAI stream's with")
-def _left(error: Any) -> Any:
+def _after_exit(error: Any) -> Any:
     return leaving.set(error)
 
 
@@ -205,7 +205,7 @@ def make_exit(original: Any, _settings: Config) -> Any:
 
     @functools.wraps(original)
     def __exit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
-        token = _left(error)
+        token = _after_exit(error)
         try:
             return original(self, kind, error, traceback)
         finally:
@@ -220,7 +220,7 @@ def make_async_exit(original: Any, _settings: Config) -> Any:
 
     @functools.wraps(original)
     async def __aexit__(self: Any, kind: Any, error: Any, traceback: Any) -> Any:  # noqa: N807  # likewise
-        token = _left(error)
+        token = _after_exit(error)
         try:
             return await original(self, kind, error, traceback)
         finally:

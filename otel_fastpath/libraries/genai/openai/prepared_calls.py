@@ -31,7 +31,7 @@ _EACH = 1024
 _NO_BODY: dict[str, object] = {}
 
 
-class Series:
+class CallMetrics:
     """The histograms for calls with the same attributes, bound to these."""
 
     __slots__ = ("duration", "first_chunk", "input", "next_chunk", "output")
@@ -108,7 +108,7 @@ class Target:
         self.error = endpoint.error
         self.nests = endpoint.nests
 
-    def series(self, attributes: dict[str, object], which: tuple[str, ...]) -> Series:
+    def series(self, attributes: dict[str, object], which: tuple[str, ...]) -> CallMetrics:
         """The metrics of a call with these attributes; those named in `which` are also attributes of the metrics."""
         # Only strings: another value from the server may not be hashable.
         values = []
@@ -122,16 +122,16 @@ class Target:
             for at, name in enumerate(which):
                 if key[at] is not None:
                     own[name] = key[at]
-            found = Series(self.histograms, self._labels.bounded(own))
+            found = CallMetrics(self.histograms, self._labels.bounded(own))
             self._kept.keep(key, found, _EACH + sum(map(getsizeof, key)))
         return found
 
 
-class Calls:
+class PreparedCalls:
     """What all calls of one set-up have in common.
 
     Args:
-        telemetry: The `telemetry.Telemetry` that does the rest.
+        telemetry: The `telemetry.OpenAITelemetry` that does the rest.
 
     Attributes:
         replacements: Of functions of stock, which then records the calls.

@@ -11,7 +11,7 @@ cdef dict _NO_BODY
 cdef int _LARGEST_SERIES
 cdef int _MOST_SERIES
 
-cdef class Series:
+cdef class CallMetrics:
     cdef readonly BoundHistogram duration
     cdef readonly BoundHistogram first_chunk
     cdef readonly BoundHistogram input
@@ -39,9 +39,9 @@ cdef class Target:
     cdef public object shape
     cdef public dict start
     cdef public object started
-    cpdef Series series(self, dict attributes, tuple which)
+    cpdef CallMetrics series(self, dict attributes, tuple which)
 
-cdef class Calls:
+cdef class PreparedCalls:
     cdef public bint always
     cdef public bint captures
     cdef public bint events

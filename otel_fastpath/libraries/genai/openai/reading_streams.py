@@ -38,7 +38,7 @@ class Reading:
 
     __slots__ = ("_call", "_chunks", "_inner", "_last", "_skips", "_times", "is_reading")
 
-    def __init__(self, inner: Any, call: calls.Call, chunks: Chunks) -> None:
+    def __init__(self, inner: Any, call: calls.OpenAICall, chunks: Chunks) -> None:
         self._inner = inner
         self._call = call
         self._chunks = chunks

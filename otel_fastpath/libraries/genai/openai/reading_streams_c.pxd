@@ -2,21 +2,21 @@
 import cython
 
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.libraries.genai.openai.calls_c cimport Call
+from otel_fastpath.libraries.genai.openai.calls_c cimport OpenAICall
 
 cdef object perf_counter
 cdef object faults
 cdef int NONE
 
 cdef class Reading:
-    cdef Call _call
+    cdef OpenAICall _call
     cdef object _chunks
     cdef object _inner
     cdef double _last
     cdef int _skips
     cdef BoundHistogram _times
     cdef public bint is_reading
-    @cython.locals(call=Call, now=double, times=BoundHistogram)
+    @cython.locals(call=OpenAICall, now=double, times=BoundHistogram)
     cdef _took(self, object chunk)
 
 cdef _abandon(Reading reading)

@@ -57,7 +57,7 @@ def _effort(value: Any) -> Any:
     return text(field(value, "effort"))
 
 
-def _compacted(attributes: dict[str, Any], value: Any) -> None:
+def _set_compacted(attributes: dict[str, Any], value: Any) -> None:
     if is_compacted(value):
         attributes[names.COMPACTED] = True
 
@@ -101,7 +101,7 @@ RESPONSES: Final[Rules] = {
     "reasoning": (partial(_put, names.REASONING, _effort), CALL),
     "previous_response_id": (partial(_put, names.PREVIOUS_RESPONSE, text), CALL),
     "prompt": (_prompt, CALL),
-    "input": (_compacted, ITEMS),
+    "input": (_set_compacted, ITEMS),
 }
 EMBEDDINGS: Final[Rules] = {"dimensions": (names.DIMENSIONS, GIVEN)}
 # For all other requests to a model.

@@ -146,7 +146,7 @@ def reason_of(status: Any, incomplete: str | None = None) -> str | None:
 
 
 @tolerant
-def fetched(result: Any, attributes: dict[str, Any]) -> None:
+def set_fetched(result: Any, attributes: dict[str, Any]) -> None:
     """A response that was generated earlier: its tokens were counted then."""
     if (model := result.model) is not None:
         attributes[names.RESPONSE_MODEL] = model

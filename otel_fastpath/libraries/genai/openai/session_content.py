@@ -39,7 +39,7 @@ def _written(item: Any) -> Any:
     }
 
 
-class Said:
+class SessionMessages:
     """The latest input and output messages of a session, and its instructions."""
 
     __slots__ = ("_asked", "_body", "_said")
@@ -81,5 +81,5 @@ class Said:
     def captured(self) -> content.Captured:
         """All content, in the same form as that of other calls."""
         made = content.Captured(content.RESPONSES, {**self._body, "input": list(self._asked)})
-        made.said(_outputs, list(self._said))
+        made.add_output(_outputs, list(self._said))
         return made

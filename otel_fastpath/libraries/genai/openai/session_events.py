@@ -85,14 +85,14 @@ class Told:
                     self.tokens[name] = self.tokens.get(name, 0) + count
 
 
-def _configured(told: Told, event: Any) -> None:
+def _read_session(told: Told, event: Any) -> None:
     """The session as the server has it."""
     session = field(event, "session")
     told.model = text(field(session, "model")) or told.model
     told.conversation = text(field(session, "id")) or told.conversation
 
 
-def _responded(told: Told, event: Any) -> None:
+def _read_response(told: Told, event: Any) -> None:
     """A response has come to its end."""
     response = field(event, "response")
     if response is None:
@@ -113,14 +113,14 @@ def _responded(told: Told, event: Any) -> None:
         told.add_usage(usage)
 
 
-def _delegated(told: Told, event: Any) -> None:
+def _read_inner_response(told: Told, event: Any) -> None:
     """An event of a response that a live session has asked for."""
     inner = field(event, "event")
     if kind_of(inner) in _ENDS:
-        _responded(told, inner)
+        _read_response(told, inner)
 
 
-def _erred(told: Told, event: Any) -> None:
+def _read_error(told: Told, event: Any) -> None:
     """An error occurred; usually the session goes on."""
     error = field(event, "error")
     kind = text(field(error, "code")) or text(field(error, "type")) or names.OTHER_ERROR
@@ -129,14 +129,14 @@ def _erred(told: Told, event: Any) -> None:
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
 READERS: Final[dict[Any, Callable[[Told, Any], None]]] = {
-    "session.created": _configured,
-    "session.started": _configured,
-    "session.updated": _configured,
-    "session.closed": _configured,
-    "response.done": _responded,
-    "response.event": _delegated,
-    "transport.failed": _erred,
-    "error": _erred,
-    **dict.fromkeys(_ENDS, _responded),
+    "session.created": _read_session,
+    "session.started": _read_session,
+    "session.updated": _read_session,
+    "session.closed": _read_session,
+    "response.done": _read_response,
+    "response.event": _read_inner_response,
+    "transport.failed": _read_error,
+    "error": _read_error,
+    **dict.fromkeys(_ENDS, _read_response),
 }
 KINDS: Final = frozenset(READERS)

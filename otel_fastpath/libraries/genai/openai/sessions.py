@@ -25,17 +25,17 @@ from otel_fastpath.libraries.genai.openai import session_content as content
 from otel_fastpath.libraries.genai.openai import session_events as events
 from otel_fastpath.libraries.genai.openai.fields import field
 from otel_fastpath.libraries.genai.openai.providers import site_of
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import OpenAITelemetry
 
 ABANDONED: Final = "abandoned session"
 _EVENT: Final = "an event of an OpenAI websocket"
 _END: Final = "the end of an OpenAI websocket"
 
 
-class Session:
+class RealtimeConnection:
     """One connection from before it is made. Ends once. Made by `begin`.
 
     Args:
@@ -60,13 +60,13 @@ class Session:
         "is_over",
     )
 
-    def __init__(self, telemetry: Telemetry, operation: str, start: dict[str, Any]) -> None:
+    def __init__(self, telemetry: OpenAITelemetry, operation: str, start: dict[str, Any]) -> None:
         # Not before there is anything to end.
         self.is_over = True
         self._telemetry = telemetry
         self._start = start
         self._told = events.Told()
-        self._said: content.Said | None = content.Said() if telemetry.settings.captures else None
+        self._said: content.SessionMessages | None = content.SessionMessages() if telemetry.settings.captures else None
         self._lost: BaseException | None = None
         self._call = skeleton.new()
         self._context: Any = None
@@ -76,7 +76,7 @@ class Session:
     def start(self) -> None:
         """Start the span, and make it the current one."""
         self.is_over = False
-        skeleton.begin(self._call, skeleton.Telemetry(self._telemetry.tracer), self._name, self._start)
+        skeleton.begin(self._call, skeleton.WrapperTelemetry(self._telemetry.tracer), self._name, self._start)
         self._context = trace.set_span_in_context(self._call.span)
 
     @property
@@ -112,7 +112,7 @@ class Session:
             return
         read = events.READERS.get(kind)
         if read is not None:
-            guarded(_EVENT, read, self._told, event)
+            call_guarded(_EVENT, read, self._told, event)
         if self._said is not None:
             self._said.hear(kind, event)
 
@@ -151,22 +151,22 @@ class Session:
             finally:
                 # See `libraries.call`: the first may have been interrupted.
                 self._call.end()
-                drop_finalizer(self, Session)
+                drop_finalizer(self, RealtimeConnection)
 
     def _tell(self, error: BaseException | None, failure: events.Failure | None) -> None:
         """Restore the context, and record all but the end."""
         self.leave()
         error, self._lost = error or self._lost, None
         seconds = perf_counter() - self._started
-        kind, message = failure or guarded(_END, self._failure, error) or (None, None)
-        attributes = guarded(_END, self._told.attributes) or {}
+        kind, message = failure or call_guarded(_END, self._failure, error) or (None, None)
+        attributes = call_guarded(_END, self._told.attributes) or {}
         if kind is not None:
             attributes[names.ERROR_TYPE] = kind
-        captured = None if self._said is None else guarded(_END, self._said.captured)
+        captured = None if self._said is None else call_guarded(_END, self._said.captured)
         # Each is done even if the one before failed.
-        guarded(_END, self._measure, seconds, attributes)
-        guarded(_END, self._describe, attributes, captured, kind, message)
-        guarded(_END, self._emit, attributes, captured)
+        call_guarded(_END, self._measure, seconds, attributes)
+        call_guarded(_END, self._describe, attributes, captured, kind, message)
+        call_guarded(_END, self._emit, attributes, captured)
 
     def _describe(self, attributes: dict[str, Any], captured: Any, kind: str | None, message: str | None) -> None:
         """Set the span's attributes and status."""
@@ -188,7 +188,7 @@ class Session:
                 captured.on_event(told, settings.longest)
             record = LogRecord(event_name=names.EVENT, attributes=told, context=self._context)
         if settings.hook is not None:
-            guarded(_END, hooks.call_hook, settings.hook, captured, self._call.span, record)
+            call_guarded(_END, hooks.call_hook, settings.hook, captured, self._call.span, record)
         if record is not None:
             self._telemetry.logger.emit(record)
 
@@ -214,7 +214,7 @@ class Session:
                 tokens.record(attributes[name], {**series, names.TOKEN_TYPE: kind}, self._context)
 
 
-class OpenSession(Session):
+class OpenSession(RealtimeConnection):
     """One that has not ended; as `trace.context.scope.OpenScope`."""
 
     __slots__ = ()
@@ -226,7 +226,7 @@ class OpenSession(Session):
 
 
 @never_raises("the beginning of an OpenAI websocket")
-def begin(telemetry: Telemetry | None, operation: str, manager: Any, owner: str) -> Session | None:
+def begin(telemetry: OpenAITelemetry | None, operation: str, manager: Any, owner: str) -> RealtimeConnection | None:
     """Begin a session; None if it is not instrumented, or after an error in our code.
 
     Args:

@@ -9,23 +9,23 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.genai.openai import patches
-from otel_fastpath.libraries.genai.openai.sessions import Session, begin
+from otel_fastpath.libraries.genai.openai.sessions import RealtimeConnection, begin
 from otel_fastpath.libraries.genai.openai.streams import leaving
-from otel_fastpath.patching.outcome import guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded, never_raises
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from otel_fastpath.libraries.genai.openai.telemetry import Telemetry
+    from otel_fastpath.libraries.genai.openai.telemetry import OpenAITelemetry
     from otel_fastpath.settings import Config
 
 _PLACE: Final = "the end of an OpenAI websocket"
 
-_telemetry: Telemetry | None = None
+_telemetry: OpenAITelemetry | None = None
 
 
-def use(telemetry: Telemetry | None) -> None:
+def use(telemetry: OpenAITelemetry | None) -> None:
     """Use this telemetry for sessions from now on; None: do not instrument them."""
     global _telemetry
     _telemetry = telemetry
@@ -39,7 +39,7 @@ def _make_enter(operation: str, owner: str, original: Any, _settings: Config) ->
             session = begin(_telemetry, operation, self, owner)
             connection = original(self)
             if session is not None:
-                _entered(session, connection, _methods)
+                _follow_or_end(session, connection, _methods)
         except BaseException as error:
             if session is not None:
                 try:
@@ -61,7 +61,7 @@ def _make_async_enter(operation: str, owner: str, original: Any, _settings: Conf
             session = begin(_telemetry, operation, self, owner)
             connection = await original(self)
             if session is not None:
-                _entered(session, connection, _async_methods)
+                _follow_or_end(session, connection, _async_methods)
         except BaseException as error:
             if session is not None:
                 try:
@@ -85,7 +85,7 @@ class Followed:
 
     __slots__ = ("_connection", "_lost", "_put", "session")
 
-    def __init__(self, session: Session, connection: Any) -> None:
+    def __init__(self, session: RealtimeConnection, connection: Any) -> None:
         self.session = session
         self._connection = connection
         self._lost: Any = None
@@ -123,14 +123,18 @@ class Followed:
             self._put.clear()
 
 
-def _entered(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> None:
+def _follow_or_end(
+    session: RealtimeConnection, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]
+) -> None:
     """Follow a connection that was made, or end the session if it is not recorded. Never raises."""
     session.leave()
-    if not guarded("a new OpenAI websocket", _followed, session, connection, methods):
+    if not call_guarded("a new OpenAI websocket", _try_follow, session, connection, methods):
         session.end()
 
 
-def _followed(session: Session, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]) -> bool:
+def _try_follow(
+    session: RealtimeConnection, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]
+) -> bool:
     """Follow a connection, if its session is recorded."""
     if not session.is_told:
         return False

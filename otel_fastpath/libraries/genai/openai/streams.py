@@ -62,7 +62,7 @@ def headers(call: Any, found: Any) -> None:
     """Read the headers of a response: the model that answered."""
     served = found.get(_SERVED_MODEL)
     if served and served.strip():
-        call.served(served)
+        call.set_served_model(served)
 
 
 def follow(stream: Any, call: Any) -> bool:
@@ -77,7 +77,7 @@ def follow(stream: Any, call: Any) -> bool:
     reads = (hot.OpenAsyncReads if is_async else hot.OpenReads)(inner, call, call.stream())
     stream._iterator = reads
 
-    def told() -> bool:
+    def try_end() -> bool:
         if reads.is_reading:
             # It ended or failed, which its reader records. Nothing more is needed from the response.
             return True
@@ -89,13 +89,13 @@ def follow(stream: Any, call: Any) -> bool:
         reads.close()
         return True
 
-    hear(response, told)
+    hear(response, try_end)
     return True
 
 
 def end(call: Any) -> None:
     """End a call that the caller has left. Never raises."""
-    error = _left_with()
+    error = _after_exit()
     if error is None:
         call.end()
     else:
@@ -103,7 +103,7 @@ def end(call: Any) -> None:
 
 
 @never_raises(_PLACE)
-def _left_with() -> BaseException | None:
+def _after_exit() -> BaseException | None:
     error = leaving.get()
     return error if isinstance(error, BaseException) else None
 
@@ -201,6 +201,6 @@ def _own_of(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def hear(response: Any, told: Callable[[], bool]) -> None:
-    """Call `told` each time an HTTP response is closed, until it returns true."""
+    """Call `try_end` each time an HTTP response is closed, until it returns true."""
     heard = _Heard(response, told, {} if _CLOSING.isdisjoint(response.__dict__) else _own_of(response.__dict__))
     response.close, response.aclose = heard.close, heard.aclose

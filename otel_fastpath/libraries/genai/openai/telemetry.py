@@ -13,12 +13,12 @@ from opentelemetry._logs import LogRecord
 from otel_fastpath import compiled
 from otel_fastpath.libraries.genai import conventions as names
 from otel_fastpath.libraries.genai.openai import completion_hooks as hooks
-from otel_fastpath.libraries.genai.openai.content import Captured, Shape
+from otel_fastpath.libraries.genai.openai.content import Captured, ContentShape
 from otel_fastpath.libraries.genai.openai.endpoints import ERROR_AND_MODEL, TABLE, endpoint_of
 from otel_fastpath.libraries.genai.openai.providers import site_of
 from otel_fastpath.libraries.labels import Labels
 from otel_fastpath.patching.cache import Cache
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ _EACH: Final = 4096
 
 
 @dataclass(frozen=True)
-class Scope:
+class TelemetryScope:
     """The instrumentation scope that the telemetry names."""
 
     name: str
@@ -65,7 +65,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CaptureSettings:
     """What is captured, and where it is put.
 
     Attributes:
@@ -88,20 +88,20 @@ class Settings:
         return self.on_span or self.on_event or self.hook is not None
 
 
-class _Identity(int):
+class _ObjectIdentity(int):
     """The identity of an object, which no other object gets while this holds on to it; equal to the plain number."""
 
     owner: Any
 
     @classmethod
-    def of(cls, owner: Any) -> _Identity:
+    def of(cls, owner: Any) -> _ObjectIdentity:
         """That of this object."""
         made = cls(id(owner))
         made.owner = owner
         return made
 
 
-class Telemetry:
+class OpenAITelemetry:
     """The telemetry of all calls of one set-up.
 
     Args:
@@ -117,8 +117,8 @@ class Telemetry:
 
     def __init__(
         self,
-        scope: Scope,
-        settings: Settings,
+        scope: TelemetryScope,
+        settings: CaptureSettings,
         providers: Mapping[str, Any],
         only: frozenset[Endpoint] | None = None,
         by_stock: ByStock | None = None,
@@ -137,7 +137,7 @@ class Telemetry:
         )
         self.has_meter = providers.get("meter_provider") is not None
         hot = compiled.hot("libraries.genai.openai.prepared_calls")
-        self.calls: Any = hot.Calls(self)
+        self.calls: Any = hot.PreparedCalls(self)
         self._new_target: Any = hot.Target
         self._only = only
         self._labels = Labels("openai", _OF_CALLS, _OF_SERVERS)
@@ -183,14 +183,14 @@ class Telemetry:
                 self._known.keep((endpoint, site, model), found, size)
         # A path that is not in the table may contain an identifier, and would not be used again.
         if is_kept and (method, path) in TABLE:
-            self._targets.keep((method, path, _Identity.of(url), kind, model), found, size)
+            self._targets.keep((method, path, _ObjectIdentity.of(url), kind, model), found, size)
         return found
 
     def conversation(self, context: Any) -> str | None:
         """The conversation that a call in this context belongs to."""
         return hooks.conversation(context)
 
-    def capture(self, shape: Shape, body: Any) -> Captured:
+    def capture(self, shape: ContentShape, body: Any) -> Captured:
         """Keep the content of a request."""
         return Captured(shape, body)
 
@@ -204,7 +204,7 @@ class Telemetry:
         """Add to the `util.genai` call around this one what this call would have reported itself.
 
         Args:
-            call: The `calls.Call`.
+            call: The `calls.OpenAICall`.
             which: The attributes that its metrics would have had.
         """
         attributes = call.attributes
@@ -216,11 +216,11 @@ class Telemetry:
         settings = self.settings
         record = None
         if call.target.is_inference and settings.events:
-            record = guarded(_PLACE, self._record, call)
+            record = call_guarded(_PLACE, self._record, call)
         if settings.hook is not None and call.target.shape is not None:
-            guarded(_PLACE, hooks.call_hook, settings.hook, call.captured, call.span, record)
+            call_guarded(_PLACE, hooks.call_hook, settings.hook, call.captured, call.span, record)
         if record is not None:
-            guarded(_PLACE, self.logger.emit, record)
+            call_guarded(_PLACE, self.logger.emit, record)
 
     def _record(self, call: Any) -> LogRecord:
         attributes = {**call.target.start, **call.attributes}

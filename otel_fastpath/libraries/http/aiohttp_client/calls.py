@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 from opentelemetry.instrumentation import _semconv as semconv
-from opentelemetry.instrumentation import aiohttp_client as upstream
+from opentelemetry.instrumentation import aiohttp_client as stock
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.http import (
     get_custom_header_attributes,
@@ -20,8 +20,8 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
-from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes, propagate, redacted
-from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.http.outgoing import CallShape, CallShapes, ResponsePlan, propagate, redacted
+from otel_fastpath.libraries.http.parents import activate, detach_token
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
@@ -39,8 +39,8 @@ _STOCK = STOCK["aiohttp_client.trace_config"]
 _facts = Facts(UNKNOWN)
 
 
-class SetUp:
-    """One call of upstream's `create_trace_config`.
+class AiohttpClientInstrumentation:
+    """One call of stock's `create_trace_config`.
 
     Args:
         start: Its `on_request_start`; the closure is read.
@@ -61,10 +61,10 @@ class SetUp:
         self._captured_response = given["captured_response_headers"]
         self._sensitive = given["sensitive_headers"]
         self._mode = given["sem_conv_opt_in_mode"]
-        self._shapes = Shapes(self._new_shape, kinds.url_keys(self._mode))
+        self._shapes = CallShapes(self._new_shape, kinds.url_keys(self._mode))
 
     def start(self, context: Any, params: Any) -> bool:
-        """Start a request; False if upstream has to handle it.
+        """Start a request; False if stock has to handle it.
 
         Args:
             context: The trace configuration's context of this request.
@@ -79,7 +79,7 @@ class SetUp:
         return begun is not None
 
     def finish(self, context: Any, params: Any) -> bool:
-        """End a request that got a response; False if upstream has to handle it. See `start`."""
+        """End a request that got a response; False if stock has to handle it. See `start`."""
         try:
             shape = context._otel_fastpath_shape
         except AttributeError:
@@ -101,7 +101,7 @@ class SetUp:
             end_span(span, _END)
 
     def begin(self, context: Any, params: Any) -> bool | None:
-        """Start the span of a request; False if it is suppressed or excluded, None if upstream has to handle it."""
+        """Start the span of a request; False if it is suppressed or excluded, None if stock has to handle it."""
         try:
             if not (_facts.hold() or _STOCK.holds_again(_facts)):
                 return None
@@ -120,12 +120,12 @@ class SetUp:
                 captured = self._captured(params.headers, names, normalise_request_header_name)
             attributes = self._shapes.attributes(shape, url, captured)
             context.start_time = default_timer()
-            # Upstream's own `on_request_end` reads it, if the request ends after ours is removed.
+            # Stock's own `on_request_end` reads it, if the request ends after ours is removed.
             context.metric_attributes = shape.metric.copy()
             context.span = context.tracer.start_span(shape.name, None, _CLIENT, attributes)
         except Exception as error:
             faults.absorb_any(_BEGINNING, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             return None if faults.ours(error) else False
         context._otel_fastpath_shape = shape
         return True
@@ -133,25 +133,25 @@ class SetUp:
     def enter(self, context: Any) -> None:
         """Make the span of a request the current one."""
         try:
-            token = activated(context.span)
-            # Upstream's own functions take the token of the API.
+            token = activate(context.span)
+            # Stock's own functions take the token of the API.
             context.token = token[0] if type(token) is tuple else token
         except Exception as error:
             faults.absorb_any(_BEGINNING, error)
 
-    def end(self, context: Any, shape: Shape, response: Any) -> None:
+    def end(self, context: Any, shape: CallShape, response: Any) -> None:
         """End a request that got this response."""
         try:
-            answer = self.answered(context, shape, response)
+            answer = self.record_response(context, shape, response)
             seconds = default_timer() - context.start_time
         finally:
-            taken_back(context.token)
+            detach_token(context.token)
             end_span(context.span, _END)
         if answer is not None:
             answer.record(seconds)
 
-    def answered(self, context: Any, shape: Shape, response: Any) -> Answer | None:
-        """Set what the response says on the span; return its `Answer`."""
+    def record_response(self, context: Any, shape: CallShape, response: Any) -> ResponsePlan | None:
+        """Set what the response says on the span; return its `ResponsePlan`."""
         try:
             status = response.status
             is_plain = type(status) is int
@@ -159,10 +159,10 @@ class SetUp:
             if answer is None:
                 seen: Any = kinds.Seen()
                 metric = shape.metric.copy()
-                set_status: Any = upstream._set_http_status_code_attribute
+                set_status: Any = stock._set_http_status_code_attribute
                 set_status(seen, status, metric, self._mode)
                 old, new = context.duration_histogram_old, context.duration_histogram_new
-                answer = kinds.new_answer(Answer, seen, metric, old, new)
+                answer = kinds.new_answer(ResponsePlan, seen, metric, old, new)
                 if is_plain:
                     shape.keep(status, answer)
             span = context.span
@@ -184,7 +184,7 @@ class SetUp:
         every = {key: headers.getall(key) for key in headers}
         return get_custom_header_attributes(every, names, self._sensitive, normalise)
 
-    def _new_shape(self, method: str, url: str) -> Shape:
+    def _new_shape(self, method: str, url: str) -> CallShape:
         mode = self._mode
         is_new = semconv._report_new(mode)
         attributes: dict[str, Any] = {}
@@ -205,4 +205,4 @@ class SetUp:
                     semconv._set_http_peer_port_client(attributes, parsed.port, mode)
         except ValueError as error:
             faults.raise_interruption(error)
-        return Shape(method, attributes, len(attributes), metric)
+        return CallShape(method, attributes, len(attributes), metric)

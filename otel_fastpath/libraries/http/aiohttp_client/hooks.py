@@ -1,4 +1,4 @@
-"""The functions that aiohttp calls for each request, in the place of upstream's."""
+"""The functions that aiohttp calls for each request, in the place of stock's."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.libraries.http.aiohttp_client.calls import SetUp
+    from otel_fastpath.libraries.http.aiohttp_client.calls import AiohttpClientInstrumentation
 
 
-def make_start(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+def make_start(set_up: AiohttpClientInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `on_request_start`."""
 
     async def on_request_start(session: Any, context: Any, params: Any) -> None:
@@ -24,7 +24,7 @@ def make_start(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any
     return on_request_start
 
 
-def make_end(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+def make_end(set_up: AiohttpClientInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `on_request_end`."""
 
     async def on_request_end(session: Any, context: Any, params: Any) -> None:

@@ -6,10 +6,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http import stock_sources
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.outcome import guarded
+from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def _divert(config: Any) -> None:
     from otel_fastpath.libraries.http.aiohttp_client import hooks  # noqa: PLC0415  # only where it is patched
 
     start, end = config.on_request_start[-1], config.on_request_end[-1]
-    set_up = compiled.hot("libraries.http.aiohttp_client.calls").SetUp(start, end)
+    set_up = compiled.hot("libraries.http.aiohttp_client.calls").AiohttpClientInstrumentation(start, end)
     _diversions.divert(start, functools.partial(hooks.make_start, set_up))
     _diversions.divert(end, functools.partial(hooks.make_end, set_up))
 
@@ -32,7 +32,7 @@ def _make(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def create_trace_config(*args: Any, **kwargs: Any) -> Any:
         config = original(*args, **kwargs)
-        guarded("accelerating the instrumentation of aiohttp", _divert, config)
+        call_guarded("accelerating the instrumentation of aiohttp", _divert, config)
         return config
 
     return create_trace_config
@@ -43,11 +43,11 @@ PATCHES: Final = (
         name="aiohttp_client.trace_config",
         target=f"{_MODULE}:create_trace_config",
         why="A request parses its URL three times and lists its headers for a capture that is off; here the attributes "
-        "are made once for each method and server. Sessions that were created before keep upstream's functions.",
+        "are made once for each method and server. Sessions that were created before keep stock's functions.",
         make=_make,
-        requires=upstream.requires("aiohttp-client"),
-        sources=upstream.sources(f"{_MODULE}:create_trace_config", *upstream.SHARED)
-        | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
+        requires=stock_sources.requires("aiohttp-client"),
+        sources=stock_sources.sources(f"{_MODULE}:create_trace_config", *stock_sources.SHARED)
+        | stock_sources.imported(_MODULE, "redact_url", "sanitize_method"),
         stock=STOCK["aiohttp_client.trace_config"],
         diversions=_diversions,
         budgets=("aiohttp client",),

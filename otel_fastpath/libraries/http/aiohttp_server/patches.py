@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http.closures import Closures
 from otel_fastpath.libraries.http.stock import STOCK
-from otel_fastpath.libraries.http.upstream import imported, requires, sources
+from otel_fastpath.libraries.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ _closures: Final = Closures("_middleware")
 
 
 def _make_factory(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.libraries.http.aiohttp_server.middleware import made  # noqa: PLC0415  # imports the instrumentation
+    from otel_fastpath.libraries.http.aiohttp_server.middleware import make_factory  # noqa: PLC0415  # imports the instrumentation
 
-    return _closures.take_over(original, made())
+    return _closures.take_over(original, make_factory())
 
 
 PATCHES: Final = (

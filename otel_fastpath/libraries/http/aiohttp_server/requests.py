@@ -1,6 +1,6 @@
 """The spans and metrics of aiohttp.web's requests. Plain Python; compiled as `requests_c`.
 
-As in `http.environs`, what many requests have in common is made once, by upstream's own function.
+As in `http.environs`, what many requests have in common is made once, by stock's own function.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 from opentelemetry import propagate
 from opentelemetry.context.context import Context
-from opentelemetry.instrumentation import aiohttp_server as upstream
+from opentelemetry.instrumentation import aiohttp_server as stock
 from opentelemetry.instrumentation._semconv import _report_new, _report_old
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE, HTTP_TARGET, HTTP_URL
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
@@ -21,10 +21,10 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.bounded import LONGEST
 from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
-from otel_fastpath.libraries.http.parents import activated, taken_back
+from otel_fastpath.libraries.http.parents import activate, detach_token
 from otel_fastpath.libraries.http.propagators import w3c_reader
-from otel_fastpath.libraries.http.responses import Answer
-from otel_fastpath.libraries.http.series import Labels, Series  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.libraries.http.responses import ResponseTelemetry
+from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.libraries.http.stock import COLLECTING
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.libraries.starting import end_span
@@ -42,7 +42,7 @@ _collected = Facts(UNKNOWN)
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
 
 
-class Shape:
+class AiohttpShape:
     """What requests have in common.
 
     Attributes:
@@ -54,7 +54,7 @@ class Shape:
 
     __slots__ = ("labels", "method", "prefix", "template")
 
-    def __init__(self, method: str, labels: Labels, template: dict[str, Any], prefix: str) -> None:
+    def __init__(self, method: str, labels: RequestLabels, template: dict[str, Any], prefix: str) -> None:
         self.method = method
         self.labels = labels
         self.template = template
@@ -71,14 +71,14 @@ class Requests:
 
     __slots__ = ("_kept", "_mode", "has_new", "has_old", "series")
 
-    def __init__(self, series: Series, mode: _StabilityMode) -> None:
+    def __init__(self, series: ApplicationMetrics, mode: _StabilityMode) -> None:
         self.series = series
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
-        self._kept: dict[Any, Shape] = {}
+        self._kept: dict[Any, AiohttpShape] = {}
 
-    def made(self, request: Any) -> Request:
+    def make_request(self, request: Any) -> Request:
         """The request, not begun yet."""
         target = request.path_qs
         agent = request.headers.get("User-Agent")
@@ -96,11 +96,11 @@ class Requests:
         ):
             shape = get_item(self._kept, key) or self._new_shape(key, request, target)
         route = _route(request)
-        labels: Labels
+        labels: RequestLabels
         if shape is None:
-            attributes = upstream.collect_request_attributes(request, self._mode)
+            attributes = stock.collect_request_attributes(request, self._mode)
             labels = self.series.labels(_without_route(attributes))
-            name = upstream.get_default_span_name(request)
+            name = stock.get_default_span_name(request)
         else:
             attributes = shape.template.copy()
             labels = shape.labels
@@ -114,7 +114,7 @@ class Requests:
         begun.is_counted, begun.is_over = False, True
         return begun
 
-    def _put(self, attributes: dict[str, Any], shape: Shape, request: Any, target: str) -> None:
+    def _put(self, attributes: dict[str, Any], shape: AiohttpShape, request: Any, target: str) -> None:
         if self.has_old:
             attributes[HTTP_TARGET] = target
             attributes[HTTP_URL] = shape.prefix + target
@@ -126,7 +126,7 @@ class Requests:
             else:
                 del attributes[URL_QUERY]
 
-    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> Shape | None:
+    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> AiohttpShape | None:
         method, scheme, host, agent, _ = key
         texts = [text for text in (method, scheme, host, agent) if text is not None]
         # Of other methods, an environment variable decides.
@@ -135,19 +135,19 @@ class Requests:
         url = str(request.url)
         if not url.endswith(target) or needs_look(url):
             return None
-        found = upstream.collect_request_attributes(request, self._mode)
+        found = stock.collect_request_attributes(request, self._mode)
         template = {}
         for name, value in found.items():
-            # What each request has of its own only has its place in the order here.
+            # Per-request values are blanked; only their order is kept.
             template[name] = "" if name in _OF_A_REQUEST else value
             if name == URL_PATH:
                 template[URL_QUERY] = ""
-        shape = Shape(method, self.series.labels(_without_route(found)), template, url[: len(url) - len(target)])
+        shape = AiohttpShape(method, self.series.labels(_without_route(found)), template, url[: len(url) - len(target)])
         keep(self._kept, key, shape)
         return shape
 
 
-class Request(Answer):
+class Request(ResponseTelemetry):
     """A request whose span is the current one.
 
     Attributes:
@@ -171,10 +171,10 @@ class Request(Answer):
     attributes: dict[str, Any]
     is_counted: bool
     is_over: bool
-    labels: Labels
+    labels: RequestLabels
     name: str
     route: str
-    series: Series
+    series: ApplicationMetrics
     span: Any
     started: float
     token: Any
@@ -185,8 +185,8 @@ class Request(Answer):
             self.is_over = False
             span = self.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
             if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
-                span.set_attributes(upstream.collect_request_headers_attributes(request))
-            self.token = activated(span)
+                span.set_attributes(stock.collect_request_headers_attributes(request))
+            self.token = activate(span)
             self.started = perf_counter()
             self.is_counted = True
             self.labels.count(1, _PLACE)
@@ -202,7 +202,7 @@ class Request(Answer):
         try:
             self.put(self.span, code, str(code))
             if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
-                self.span.set_attributes(upstream.collect_response_headers_attributes(response))
+                self.span.set_attributes(stock.collect_response_headers_attributes(response))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -242,7 +242,7 @@ class Request(Answer):
         """Restore the context, and end the span."""
         try:
             if self.token is not None:
-                taken_back(self.token)
+                detach_token(self.token)
                 self.token = None
         finally:
             if not self.is_over and self.span is not None:
@@ -275,4 +275,4 @@ def _parent(request: Any) -> Context:
     headers = request.headers
     if w3c_reader() is not None and "traceparent" not in headers and "baggage" not in headers:
         return Context()
-    return propagate.extract(request, getter=upstream.getter)
+    return propagate.extract(request, getter=stock.getter)

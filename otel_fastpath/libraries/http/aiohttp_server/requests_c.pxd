@@ -2,14 +2,14 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.responses_c cimport Answer
-from otel_fastpath.libraries.http.series_c cimport Labels, Series
+from otel_fastpath.libraries.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.libraries.http.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object perf_counter
 cdef object propagate
 cdef object web
 cdef object Context
-cdef object upstream
+cdef object stock
 cdef object _report_new
 cdef object _report_old
 cdef object HTTP_ROUTE
@@ -33,8 +33,8 @@ cdef object _PLACE
 cdef object _SERVER
 cdef object _OF_A_REQUEST
 
-cdef class Shape:
-    cdef public Labels labels
+cdef class AiohttpShape:
+    cdef public RequestLabels labels
     cdef public str method
     cdef public str prefix
     cdef public dict template
@@ -44,20 +44,20 @@ cdef class Requests:
     cdef object _mode
     cdef public bint has_new
     cdef public bint has_old
-    cdef public Series series
-    @cython.locals(shape=Shape, labels=Labels, begun=Request, attributes=dict)
-    cpdef Request made(self, object request)
-    cdef _put(self, dict attributes, Shape shape, object request, object target)
-    cdef Shape _new_shape(self, tuple key, object request, object target)
+    cdef public ApplicationMetrics series
+    @cython.locals(shape=AiohttpShape, labels=RequestLabels, begun=Request, attributes=dict)
+    cpdef Request make_request(self, object request)
+    cdef _put(self, dict attributes, AiohttpShape shape, object request, object target)
+    cdef AiohttpShape _new_shape(self, tuple key, object request, object target)
 
-cdef class Request(Answer):
+cdef class Request(ResponseTelemetry):
     cdef public dict attributes
     cdef public bint is_counted
     cdef public bint is_over
-    cdef public Labels labels
+    cdef public RequestLabels labels
     cdef public object name
     cdef public object route
-    cdef public Series series
+    cdef public ApplicationMetrics series
     cdef public object span
     cdef public object started
     cdef public object token

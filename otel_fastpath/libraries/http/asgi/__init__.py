@@ -1,1 +1,1 @@
-"""The official ASGI instrumentation, on which those of FastAPI and Starlette stand."""
+"""The stock ASGI instrumentation, on which those of FastAPI and Starlette stand."""

@@ -47,7 +47,7 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
 
 
 def decoded(value: bytes) -> str:
-    """A header's value as upstream decodes it; as Latin-1 where upstream raises an error."""
+    """A header's value as stock decodes it; as Latin-1 where stock raises an error."""
     raw = value if type(value) is bytes else bytes(memoryview(value))
     try:
         return raw.decode("utf-8")

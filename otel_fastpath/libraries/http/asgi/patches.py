@@ -1,4 +1,4 @@
-"""The official instrumentation of ASGI: `opentelemetry.instrumentation.asgi`."""
+"""The stock instrumentation of ASGI: `opentelemetry.instrumentation.asgi`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries import tracers
 from otel_fastpath.libraries.http.stock import STOCK
-from otel_fastpath.libraries.http.upstream import imported, requires, sources
+from otel_fastpath.libraries.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.guard import are_known
 from otel_fastpath.patching.patch import Patch
 
@@ -31,7 +31,7 @@ def _make_fastapi_route(original: Any, _settings: Config) -> Any:
     from starlette.routing import Route  # noqa: PLC0415  # likewise
 
     def flatten(routes: list[Any]) -> Any:
-        # Looked up at each call, as upstream does. Older releases of upstream have no such function.
+        # Looked up at each call, as stock does. Older releases of stock have no such function.
         return original.__globals__.get("_flatten_routes", iter)(routes)
 
     def ask(route: Any, scope: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One request of an ASGI application: its spans and metrics, as upstream's middleware makes them.
+"""One request of an ASGI application: its spans and metrics, as stock's middleware makes them.
 
 Compiled as `requests_c`.
 """
@@ -17,9 +17,9 @@ from opentelemetry.util.http import normalise_request_header_name, normalise_res
 
 from otel_fastpath.compiled.helpers import rounded
 from otel_fastpath.libraries.http.asgi.headers import content_length, remote_context
-from otel_fastpath.libraries.http.parents import activated, taken_back
-from otel_fastpath.libraries.http.responses import Answer, code_of, failed
-from otel_fastpath.libraries.http.scopes import closed, entered, made
+from otel_fastpath.libraries.http.parents import activate, detach_token
+from otel_fastpath.libraries.http.responses import ResponseTelemetry, code_of, record_error
+from otel_fastpath.libraries.http.scopes import enter_scope, exit_scope, make_scope
 from otel_fastpath.libraries.starting import drops_below, emit, end_span, is_recording, start
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
@@ -27,7 +27,7 @@ from otel_fastpath.trace.context.current_context import attach_context, current,
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
-    from otel_fastpath.libraries.http.asgi.shapes import Description, Shape
+    from otel_fastpath.libraries.http.asgi.shapes import Description, ScopeShape
 
     _Message = MutableMapping[str, Any]
 
@@ -40,7 +40,7 @@ _INTERNAL: Final = SpanKind.INTERNAL
 _LOWEST, _HIGHEST = 100, 499
 
 
-class Request(Answer):
+class Request(ResponseTelemetry):
     """One request (or websocket) in progress; `prepare` is called before anything else.
 
     The settings of the middleware are read once: a stream has many messages.
@@ -62,12 +62,12 @@ class Request(Answer):
         scope: _Message,
         found: dict[str, list[str]],
         about: Description,
-        shape: Shape,
+        shape: ScopeShape,
     ) -> None:
         """Set what is known of the request.
 
         Args:
-            middleware: Upstream's middleware that serves it.
+            middleware: Stock's middleware that serves it.
             scope: The request.
             found: Its headers that telemetry needs.
             about: The name and the attributes of its span.
@@ -103,7 +103,7 @@ class Request(Answer):
         self._is_active = True
         self._count(1)
         try:
-            self._token = activated(self.span)
+            self._token = activate(self.span)
             if not is_recording(self.span):
                 # Then those below it, one for each message, are not made.
                 self._is_silent = drops_below(self._tracer, self.span)
@@ -140,7 +140,7 @@ class Request(Answer):
         return (receive if middleware.exclude_receive_span else self.receive), self.send
 
     def _capture(self, span: Any, names: list[str]) -> None:
-        """Set the attributes of captured headers, unless upstream's function cannot decode one."""
+        """Set the attributes of captured headers, unless stock's function cannot decode one."""
         try:
             if not span.is_recording() or span.kind != _SERVER:
                 return
@@ -170,17 +170,17 @@ class Request(Answer):
         scope = self._scope_of("receive")
         if scope is not None:
             try:
-                span = entered(scope)
+                span = enter_scope(scope)
                 if span is not None:
                     message = await self._receive()
                     hook = middleware.client_request_hook
                     if callable(hook):
                         hook(span, self._scope, message)
                     self._describe_receiving(span, message)
-                    closed(scope, None)
+                    exit_scope(scope, None)
                     return message
             except BaseException as error:
-                closed(scope, error)
+                exit_scope(scope, error)
                 raise
         return await self._receive()
 
@@ -190,7 +190,7 @@ class Request(Answer):
         except Exception as error:
             faults.absorb_any(PLACE, error)
             return None
-        return made(self._middleware.tracer, name, _INTERNAL, None)
+        return make_scope(self._middleware.tracer, name, _INTERNAL, None)
 
     def _name_of(self, what: str) -> str:
         """The name of the span of a message."""
@@ -216,13 +216,13 @@ class Request(Answer):
     def send(self, message: _Message) -> Awaitable[None]:
         """Send a message, after a span of its own; with the last one, the request's span ends."""
         # A stream has many messages, and most need no coroutine of their own.
-        return self._send_last(message) if self._announced(message) else self._send(message)
+        return self._send_last(message) if self._handle_message(message) else self._send(message)
 
     async def _send_last(self, message: _Message) -> None:
         await self._send(message)
         self._end_span()
 
-    def _announced(self, message: _Message) -> bool:
+    def _handle_message(self, message: _Message) -> bool:
         """Emit what is known before a message is sent; return whether it is the last one."""
         try:
             kind = message["type"]
@@ -353,10 +353,10 @@ class Request(Answer):
     def _restore(self) -> None:
         """Restore the context."""
         if self._token is not None:
-            taken_back(self._token)
+            detach_token(self._token)
             self._token = None
         if self._parent is not None:
-            taken_back(self._parent)
+            detach_token(self._parent)
             self._parent = None
 
     def _measure(self) -> None:
@@ -387,10 +387,10 @@ class Request(Answer):
 
     def _leave(self, error: BaseException | None) -> None:
         """Restore the context in which the span is not current; the application raised this."""
-        taken_back(self._token)
+        detach_token(self._token)
         self._token = None
         try:
             if isinstance(error, Exception):
-                failed(self.span, error)
+                record_error(self.span, error)
         except Exception as fault:
             faults.absorb_any(PLACE, fault)

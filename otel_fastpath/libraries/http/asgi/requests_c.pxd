@@ -1,8 +1,8 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Outcome, Shape
-from otel_fastpath.libraries.http.responses_c cimport Answer
+from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, OutcomeMetrics, ScopeShape
+from otel_fastpath.libraries.http.responses_c cimport ResponseTelemetry
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
 
 cdef object default_timer
@@ -21,7 +21,7 @@ cdef object _INTERNAL
 cdef int _LOWEST
 cdef int _HIGHEST
 
-cdef class Request(Answer):
+cdef class Request(ResponseTelemetry):
     cdef Description _about
     cdef dict _found
     cdef bint _is_active
@@ -37,14 +37,14 @@ cdef class Request(Answer):
     cdef object _send
     cdef object _send_name
     cdef bint _sends
-    cdef Shape _shape
+    cdef ScopeShape _shape
     cdef double _started
     cdef object _token
     cdef object _tracer
     cdef bint _trailers
     cdef readonly bint has_hooks
     cdef readonly object span
-    cdef prepare(self, object middleware, dict scope, dict found, Description about, Shape shape)
+    cdef prepare(self, object middleware, dict scope, dict found, Description about, ScopeShape shape)
     cdef start(self)
     cdef drop(self)
     cdef _finish(self, object error)
@@ -55,12 +55,12 @@ cdef class Request(Answer):
     cdef _scope_of(self, str what)
     cdef _name_of(self, str what)
     cdef _describe_receiving(self, object span, object message)
-    cdef bint _announced(self, object message) except -1
+    cdef bint _handle_message(self, object message) except -1
     cdef _end_span(self)
     cdef _before_sending(self, object message, object kind)
     cdef _make_send_span(self, object message, object kind, object code, object text)
     cdef _describe_sending(self, object span, object message, object kind, object code, object text)
     cpdef finish(self, object error)
-    @cython.locals(attributes=dict, outcome=Outcome, seconds=double, size=BoundHistogram)
+    @cython.locals(attributes=dict, outcome=OutcomeMetrics, seconds=double, size=BoundHistogram)
     cdef _measure(self)
     cdef _leave(self, object error)

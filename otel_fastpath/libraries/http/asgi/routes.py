@@ -1,8 +1,8 @@
 """The route of a request in FastAPI and Starlette, found without asking each route of the application.
 
-Upstream's instrumentations ask one route after the other, which the framework then does again. Here the routes are kept
+Stock's instrumentations ask one route after the other, which the framework then does again. Here the routes are kept
 by the first segment of their paths, if that has no parameter; the table is made again when the routes change. It is
-looked at for changes only as far as upstream goes: to the route that matches. Compiled as `routes_c`.
+looked at for changes only as far as stock goes: to the route that matches. Compiled as `routes_c`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUANTIFIERS: Final = frozenset("?*+{")
 
 
 class Framework:
-    """What one framework's routes are like, and how upstream's instrumentation of it asks them.
+    """What one framework's routes are like, and how stock's instrumentation of it asks them.
 
     Args:
         key: Where an application keeps its table.
@@ -58,7 +58,7 @@ class Framework:
         self.request_path, self.full, self.partial = request_path, full, partial
 
 
-class Table:
+class RouteTable:
     """The routes of one application: another table is made for other routes.
 
     For the first segments that were asked for, it has the routes of that segment and those of any, in their order.
@@ -78,7 +78,7 @@ class Table:
         self._framework, self._routes, self._matches = framework, routes, matches
         # Before they are read, so that a change meanwhile is noticed.
         self._included: list[tuple[Any, Any]] = []
-        # For each place, how many of the application's routes and of the included routers upstream looks at before it.
+        # For each place, how many of the application's routes and of the included routers stock looks at before it.
         self._rests_on: list[tuple[int, int]] = []
         for number, route in enumerate(routes, 1):
             self._include(route, number)
@@ -210,11 +210,11 @@ def _static_segment(path: Any, regex: re.Pattern[Any]) -> str | None:
 
 
 def route_of(scope: Any, original: Callable[[Any], str | None], framework: Framework) -> str | None:
-    """The path of the route of a request, or None, as upstream's `_get_route_details` returns it.
+    """The path of the route of a request, or None, as stock's `_get_route_details` returns it.
 
     Args:
         scope: The request.
-        original: Upstream's function.
+        original: Stock's function.
         framework: What the application is made with.
     """
     try:
@@ -226,12 +226,12 @@ def route_of(scope: Any, original: Callable[[Any], str | None], framework: Frame
             matches = tuple([kind.matches for kind in framework.kinds])
             found = get_item(kept, framework.key)
             # The other core's table is of another type.
-            table = found if type(found) is Table else None
+            table = found if type(found) is RouteTable else None
             if table is not None and table.is_of(framework, matches):
                 route, place = table.find(scope)
                 if table.is_current(routes, place):
                     return route
-            table = kept[framework.key] = Table(framework, routes, matches)
+            table = kept[framework.key] = RouteTable(framework, routes, matches)
             return table.find(scope)[0]
     except Exception as error:
         faults.absorb(_PLACE, error)

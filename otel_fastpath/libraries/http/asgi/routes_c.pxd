@@ -18,7 +18,7 @@ cdef class Framework:
     cdef readonly object partial
     cdef readonly object request_path
 
-cdef class Table:
+cdef class RouteTable:
     cdef list _all
     cdef list _anywhere
     cdef dict _by_segment
@@ -42,5 +42,5 @@ cdef class Table:
 cdef bint _is_plain(object route, tuple plain) except -1
 cdef _static_segment(object path, object regex)
 
-@cython.locals(routes=list, matches=tuple, table=Table, place=Py_ssize_t)
+@cython.locals(routes=list, matches=tuple, table=RouteTable, place=Py_ssize_t)
 cpdef route_of(object scope, object original, Framework framework)

@@ -1,4 +1,4 @@
-"""Upstream's middleware for ASGI, per request: what is kept for the middleware, and the way of a request.
+"""Stock's middleware for ASGI, per request: what is kept for the middleware, and the way of a request.
 
 Compiled as `serving_c`.
 """
@@ -22,12 +22,12 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.libraries.http.asgi.requests import PLACE, Request
-from otel_fastpath.libraries.http.asgi.shapes import Description, Outcome, Shape
+from otel_fastpath.libraries.http.asgi.shapes import Description, OutcomeMetrics, ScopeShape
 from otel_fastpath.libraries.http.conventions import is_suppressed
-from otel_fastpath.libraries.http.parents import taken_back
-from otel_fastpath.libraries.http.series import Series
+from otel_fastpath.libraries.http.parents import detach_token
+from otel_fastpath.libraries.http.series import ApplicationMetrics
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
-from otel_fastpath.libraries.http.upstream import sources
+from otel_fastpath.libraries.http.stock_sources import sources
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.guard import are_known
@@ -46,8 +46,8 @@ _LONGEST: Final = 256
 _NAME: Final = "_otel_fastpath"
 # The attributes of metrics that follow from the kind of a request, unless an own `default_span_details` sets them.
 _OF_METRICS: Final = frozenset(asgi._server_duration_attrs_old + asgi._server_duration_attrs_new) - {"http.route"}
-# What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
-_UPSTREAM: Final = object()
+# What `_chosen` returns if stock's own code is to serve the request, and if nothing is to be emitted for it.
+_LEFT_TO_STOCK: Final = object()
 _NOTHING: Final = object()
 _trace_globals = vars(trace)
 _metrics_globals = vars(_metrics_api)
@@ -64,14 +64,14 @@ _collected = Facts(UNKNOWN)
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
-class Served:
+class MiddlewarePlan:
     """What is kept for one middleware.
 
     Args:
-        middleware: Upstream's middleware.
+        middleware: Stock's middleware.
 
     Attributes:
-        is_stock: Whether its methods are upstream's.
+        is_stock: Whether its methods are stock's.
     """
 
     __slots__ = (
@@ -81,14 +81,14 @@ class Served:
 
     def __init__(self, middleware: Any) -> None:
         self._middleware = middleware
-        self._series = Series(
+        self._series = ApplicationMetrics(
             middleware.active_requests_counter,
             middleware.duration_histogram_old,
             middleware.duration_histogram_new,
             middleware._sem_conv_opt_in_mode,
         )
-        self._shapes: dict[Any, Shape] = {}
-        self._outcomes: dict[Any, Outcome] = {}
+        self._shapes: dict[Any, ScopeShape] = {}
+        self._outcomes: dict[Any, OutcomeMetrics] = {}
         self._synthetic: dict[str, str | None] = {}
         self._details = middleware.default_span_details
         self._module: dict[str, Any] | None = _known_module(self._details)
@@ -105,8 +105,8 @@ class Served:
             attributes.get("_sem_conv_opt_in_mode"),
         )
 
-    def shape(self, scope: Any, found: dict[str, list[str]], user_agent: str | None) -> Shape | None:
-        """The kind of a request; None if upstream's own code is to serve it."""
+    def shape(self, scope: Any, found: dict[str, list[str]], user_agent: str | None) -> ScopeShape | None:
+        """The kind of a request; None if stock's own code is to serve it."""
         server = scope.get("server")
         address, port = scope.get("client") or (None, None)
         if (address is not None and type(address) is not str) or (port is not None and type(port) is not int):
@@ -128,18 +128,18 @@ class Served:
         )
         shape = get_item(self._shapes, key)
         if shape is None:
-            shape = Shape(self._middleware, self._series, _decodable(scope, found), user_agent, self._outcomes)
+            shape = ScopeShape(self._middleware, self._series, _decodable(scope, found), user_agent, self._outcomes)
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
 
-    def _shape_of_one(self, scope: Any, user_agent: str | None) -> Shape | None:
+    def _shape_of_one(self, scope: Any, user_agent: str | None) -> ScopeShape | None:
         """The kind of this request only; None if the function that collects the attributes raises an exception."""
         try:
-            return Shape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
+            return ScopeShape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
         except Exception as error:
             faults.raise_interruption(error)
-            # It is called again, and raises where upstream lets it.
+            # It is called again, and raises where stock lets it.
             return None
 
     def route_function(self) -> Any:
@@ -147,12 +147,12 @@ class Served:
         module = self._module
         if module is None or self._middleware.default_span_details is not self._details:
             return None
-        # Looked up at each request, as upstream does: they may be patched.
+        # Looked up at each request, as stock does: they may be patched.
         if get_item(module, "sanitize_method") is not self._sanitize:
             return None
         return module["_get_route_details"]
 
-    def waits(self, shape: Shape, route_function: Any) -> bool:
+    def waits(self, shape: ScopeShape, route_function: Any) -> bool:
         """Whether the name and attributes of a span may be made later, or not at all: no metric has any of them."""
         if route_function is not None:
             return not shape.has_new
@@ -187,7 +187,7 @@ def _known_module(details: Any) -> dict[str, Any] | None:
 
 
 def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, Any]:
-    """The request with headers and a query that upstream's functions can decode."""
+    """The request with headers and a query that stock's functions can decode."""
     decodable = [(name.encode(), value.encode("utf-8", "replace")) for name in found for value in found[name]]
     query = (scope.get("query_string") or b"").decode("utf-8", "replace").encode()
     return {**scope, "headers": decodable, "query_string": query}
@@ -197,7 +197,7 @@ _stock = {name: vars(asgi.OpenTelemetryMiddleware)[name] for name in _OVERRIDABL
 
 
 def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method that serves a request, in place of upstream's `OpenTelemetryMiddleware.__call__`."""
+    """Make the method that serves a request, in place of stock's `OpenTelemetryMiddleware.__call__`."""
 
     @functools.wraps(original)
     async def __call__(self: Any, scope: Any, receive: Any, send: Any) -> Any:  # noqa: N807  # the name is in stack traces
@@ -205,7 +205,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
         if type(chosen) is Request:
             request: Request = chosen
             try:
-                chosen = _started(request)
+                chosen = _start(request)
                 if chosen is request:
                     given_receive, given_send = request.announce(receive, send)
                     await self.app(scope, given_receive, given_send)
@@ -214,7 +214,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
             except BaseException as error:
                 request.finish(error)
                 raise
-        if chosen is _UPSTREAM:
+        if chosen is _LEFT_TO_STOCK:
             return await original(self, scope, receive, send)
         if chosen is _NOTHING:
             return await self.app(scope, receive, send)
@@ -223,7 +223,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
             token = attach_context(chosen)
             await self.app(scope, receive, send)
         finally:
-            taken_back(token)
+            detach_token(token)
         return None
 
     return __call__
@@ -238,7 +238,7 @@ def _chosen_or_none(middleware: Any, scope: Any) -> Any:
         return _instead(error)
 
 
-def _started(request: Request) -> Any:
+def _start(request: Request) -> Any:
     """Start the span of a request; return the request, or how to serve it without one after an error."""
     try:
         request.start()
@@ -250,20 +250,20 @@ def _started(request: Request) -> Any:
 
 
 def _instead(error: Exception) -> Any:
-    # What is not ours, such as a sampler, would raise again in upstream's code.
-    return _UPSTREAM if faults.ours(error) else _NOTHING
+    # What is not ours, such as a sampler, would raise again in stock's code.
+    return _LEFT_TO_STOCK if faults.ours(error) else _NOTHING
 
 
 def _chosen(middleware: Any, scope: Any) -> Any:
-    """How to serve a request: a `Request`, the context to serve it in without a span, `_NOTHING` or `_UPSTREAM`."""
+    """How to serve it: a `Request`, the context to serve it in without a span, `_NOTHING` or `_LEFT_TO_STOCK`."""
     if type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
-        return _UPSTREAM
+        return _LEFT_TO_STOCK
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return _NOTHING
     excluded = middleware.excluded_urls
     if excluded and type(excluded) is not ExcludeList and not hasattr(excluded, "url_disabled"):
-        # Such as a list: upstream's code raises the error.
-        return _UPSTREAM
+        # Such as a list: stock's code raises the error.
+        return _LEFT_TO_STOCK
     if excluded and _is_excluded(excluded, scope):
         return _NOTHING
     found = read(scope.get("headers") or ())
@@ -273,25 +273,25 @@ def _chosen(middleware: Any, scope: Any) -> Any:
 
 
 def _is_excluded(urls: Any, scope: dict[str, Any]) -> bool:
-    """As `url_disabled` of upstream's list; FastAPI's middleware has one even if nothing is excluded."""
+    """As `url_disabled` of stock's list; FastAPI's middleware has one even if nothing is excluded."""
     if type(urls) is not ExcludeList:
         return bool(urls.url_disabled(_url(scope)))
     return bool(urls._excluded_urls) and urls._regex.search(_url(scope)) is not None
 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
-    """The request, not started yet; `_UPSTREAM` if upstream's own code is to serve it."""
+    """The request, not started yet; `_LEFT_TO_STOCK` if stock's own code is to serve it."""
     attributes = middleware.__dict__
     known = get_item(attributes, _NAME)
     # Of another core, of the middleware that this is a copy of, or from before its settings were changed.
-    served = known if type(known) is Served else None
+    served = known if type(known) is MiddlewarePlan else None
     if served is None or not served.is_of(middleware, attributes):
-        served = attributes[_NAME] = Served(middleware)
+        served = attributes[_NAME] = MiddlewarePlan(middleware)
     agents = found.get(USER_AGENT)
     user_agent = agents[0] if agents else None
     shape = served.shape(scope, found, user_agent) if served.is_stock else None
     if shape is None:
-        return _UPSTREAM
+        return _LEFT_TO_STOCK
     route_function = served.route_function()
     about = Description.__new__(Description)
     about.prepare(middleware, scope, shape, user_agent, route_function)
@@ -301,7 +301,7 @@ def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]
         # A hook may change the request.
         about.make()
         if about.further and not _OF_METRICS.isdisjoint(about.further):
-            return _UPSTREAM
+            return _LEFT_TO_STOCK
     return request
 
 
@@ -333,7 +333,7 @@ def _without_sdk(scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
 
 
 def _url(scope: Any) -> str:
-    """The URL that upstream compares with the excluded ones."""
+    """The URL that stock compares with the excluded ones."""
     host = first_host(scope.get("headers") or ())
     if host is None:
         url: str = asgi.get_host_port_url_tuple({**scope, "headers": []})[2]

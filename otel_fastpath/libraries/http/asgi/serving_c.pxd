@@ -3,8 +3,8 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.asgi.requests_c cimport Request
-from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, Shape
-from otel_fastpath.libraries.http.series_c cimport Series
+from otel_fastpath.libraries.http.asgi.shapes_c cimport Description, ScopeShape
+from otel_fastpath.libraries.http.series_c cimport ApplicationMetrics
 
 cdef object functools
 cdef object sys
@@ -37,27 +37,27 @@ cdef object _STOCK
 cdef object UNKNOWN
 cdef Facts _collected
 cdef Facts _facts
-cdef object _UPSTREAM
+cdef object _LEFT_TO_STOCK
 cdef object _NOTHING
 cdef tuple _OVERRIDABLE
 cdef dict _stock
 
-cdef class Served:
+cdef class MiddlewarePlan:
     cdef object _details
     cdef object _middleware
     cdef dict _module
     cdef dict _outcomes
     cdef object _sanitize
-    cdef Series _series
+    cdef ApplicationMetrics _series
     cdef dict _shapes
     cdef dict _synthetic
     cdef readonly bint is_stock
     cdef bint is_of(self, object middleware, dict attributes) except -1
-    @cython.locals(shape=Shape)
-    cpdef Shape shape(self, dict scope, dict found, object user_agent)
-    cdef Shape _shape_of_one(self, dict scope, object user_agent)
+    @cython.locals(shape=ScopeShape)
+    cpdef ScopeShape shape(self, dict scope, dict found, object user_agent)
+    cdef ScopeShape _shape_of_one(self, dict scope, object user_agent)
     cdef route_function(self)
-    cdef bint waits(self, Shape shape, object route_function) except -1
+    cdef bint waits(self, ScopeShape shape, object route_function) except -1
     cdef _synthetic_type(self, object user_agent)
 
 cdef dict _known_module(object details)
@@ -65,12 +65,12 @@ cdef dict _known_module(object details)
 cdef _decodable(dict scope, dict found)
 
 cdef _chosen_or_none(object middleware, object scope)
-cdef _started(Request request)
+cdef _start(Request request)
 cdef _instead(object error)
 @cython.locals(found=dict)
 cdef _chosen(object middleware, object scope)
 cdef bint _is_excluded(object urls, dict scope) except -1
-@cython.locals(served=Served, shape=Shape, about=Description, request=Request, attributes=dict)
+@cython.locals(served=MiddlewarePlan, shape=ScopeShape, about=Description, request=Request, attributes=dict)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1
 cdef _without_sdk(dict scope, dict found)

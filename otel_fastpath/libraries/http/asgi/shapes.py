@@ -1,4 +1,4 @@
-"""What requests of one kind have in common: made once by upstream's own functions, then only filled in.
+"""What requests of one kind have in common: made once by stock's own functions, then only filled in.
 
 A kind is what follows from the method, scheme, protocol version, server and Host header of a request, and which further
 values it has. What is left for each request is its path, query, user agent and client. Compiled as `shapes_c`.
@@ -19,12 +19,12 @@ from otel_fastpath.libraries.http.conventions import METHODS, needs_redaction
 from otel_fastpath.libraries.http.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.trace.planning.plan import Late
+from otel_fastpath.trace.planning.plan import LazyAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.libraries.http.series import Labels, Series
+    from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels
 
 asgi: Any = _asgi
 _asgi_globals = vars(_asgi)
@@ -34,7 +34,7 @@ _NEW: Final = ("url.path", "user_agent.original", "client.address", "client.port
 _OF_A_REQUEST: Final = ("http.url", "url.query", *_OLD, *_NEW)
 
 
-class Outcome:
+class OutcomeMetrics:
     """The metrics of requests of one shape with the same status, target and route.
 
     Attributes:
@@ -47,7 +47,13 @@ class Outcome:
     __slots__ = ("duration_new", "duration_old", "request_sizes", "response_sizes")
 
     def __init__(
-        self, middleware: Any, labels: Labels, code: int | None, error: str | None, target: str | None, route: Any
+        self,
+        middleware: Any,
+        labels: RequestLabels,
+        code: int | None,
+        error: str | None,
+        target: str | None,
+        route: Any,
     ) -> None:
         old = old_attributes(labels, code, target)
         new = new_attributes(labels, code, error, route)
@@ -68,23 +74,23 @@ def _bound(attributes: Mapping[str, Any], instrument: Any) -> Any:
         yield bind(instrument, attributes)
 
 
-class Shape:
+class ScopeShape:
     """One kind of request.
 
     Args:
-        middleware: Upstream's middleware.
+        middleware: Stock's middleware.
         series: Its metrics.
         scope: A request of this kind.
         user_agent: Its user agent.
         outcomes: The outcomes of all kinds of the middleware's requests.
-        is_of_one: Whether it is of this request only: the function that collects attributes is not upstream's own, and
+        is_of_one: Whether it is of this request only: the function that collects attributes is not stock's own, and
             may put anything there.
 
     Attributes:
         labels: The attributes of its metrics, and the counter of its requests in progress.
         has_old: Whether old conventions are reported.
         has_new: Whether new conventions are reported.
-        is_usable: Whether `attributes` returns what upstream's `collect_request_attributes` does.
+        is_usable: Whether `attributes` returns what stock's `collect_request_attributes` does.
     """
 
     __slots__ = (
@@ -95,10 +101,10 @@ class Shape:
     def __init__(
         self,
         middleware: Any,
-        series: Series,
+        series: ApplicationMetrics,
         scope: Mapping[str, Any],
         user_agent: str | None,
-        outcomes: dict[Any, Outcome],
+        outcomes: dict[Any, OutcomeMetrics],
         is_of_one: bool = False,
     ) -> None:
         mode = middleware._sem_conv_opt_in_mode
@@ -116,16 +122,16 @@ class Shape:
         expected = list(self._template.items())
         filled = self.attributes(scope, user_agent, redacts=False)
         self.is_usable = list(filled.items()) == expected
-        # What each request has of its own only has its place in the order here: a stranger may have sent a megabyte.
+        # Per-request values are blanked; only their order is kept, because a client could send megabytes.
         self._template.update({name: "" for name in _OF_A_REQUEST if name in self._template})
 
     def attributes(self, scope: Mapping[str, Any], user_agent: str | None, *, redacts: bool = True) -> dict[str, Any]:
-        """The attributes of a request of this kind, in upstream's order.
+        """The attributes of a request of this kind, in stock's order.
 
         Args:
             scope: The request.
             user_agent: The value of its header.
-            redacts: Whether to redact `url.query`, which upstream does not.
+            redacts: Whether to redact `url.query`, which stock does not.
         """
         made = self._template.copy()
         if self._is_of_one:
@@ -148,7 +154,7 @@ class Shape:
             fill(made, _NEW, path, user_agent, address, port)
         return made
 
-    def outcome(self, code: int | None, error: str | None, target: str | None, route: Any) -> Outcome:
+    def outcome(self, code: int | None, error: str | None, target: str | None, route: Any) -> OutcomeMetrics:
         """The metrics for requests with this outcome.
 
         Args:
@@ -160,14 +166,14 @@ class Shape:
         key = (self.labels, code, error, target, route)
         found = get_item(self._outcomes, key)
         if found is None:
-            found = Outcome(self._middleware, self.labels, code, error, target, route)
+            found = OutcomeMetrics(self._middleware, self.labels, code, error, target, route)
             # The `root_path` in the target is a stranger's below a mount whose path has a parameter.
             if self.labels.length + len(error or "") + len(target or "") + len(str(route or "")) <= LONGEST:
                 keep(self._outcomes, key, found, MOST_LABELS)
         return found
 
 
-class Description(Late):
+class Description(LazyAttributes):
     """The name and the attributes of the span of a request.
 
     Attributes:
@@ -177,7 +183,7 @@ class Description(Late):
     __slots__ = ("_middleware", "_route_function", "_scope", "_shape", "_user_agent", "further")
 
     def prepare(
-        self, middleware: Any, scope: dict[str, Any], shape: Shape, user_agent: str | None, route_function: Any
+        self, middleware: Any, scope: dict[str, Any], shape: ScopeShape, user_agent: str | None, route_function: Any
     ) -> None:
         """Set what it is made from; for `route_function`, see `details`."""
         self.name = self.attributes = None
@@ -186,7 +192,7 @@ class Description(Late):
         self._route_function = route_function
 
     def make(self) -> None:
-        """See `Late`."""
+        """See `LazyAttributes`."""
         if self.name is not None:
             return
         name, further = details(self._middleware, self._scope, self._route_function)
@@ -200,17 +206,17 @@ def details(middleware: Any, scope: dict[str, Any], route_function: Any) -> tupl
     """The name and further attributes of the span of a request.
 
     Args:
-        middleware: Upstream's middleware.
+        middleware: Stock's middleware.
         scope: The request.
         route_function: Returns the route of a request, if the middleware names its spans after it; else None.
     """
     function = middleware.default_span_details
     method = scope.get("method")
-    # Upstream's functions name a span by these methods as they are; of a subclass of `str`, they make a plain one.
+    # Stock's functions name a span by these methods as they are; of a subclass of `str`, they make a plain one.
     if type(method) is str and method in METHODS:
         if route_function is not None:
             route = route_function(scope)
-            # None in the place of upstream's empty dict: there is nothing to add.
+            # None in the place of stock's empty dict: there is nothing to add.
             return (f"{method} {route}", {"http.route": route}) if route else (method, None)
         if function is _asgi_globals["get_default_span_details"] and (path := scope.get("path", "").strip()):
             return f"{method} {path}", None
@@ -233,6 +239,6 @@ def fill(
 
 
 def redacted_query(query: str) -> str:
-    """The query with the values of the parameters redacted that upstream redacts in `http.url`."""
+    """The query with the values of the parameters redacted that stock redacts in `http.url`."""
     url = f"/?{query}"
     return redact_query_parameters(url)[2:] if needs_redaction(url) else query

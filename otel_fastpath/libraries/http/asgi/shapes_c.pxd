@@ -1,9 +1,9 @@
 # C types for the compiled twin of shapes.py.
 import cython
 
-from otel_fastpath.libraries.http.series_c cimport Labels
+from otel_fastpath.libraries.http.series_c cimport RequestLabels
 from otel_fastpath.metrics.bound_c cimport BoundHistogram
-from otel_fastpath.trace.planning.plan_c cimport Late
+from otel_fastpath.trace.planning.plan_c cimport LazyAttributes
 
 cdef object unquote
 cdef object _semconv
@@ -21,13 +21,13 @@ cdef tuple _OF_A_REQUEST
 cdef object LONGEST
 cdef object MOST_LABELS
 
-cdef class Outcome:
+cdef class OutcomeMetrics:
     cdef readonly BoundHistogram duration_new
     cdef readonly BoundHistogram duration_old
     cdef readonly tuple request_sizes
     cdef readonly tuple response_sizes
 
-cdef class Shape:
+cdef class ScopeShape:
     cdef object _middleware
     cdef dict _outcomes
     cdef str _prefix
@@ -36,19 +36,19 @@ cdef class Shape:
     cdef readonly bint has_new
     cdef readonly bint has_old
     cdef readonly bint is_usable
-    cdef readonly Labels labels
+    cdef readonly RequestLabels labels
     @cython.locals(made=dict)
     cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
-    cpdef Outcome outcome(self, object code, object error, object target, object route)
+    cpdef OutcomeMetrics outcome(self, object code, object error, object target, object route)
 
-cdef class Description(Late):
+cdef class Description(LazyAttributes):
     cdef object _middleware
     cdef object _route_function
     cdef dict _scope
-    cdef Shape _shape
+    cdef ScopeShape _shape
     cdef object _user_agent
     cdef readonly object further
-    cdef prepare(self, object middleware, dict scope, Shape shape, object user_agent, object route_function)
+    cdef prepare(self, object middleware, dict scope, ScopeShape shape, object user_agent, object route_function)
     @cython.locals(attributes=dict)
     cdef make(self)
 

@@ -15,22 +15,22 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.libraries.http.activations import Activation, OpenActivation
 from otel_fastpath.libraries.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
-from otel_fastpath.libraries.http.environs import Shapes
+from otel_fastpath.libraries.http.environs import EnvironShapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.responses import Answer
-from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.responses import ResponseTelemetry
+from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "the Django middleware"
-upstream: Any = otel_middleware
+stock: Any = otel_middleware
 _SERVER = SpanKind.SERVER
 _BEGINNING, _ENDING = STOCK["django.process_request"], STOCK["django.process_response"]
 _beginning = Facts(UNKNOWN)
 _ending = Facts(UNKNOWN)
-_Middleware = upstream._DjangoMiddleware
+_Middleware = stock._DjangoMiddleware
 _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
 _ACTIVATION = _Middleware._environ_activation_key
@@ -41,7 +41,7 @@ _STARTED = _Middleware._environ_timer_key
 _EXCEPTION = _Middleware._environ_exception_key
 
 
-class Request(Answer):
+class DjangoRequest(ResponseTelemetry):
     """A request that the middleware has begun.
 
     Attributes:
@@ -59,9 +59,9 @@ class Request(Answer):
 
     activation: Activation
     exception: BaseException | None
-    labels: Labels
+    labels: RequestLabels
     route: str | None
-    series: Series
+    series: ApplicationMetrics
     span: Any
     started: float
     target: str | None
@@ -85,7 +85,7 @@ class Request(Answer):
             for key in (_ACTIVATION, _SPAN, _COUNTED, _STARTED):
                 environ.pop(key, None)
             timed, exception = environ.pop(_TIMED, None), environ.pop(_EXCEPTION, None)
-            # What upstream's methods have found out.
+            # What stock's methods have found out.
             if self.exception is None:
                 self.exception = exception
             if self.route is None and timed is not None:
@@ -108,23 +108,23 @@ class Middleware:
 
     def __init__(self) -> None:
         self._exclusions = Exclusions(None)
-        self._shapes: Shapes | None = None
+        self._shapes: EnvironShapes | None = None
 
     def process_request(self, original: Any, middleware: Any, request: Any) -> Any:
-        """Begin a request as upstream's method does.
+        """Begin a request as stock's method does.
 
         Args:
-            original: Upstream's method, which handles unusual requests.
+            original: Stock's method, which handles unusual requests.
             middleware: The middleware.
             request: Django's request.
         """
         begun: Any = None
         try:
             if is_wsgi(request) and _are_stock():
-                begun = self._begun(middleware, request)
+                begun = self._begin(middleware, request)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             if not faults.ours(error):
                 begun = False
         if begun is None:
@@ -135,7 +135,7 @@ class Middleware:
                 _Middleware._otel_request_hook(begun.span, request)
             except Exception as error:
                 faults.raise_interruption(error)
-                upstream._logger.exception("Exception raised by request_hook")
+                stock._logger.exception("Exception raised by request_hook")
         return None
 
     def _is_excluded(self, urls: Any, request: Any) -> bool:
@@ -145,19 +145,19 @@ class Middleware:
             _keep_exclusions(self, exclusions)
         return exclusions.is_excluded(key_of_url(request), lambda: request.build_absolute_uri("?"))
 
-    def _shapes_of(self, middleware: Any) -> Shapes:
+    def _shapes_of(self, middleware: Any) -> EnvironShapes:
         active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
         old, new = middleware._duration_histogram_old, middleware._duration_histogram_new
         shapes = _shapes(self)
         if shapes is None or not shapes.series.is_of(active, old, new, mode):
-            series = Series(active, old, new, mode)
-            shapes = Shapes(upstream, "wsgi_collect_request_attributes", COLLECTING["django"], series, mode)
+            series = ApplicationMetrics(active, old, new, mode)
+            shapes = EnvironShapes(stock, "wsgi_collect_request_attributes", COLLECTING["django"], series, mode)
             _keep_shapes(self, shapes)
         return shapes
 
-    def _begun(self, middleware: Any, request: Any) -> Any:
+    def _begin(self, middleware: Any, request: Any) -> Any:
         """The request with its span; False: its host is refused or its URL excluded, or after a fault of ours."""
-        # Upstream asks Django, too, and has no telemetry then: anybody may send any host.
+        # Stock asks Django, too, and has no telemetry then: anybody may send any host.
         if is_refused(request):
             return False
         if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
@@ -172,18 +172,18 @@ class Middleware:
             name = name_of(request, shape.method)
         else:
             name = middleware._get_span_name(request)
-        begun = Request(shapes.has_old, shapes.has_new)
+        begun = DjangoRequest(shapes.has_old, shapes.has_new)
         begun.labels, begun.series = shape.labels, shapes.series
         begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
         activation = begun.activation = OpenActivation()
         try:
             begun.span = activation.start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
-            return begun if self._is_active(begun, middleware, request, attributes) else False
+            return begun if self._try_activate(begun, middleware, request, attributes) else False
         except BaseException:
             activation.leave(None)
             raise
 
-    def _is_active(self, begun: Request, middleware: Any, request: Any, attributes: Any) -> bool:
+    def _try_activate(self, begun: DjangoRequest, middleware: Any, request: Any, attributes: Any) -> bool:
         """Make the span the current one; False after a fault of ours, which has ended it. Never raises one."""
         span, activation, is_active = begun.span, begun.activation, False
         try:
@@ -192,7 +192,7 @@ class Middleware:
                 _put_more(middleware, request, span, attributes)
             activation.activate()
             begun.started = perf_counter()
-            # Upstream's own methods may run next: Django keeps those that it found when the application was loaded, and
+            # Stock's own methods may run next: Django keeps those that it found when the application was loaded, and
             # this package may be uninstrumented meanwhile.
             environ, labels = request.META, begun.labels
             timed = labels.attributes.copy()
@@ -230,7 +230,7 @@ class Middleware:
         return None
 
     def process_response(self, original: Any, middleware: Any, request: Any, response: Any) -> Any:
-        """End a request as upstream's method does; the other arguments are those of `process_request`."""
+        """End a request as stock's method does; the other arguments are those of `process_request`."""
         try:
             begun = request._otel_fastpath
         except AttributeError:
@@ -264,35 +264,35 @@ def _keep_exclusions(kept: Middleware, exclusions: Exclusions) -> None:
 
 
 @critical_section
-def _shapes(kept: Middleware) -> Shapes | None:
+def _shapes(kept: Middleware) -> EnvironShapes | None:
     return kept._shapes
 
 
 @critical_section
-def _keep_shapes(kept: Middleware, shapes: Shapes) -> None:
+def _keep_shapes(kept: Middleware, shapes: EnvironShapes) -> None:
     kept._shapes = shapes
 
 
 def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, Any]) -> None:
     """Put captured headers and the attributes of the request that the user asked for on the span."""
     if VARIABLES.get(REQUEST_HEADERS) and span.kind == _SERVER:
-        captured = upstream.wsgi_collect_custom_request_headers_attributes(request.META)
+        captured = stock.wsgi_collect_custom_request_headers_attributes(request.META)
         if captured:
             span.set_attributes(captured)
-            # They come before the others, as with upstream.
+            # They come before the others, as with stock.
             for name, value in attributes.items():
                 span.set_attribute(name, value)
     if middleware._traced_request_attrs:
-        traced = upstream.extract_attributes_from_object(request, middleware._traced_request_attrs)
+        traced = stock.extract_attributes_from_object(request, middleware._traced_request_attrs)
         for name, value in traced.items():
             span.set_attribute(name, value)
 
 
-def _put_response(begun: Request, request: Any, response: Any) -> None:
+def _put_response(begun: DjangoRequest, request: Any, response: Any) -> None:
     span = begun.span
     begun.put_status(span, str(response.status_code))
     if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-        captured = upstream.wsgi_collect_custom_response_headers_attributes(response.items())
+        captured = stock.wsgi_collect_custom_response_headers_attributes(response.items())
         if captured:
             span.set_attributes(captured)
     if propagators._RESPONSE_PROPAGATOR:
@@ -302,7 +302,7 @@ def _put_response(begun: Request, request: Any, response: Any) -> None:
             _Middleware._otel_response_hook(span, request, response)
         except Exception as error:
             faults.raise_interruption(error)
-            upstream._logger.exception("Exception raised by response_hook")
+            stock._logger.exception("Exception raised by response_hook")
     seconds = perf_counter() - begun.started
     target = (begun.route if begun.has_old else None) or begun.target or None
     begun.series.record(begun.labels, seconds, None, begun.code, begun.error, target, begun.route)

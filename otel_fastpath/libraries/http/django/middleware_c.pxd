@@ -3,14 +3,14 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.activations_c cimport Activation, OpenActivation
-from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
-from otel_fastpath.libraries.http.responses_c cimport Answer
-from otel_fastpath.libraries.http.series_c cimport Labels, Series
+from otel_fastpath.libraries.http.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.libraries.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.libraries.http.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object perf_counter
 cdef object time
 cdef object propagators
-cdef object upstream
+cdef object stock
 cdef object otel_middleware
 cdef object HTTP_TARGET
 cdef object HTTP_ROUTE
@@ -44,12 +44,12 @@ cdef object _TIMED
 cdef object _STARTED
 cdef object _EXCEPTION
 
-cdef class Request(Answer):
+cdef class DjangoRequest(ResponseTelemetry):
     cdef public Activation activation
     cdef public object exception
-    cdef public Labels labels
+    cdef public RequestLabels labels
     cdef public object route
-    cdef public Series series
+    cdef public ApplicationMetrics series
     cdef public object span
     cdef public object started
     cdef public object target
@@ -58,14 +58,14 @@ cdef class Request(Answer):
 
 cdef class Middleware:
     cdef object _exclusions
-    cdef Shapes _shapes
+    cdef EnvironShapes _shapes
     cpdef process_request(self, object original, object middleware, object request)
-    @cython.locals(series=Series, shapes=Shapes)
-    cdef Shapes _shapes_of(self, object middleware)
-    @cython.locals(activation=Activation, begun=Request, shapes=Shapes, shape=Shape, attributes=dict)
-    cdef _begun(self, object middleware, object request)
-    @cython.locals(activation=Activation, labels=Labels)
-    cdef bint _is_active(self, Request begun, object middleware, object request, object attributes) except -1
+    @cython.locals(series=ApplicationMetrics, shapes=EnvironShapes)
+    cdef EnvironShapes _shapes_of(self, object middleware)
+    @cython.locals(activation=Activation, begun=DjangoRequest, shapes=EnvironShapes, shape=EnvironShape, attributes=dict)
+    cdef _begin(self, object middleware, object request)
+    @cython.locals(activation=Activation, labels=RequestLabels)
+    cdef bint _try_activate(self, DjangoRequest begun, object middleware, object request, object attributes) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
 cdef bint _are_stock() except -1
@@ -73,10 +73,10 @@ cdef object _exclusions(Middleware kept)
 
 cdef _keep_exclusions(Middleware kept, object exclusions)
 
-cdef Shapes _shapes(Middleware kept)
+cdef EnvironShapes _shapes(Middleware kept)
 
-cdef _keep_shapes(Middleware kept, Shapes shapes)
+cdef _keep_shapes(Middleware kept, EnvironShapes shapes)
 
 cdef _put_more(object middleware, object request, object span, dict attributes)
 
-cdef _put_response(Request begun, object request, object response)
+cdef _put_response(DjangoRequest begun, object request, object response)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.stock import STOCK
-from otel_fastpath.libraries.http.upstream import imported, requires, sources
+from otel_fastpath.libraries.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch, SkipError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _patch(name: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
     )
 
 
-# The later ones are applied first, so that no request is begun here and ended by upstream's.
+# The later ones are applied first, so that no request is begun here and ended by stock's.
 PATCHES: Final = (
     _patch(
         "process_response",

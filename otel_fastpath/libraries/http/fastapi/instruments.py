@@ -15,7 +15,7 @@ from otel_fastpath.patching.cache import keep
 _NAME: Final = "_otel_fastpath"
 
 
-class Kept:
+class ApplicationInstruments:
     """What is kept for one application.
 
     Args:
@@ -49,10 +49,10 @@ class Kept:
         return found
 
 
-def kept_for(own: Any) -> Kept:
+def kept_for(own: Any) -> ApplicationInstruments:
     """What is kept for an application: for its instruments at this time."""
     duration, active = own._instruments()
-    kept: Kept | None = vars(own).get(_NAME)
+    kept: ApplicationInstruments | None = vars(own).get(_NAME)
     if kept is None or kept.duration is not duration or kept.active is not active:
-        kept = vars(own)[_NAME] = Kept(duration, active)
+        kept = vars(own)[_NAME] = ApplicationInstruments(duration, active)
     return kept

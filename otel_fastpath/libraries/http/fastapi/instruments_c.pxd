@@ -6,7 +6,7 @@ cdef object keep
 cdef object bind
 cdef object _NAME
 
-cdef class Kept:
+cdef class ApplicationInstruments:
     cdef dict _actives
     cdef dict _durations
     cdef readonly object active
@@ -15,4 +15,4 @@ cdef class Kept:
     cdef BoundHistogram histogram(self, dict attributes)
     cdef _bound(self, dict known, object instrument, dict attributes)
 
-cdef Kept kept_for(object own)
+cdef ApplicationInstruments kept_for(object own)

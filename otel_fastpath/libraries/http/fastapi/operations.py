@@ -13,7 +13,7 @@ from fastapi.telemetry import _api
 from opentelemetry.trace import StatusCode
 from starlette.exceptions import HTTPException, WebSocketException
 
-from otel_fastpath.libraries.http.scopes import closed
+from otel_fastpath.libraries.http.scopes import exit_scope
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _PLACE: Final = "a part of a request of FastAPI"
 _EXPECTED: Final = (HTTPException, RequestValidationError, WebSocketException, WebSocketRequestValidationError)
 
 
-class Operation:
+class FastapiOperation:
     """A span around a part of a request.
 
     Args:
@@ -61,7 +61,7 @@ class Operation:
         except BaseException as fault:
             self._scope = None
             if scope is not None:
-                closed(scope, fault)
+                exit_scope(scope, fault)
             faults.absorb_any(_PLACE, fault)
 
     def __exit__(
@@ -85,7 +85,7 @@ class Operation:
         except BaseException as fault:
             # Stock's own scope is a generator, which raises the exception again.
             if fault is not error:
-                closed(scope, None)
+                exit_scope(scope, None)
                 faults.absorb_any(_PLACE, fault)
 
     def _describe(self, error: Exception) -> None:
@@ -103,7 +103,7 @@ def bind_operation(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _traced_operation(*, request_telemetry: Any, name: str, function: Any) -> Any:
         try:
-            return Operation(request_telemetry.tracer, name, function)
+            return FastapiOperation(request_telemetry.tracer, name, function)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
         return original(request_telemetry=request_telemetry, name=name, function=function)

@@ -7,7 +7,7 @@ cdef object api
 cdef object _PLACE
 cdef tuple _EXPECTED
 
-cdef class Operation:
+cdef class FastapiOperation:
     cdef object _function
     cdef object _name
     cdef object _scope

@@ -16,10 +16,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.libraries.http.fastapi.instruments import Kept, kept_for
+from otel_fastpath.libraries.http.fastapi.instruments import ApplicationInstruments, kept_for
 from otel_fastpath.libraries.http.fastapi.scopes import query_of, read, server_attributes
 from otel_fastpath.libraries.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.libraries.http.parents import attached, taken_back
+from otel_fastpath.libraries.http.parents import detach_token, make_current
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.libraries.starting import end_span
 from otel_fastpath.patching import faults
@@ -34,8 +34,8 @@ asgi: Any = _asgi
 _PLACE: Final = "a request of FastAPI"
 _SERVER: Final = SpanKind.SERVER
 _LOWEST_ERROR: Final = 500
-# What `_chosen` returns if upstream's own code is to serve the request, and if nothing is to be emitted for it.
-_UPSTREAM: Final = object()
+# What `_chosen` returns if stock's own code is to serve the request, and if nothing is to be emitted for it.
+_LEFT_TO_STOCK: Final = object()
 _NOTHING: Final = object()
 # Other code may replace the functions in whose place these stand.
 _STOCK: Final = STOCK["fastapi_own.request"]
@@ -72,7 +72,7 @@ class Request:
         self._active: Any = None
         self._telemetry: Any = None
         self._is_counted = False
-        self._kept: Kept | None = None
+        self._kept: ApplicationInstruments | None = None
         self._finished = self._trailers = self._disconnected = False
         known = scope.get("method", "")
         method = self._method = known if known in own._known_methods else "_OTHER"
@@ -119,7 +119,7 @@ class Request:
         if self._provider is not None:
             authority, parent = read(scope)
             if parent or context:
-                self._parent = attached(parent)
+                self._parent = make_current(parent)
             context = parent
             tracer = own._get_tracer(provider=self._provider)
             self._span = tracer.start_span(name, parent, _SERVER, self._describe(authority))
@@ -136,7 +136,7 @@ class Request:
         made = {**context, api._REQUEST_TELEMETRY_KEY: telemetry}
         if self._span is not None:
             made[_SPAN_KEY] = self._span
-        self._token = attached(Context(made))
+        self._token = make_current(Context(made))
 
     def _describe(self, authority: bytes | None) -> dict[str, Any]:
         """The attributes that the span starts with."""
@@ -174,13 +174,13 @@ class Request:
 
     def send(self, message: Any) -> Awaitable[None]:
         """Send a message; with the last one, the request's span ends."""
-        return self._send_last(message) if self._announced(message) else self._send(message)
+        return self._send_last(message) if self._handle_message(message) else self._send(message)
 
     async def _send_last(self, message: Any) -> None:
         await self._send(message)
         self._finish(None)
 
-    def _announced(self, message: Any) -> bool:
+    def _handle_message(self, message: Any) -> bool:
         """Keep what a message says of the response; return whether it is the last one."""
         try:
             kind = message["type"]
@@ -301,10 +301,10 @@ class Request:
 
     def _restore(self) -> None:
         if self._token is not None:
-            taken_back(self._token)
+            detach_token(self._token)
             self._token = None
         if self._parent is not None:
-            taken_back(self._parent)
+            detach_token(self._parent)
             self._parent = None
 
 
@@ -319,7 +319,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
         if type(chosen) is Request:
             request: Request = chosen
             try:
-                chosen = _started(request, receive, send)
+                chosen = _start(request, receive, send)
                 if chosen is request:
                     if request.is_websocket:
                         await app(scope, receive, send)
@@ -334,7 +334,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
                 finally:
                     request.close()
                 raise
-        if chosen is _UPSTREAM:
+        if chosen is _LEFT_TO_STOCK:
             await original(self, app=app, scope=scope, receive=receive, send=send, legacy_otel=legacy_otel)
             return
         await app(scope, receive, send)
@@ -351,7 +351,7 @@ def _chosen_or_none(own: Any, scope: Any, legacy_otel: bool) -> Any:
         return _instead(error)
 
 
-def _started(request: Request, receive: Any, send: Any) -> Any:
+def _start(request: Request, receive: Any, send: Any) -> Any:
     """Start the span of a request; return the request, or how to serve it without one after an error."""
     try:
         request.start(receive, send)
@@ -363,15 +363,15 @@ def _started(request: Request, receive: Any, send: Any) -> Any:
 
 
 def _instead(error: Exception) -> Any:
-    # What is not ours, such as a sampler, would raise again in upstream's code.
-    return _UPSTREAM if faults.ours(error) else _NOTHING
+    # What is not ours, such as a sampler, would raise again in stock's code.
+    return _LEFT_TO_STOCK if faults.ours(error) else _NOTHING
 
 
 def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
-    """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_UPSTREAM`."""
+    """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_LEFT_TO_STOCK`."""
     config = own.config
     if config["exclude"] is not None or type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
-        return _UPSTREAM
+        return _LEFT_TO_STOCK
     if legacy_otel:
         return _NOTHING
     tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.fastapi.instruments_c cimport Kept
+from otel_fastpath.libraries.http.fastapi.instruments_c cimport ApplicationInstruments
 from otel_fastpath.metrics.bound_c cimport BoundCounter
 
 cdef object functools
@@ -21,7 +21,7 @@ cdef object asgi
 cdef object _PLACE
 cdef object _SERVER
 cdef int _LOWEST_ERROR
-cdef object _UPSTREAM
+cdef object _LEFT_TO_STOCK
 cdef object _NOTHING
 
 cdef class Request:
@@ -31,7 +31,7 @@ cdef class Request:
     cdef bint _disconnected
     cdef bint _finished
     cdef bint _is_counted
-    cdef Kept _kept
+    cdef ApplicationInstruments _kept
     cdef object _method
     cdef object _own
     cdef object _parent
@@ -53,7 +53,7 @@ cdef class Request:
     cdef _enter(self)
     cdef dict _describe(self, object authority)
     cdef _count(self, int number)
-    cdef bint _announced(self, object message) except -1
+    cdef bint _handle_message(self, object message) except -1
     cpdef fail(self, object error)
     cpdef complete(self)
     cdef _finish(self, object error)
@@ -65,6 +65,6 @@ cdef class Request:
     cpdef close(self)
 
 cdef _chosen_or_none(object own, object scope, object legacy_otel)
-cdef _started(Request request, object receive, object send)
+cdef _start(Request request, object receive, object send)
 cdef _instead(object error)
 cdef _chosen(object own, object scope, object legacy_otel)

@@ -48,7 +48,7 @@ def is_metering(config: Any, scope: Any) -> bool:
 
 def is_logging(config: Any) -> bool:
     """Whether to emit log records."""
-    # Upstream's function reads the environment in every call, while no provider is set.
+    # Stock's function reads the environment in every call, while no provider is set.
     if not config["logs"] or (
         config["logger_provider"] is None
         and _logs_globals["_LOGGER_PROVIDER"] is None

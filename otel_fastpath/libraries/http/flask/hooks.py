@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import flask
 from opentelemetry import trace
-from opentelemetry.instrumentation import flask as upstream
+from opentelemetry.instrumentation import flask as stock
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation import wsgi as otel_wsgi
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE
@@ -15,10 +15,10 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.libraries.http.activations import Activation, OpenActivation
-from otel_fastpath.libraries.http.environs import Shapes
+from otel_fastpath.libraries.http.environs import EnvironShapes
 from otel_fastpath.libraries.http.exclusions import Exclusions, excludes
-from otel_fastpath.libraries.http.responses import Answer
-from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.responses import ResponseTelemetry
+from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 _PLACE = "the Flask instrumentation"
 _SERVER = SpanKind.SERVER
-_START_TIME = upstream._ENVIRON_STARTTIME_KEY
-_SPAN = upstream._ENVIRON_SPAN_KEY
-_ACTIVATION = upstream._ENVIRON_ACTIVATION_KEY
-_CONTEXT = upstream._ENVIRON_REQCTX_REF_KEY
-_TOKEN = upstream._ENVIRON_TOKEN
+_START_TIME = stock._ENVIRON_STARTTIME_KEY
+_SPAN = stock._ENVIRON_SPAN_KEY
+_ACTIVATION = stock._ENVIRON_ACTIVATION_KEY
+_CONTEXT = stock._ENVIRON_REQCTX_REF_KEY
+_TOKEN = stock._ENVIRON_TOKEN
 _COMMENTS = "SQLCOMMENTER_ORM_TAGS_AND_VALUES"
 # Other code may replace the functions in whose place these stand.
 _REQUEST, _BEFORE = STOCK["flask.request"], STOCK["flask.before_request"]
@@ -63,7 +63,7 @@ class App:
     """In the place of the function `_wrapped_app` of an application; its arguments are the variables of that function.
 
     Args:
-        twin: Upstream's function, for unusual requests.
+        twin: Stock's function, for unusual requests.
     """
 
     __slots__ = ("_shapes", "_twin", "exclusions", "response_hook", "series", "wsgi_app")
@@ -83,10 +83,10 @@ class App:
     ) -> None:
         self._twin = twin
         self.wsgi_app = wsgi_app
-        self.series = Series(
+        self.series = ApplicationMetrics(
             active_requests_counter, duration_histogram_old, duration_histogram_new, sem_conv_opt_in_mode
         )
-        self._shapes = Shapes(
+        self._shapes = EnvironShapes(
             otel_wsgi, "collect_request_attributes", COLLECTING["flask"], self.series, sem_conv_opt_in_mode
         )
         self.exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
@@ -97,20 +97,20 @@ class App:
         request, app = None, self._twin
         try:
             if type(environ) is dict and (_request.hold() or _REQUEST.holds_again(_request)):
-                request = Request(self._shapes.has_old, self._shapes.has_new)
+                request = FlaskRequest(self._shapes.has_old, self._shapes.has_new)
                 request.app, request.environ, request.start_response = self, environ, start_response
                 request.labels = self._shapes.labels(environ)
                 request.is_traced, request.route = True, None
         except Exception as error:
             faults.absorb_any(_PLACE, error)
             request = None
-            # What is not ours would raise again in upstream's code.
+            # What is not ours would raise again in stock's code.
             if not faults.ours(error):
                 app = self.wsgi_app
         return app(environ, start_response) if request is None else request.serve()
 
 
-class Request(Answer):
+class FlaskRequest(ResponseTelemetry):
     """A request to an instrumented application.
 
     Attributes:
@@ -127,7 +127,7 @@ class Request(Answer):
     app: App
     environ: dict[str, Any]
     is_traced: bool
-    labels: Labels
+    labels: RequestLabels
     route: str | None
     start_response: Callable[..., Any]
 
@@ -147,8 +147,8 @@ class Request(Answer):
     def record(self, seconds: float) -> None:
         """Record the duration."""
         try:
-            # Other code may replace this function, as upstream's tests do.
-            context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as upstream
+            # Other code may replace this function, as stock's tests do.
+            context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as stock
             self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
@@ -193,10 +193,10 @@ class Request(Answer):
                 if captured:
                     span.set_attributes(captured)
         else:
-            upstream._logger.warning("Flask environ's OpenTelemetry span missing at _start_response(%s)", status)
+            stock._logger.warning("Flask environ's OpenTelemetry span missing at _start_response(%s)", status)
 
 
-class Before:
+class BeforeRequest:
     """In the place of the function `_before_request` of an application; see `App`."""
 
     __slots__ = ("_comments", "_exclusions", "_hook", "_options", "_shapes", "_tracer", "_twin")
@@ -218,7 +218,9 @@ class Before:
         self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self._comments = enable_commenter
         self._options = commenter_options
-        self._shapes = Shapes(otel_wsgi, "collect_request_attributes", COLLECTING["flask"], None, sem_conv_opt_in_mode)
+        self._shapes = EnvironShapes(
+            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], None, sem_conv_opt_in_mode
+        )
 
     def __call__(self) -> Any:
         """Begin the span, once the route of the request is known."""
@@ -231,11 +233,11 @@ class Before:
             if self._exclusions is not None and _is_excluded(self._exclusions, request):
                 return None
             if type(request.environ) is dict:
-                attributes = self._started(request, request.environ, activation)
+                attributes = self._start_span(request, request.environ, activation)
         except BaseException as error:
             activation.leave(None)
             faults.absorb_any(_PLACE, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             if not faults.ours(error):
                 return None
         if attributes is None:
@@ -268,7 +270,7 @@ class Before:
     def _activate(self, request: Any, environ: dict[str, Any], activation: Activation) -> None:
         """Make the span the current one until `Teardown`."""
         try:
-            reference = upstream._request_ctx_ref()
+            reference = stock._request_ctx_ref()
             if self._comments:
                 activation.activate(_COMMENTS, self._commented(request))
             else:
@@ -280,13 +282,13 @@ class Before:
         environ[_ACTIVATION], environ[_CONTEXT] = activation, reference
         environ[_SPAN], environ[_TOKEN] = activation.span, None
 
-    def _started(self, request: Any, environ: dict[str, Any], activation: Activation) -> dict[str, Any]:
+    def _start_span(self, request: Any, environ: dict[str, Any], activation: Activation) -> dict[str, Any]:
         """Start the span of a request; return its attributes."""
         shape, attributes = self._shapes.look(environ)
         rule = request.url_rule
         route = rule.rule if rule else None
         if not shape.method:
-            name = upstream.get_default_span_name()  # type: ignore[no-untyped-call]
+            name = stock.get_default_span_name()  # type: ignore[no-untyped-call]
         elif rule is not None:
             name = f"{shape.method} {rule.rule}"
         else:
@@ -302,7 +304,7 @@ class Before:
         options, endpoint = self._options, request.endpoint
         found = {}
         if options.get("framework", True):
-            found["framework"] = f"flask:{upstream.flask_version}"
+            found["framework"] = f"flask:{stock.flask_version}"
         if options.get("controller", True) and endpoint:
             found["controller"] = endpoint
         rule = request.url_rule
@@ -323,15 +325,15 @@ class Teardown:
         """End the span."""
         try:
             request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
-            is_streaming = upstream._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
-            is_ours = self._left(request.environ, None if is_streaming else exc)
+            is_streaming = stock._IS_FLASK_31_PLUS and getattr(getattr(request, "response", None), "stream", None)
+            is_ours = self._leave_span(request.environ, None if is_streaming else exc)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-            is_ours = self._left_after(exc)
+            is_ours = self._leave_span_after(exc)
         if not is_ours:
             self._twin(exc)
 
-    def _left_after(self, exc: BaseException | None) -> bool:
+    def _leave_span_after(self, exc: BaseException | None) -> bool:
         """Leave the span after an error; False: it is not ours."""
         try:
             environ = flask.request.environ
@@ -346,19 +348,19 @@ class Teardown:
             faults.absorb_any(_PLACE, error)
         return True
 
-    def _left(self, environ: Any, error: BaseException | None) -> bool:
+    def _leave_span(self, environ: Any, error: BaseException | None) -> bool:
         """Leave the span; False: the request began before this patch was applied."""
         # Without an activation, the URL is excluded.
         activation = environ.get(_ACTIVATION)
         if not isinstance(activation, Activation):
             return activation is None
         # A context that was copied from that of the request leaves the span alone.
-        if environ.get(_CONTEXT) == upstream._request_ctx_ref():
+        if environ.get(_CONTEXT) == stock._request_ctx_ref():
             try:
                 activation.leave(error)
             except (AttributeError, RuntimeError, ValueError) as fault:
                 faults.raise_interruption(fault)
-                upstream._logger.debug("Error during request teardown: %s", fault, exc_info=True)
+                stock._logger.debug("Error during request teardown: %s", fault, exc_info=True)
             finally:
                 environ.pop(_ACTIVATION, None)
                 environ.pop(_TOKEN, None)

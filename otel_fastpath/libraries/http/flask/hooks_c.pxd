@@ -3,15 +3,15 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.libraries.http.activations_c cimport Activation, OpenActivation
-from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
-from otel_fastpath.libraries.http.responses_c cimport Answer
-from otel_fastpath.libraries.http.series_c cimport Labels, Series
+from otel_fastpath.libraries.http.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.libraries.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.libraries.http.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object perf_counter
 cdef object time_ns
 cdef object flask
 cdef object trace
-cdef object upstream
+cdef object stock
 cdef object propagators
 cdef object otel_wsgi
 cdef object HTTP_ROUTE
@@ -42,18 +42,18 @@ cdef object _OF_URL
 cdef _current_request()
 
 cdef class App:
-    cdef Shapes _shapes
+    cdef EnvironShapes _shapes
     cdef object _twin
     cdef public object exclusions
     cdef public object response_hook
-    cdef public Series series
+    cdef public ApplicationMetrics series
     cdef public object wsgi_app
 
-cdef class Request(Answer):
+cdef class FlaskRequest(ResponseTelemetry):
     cdef public App app
     cdef public dict environ
     cdef public bint is_traced
-    cdef public Labels labels
+    cdef public RequestLabels labels
     cdef public object route
     cdef public object start_response
     cpdef serve(self)
@@ -61,21 +61,21 @@ cdef class Request(Answer):
     cpdef answer(self, object status, object response_headers)
     cdef _tell(self, object request, object span, object status, object response_headers)
 
-cdef class Before:
+cdef class BeforeRequest:
     cdef object _comments
     cdef object _exclusions
     cdef object _hook
     cdef object _options
-    cdef Shapes _shapes
+    cdef EnvironShapes _shapes
     cdef object _tracer
     cdef object _twin
-    @cython.locals(shape=Shape, attributes=dict)
-    cdef dict _started(self, object request, dict environ, Activation activation)
+    @cython.locals(shape=EnvironShape, attributes=dict)
+    cdef dict _start_span(self, object request, dict environ, Activation activation)
     cdef _tell(self, object span, dict environ, dict attributes)
     cdef _activate(self, object request, dict environ, Activation activation)
     cdef dict _commented(self, object request)
 
 cdef class Teardown:
     cdef object _twin
-    cdef bint _left(self, object environ, object error) except -1
-    cdef bint _left_after(self, object exc) except -1
+    cdef bint _leave_span(self, object environ, object error) except -1
+    cdef bint _leave_span_after(self, object exc) except -1

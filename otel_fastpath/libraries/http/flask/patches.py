@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.libraries.http.closures import Closures
 from otel_fastpath.libraries.http.stock import STOCK
-from otel_fastpath.libraries.http.upstream import imported, requires, sources
+from otel_fastpath.libraries.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ PATCHES: Final = (
         "before_request",
         "_wrapped_before_request",
         "_before_request",
-        "Before",
+        "BeforeRequest",
         "Makes all attributes of the request again, and sets them twice.",
     ),
     _patch(

@@ -11,12 +11,12 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.outgoing import has_no_sdk, propagated, redacted
-from otel_fastpath.libraries.http.scopes import closed, entered, made
+from otel_fastpath.libraries.http.scopes import enter_scope, exit_scope, make_scope
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.http.outgoing import Answer, Shape, Shapes
+    from otel_fastpath.libraries.http.outgoing import CallShape, CallShapes, ResponsePlan
     from otel_fastpath.patching.stock import Stock
 
 BEGINNING = "the beginning of a call of httpx"
@@ -24,16 +24,16 @@ _END = "the end of a call of httpx"
 _CLIENT = SpanKind.CLIENT
 
 
-class Begun:
+class HttpxCall:
     """A prepared call.
 
     Attributes:
         request: The request.
         headers: Its headers before those of the propagators.
-        shape: The `Shape`; None if only the headers are needed: there is no SDK.
+        shape: The `CallShape`; None if only the headers are needed: there is no SDK.
         name: The name of the span.
         attributes: The attributes of the span at its start.
-        info: What upstream's hooks get; None if there are none.
+        info: What stock's hooks get; None if there are none.
         scope: The scope of the span.
         span: The span.
     """
@@ -45,22 +45,22 @@ class Begun:
     name: str
     request: Any
     scope: Any
-    shape: Shape
+    shape: CallShape
     span: Any
 
 
-class Calls:
-    """The calls of one set-up of upstream's.
+class HttpxCalls:
+    """The calls of one set-up of stock's.
 
     Args:
         tracer: Starts the spans.
-        shapes: The `Shapes`.
+        shapes: The `CallShapes`.
         excluded: Searches a URL for what is excluded; None: nothing is.
         kinds: The classes Request, Response and Headers of the library.
         is_known: Whether the fields of URLs and headers are as they are read here.
         cold: Functions for what is rare: `new_answer(shape, response)`, `request_info(request, url)` or None if there
             are no hooks, `captured_request(headers)` and `captured_response(headers)` or None if none is captured.
-        stock: The functions of upstream's in whose place this stands.
+        stock: The functions of stock's in whose place this stands.
     """
 
     __slots__ = (
@@ -71,7 +71,7 @@ class Calls:
     def __init__(
         self,
         tracer: Any,
-        shapes: Shapes,
+        shapes: CallShapes,
         excluded: Any,
         kinds: tuple[Any, Any, Any],
         is_known: bool,
@@ -90,8 +90,8 @@ class Calls:
         """Prepare a call, for `enter` and `close` in one `try`.
 
         Returns:
-            A `Begun`; None if the call has no span: it is suppressed, its URL is excluded, or there is no SDK;
-            `NotImplemented` if upstream's own code has to run the call.
+            A `HttpxCall`; None if the call has no span: it is suppressed, its URL is excluded, or there is no SDK;
+            `NotImplemented` if stock's own code has to run the call.
         """
         try:
             if not (self._facts.hold() or self._stock.holds_again(self._facts)):
@@ -103,23 +103,23 @@ class Calls:
             begun = self._begin(args[0])
         except Exception as error:
             faults.absorb_any(BEGINNING, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             return NotImplemented if faults.ours(error) else None
-        if type(begun) is not Begun:
+        if type(begun) is not HttpxCall:
             return begun
         if begun.shape is None:
             self.propagate(begun)
             return None
-        begun.scope = made(self._tracer, begun.name, _CLIENT, begun.attributes)
+        begun.scope = make_scope(self._tracer, begun.name, _CLIENT, begun.attributes)
         return None if begun.scope is None else begun
 
-    def enter(self, begun: Begun) -> bool:
+    def enter(self, begun: HttpxCall) -> bool:
         """Start the span and make it the current one; False after a fault of ours: there is no span."""
-        begun.span = entered(begun.scope)
+        begun.span = enter_scope(begun.scope)
         return begun.span is not None
 
     def _begin(self, request: Any) -> Any:
-        begun = Begun.__new__(Begun)
+        begun = HttpxCall.__new__(HttpxCall)
         begun.request = request
         begun.headers = request.headers
         begun.shape = begun.info = None  # type: ignore[assignment]  # set below, if there is an SDK
@@ -149,18 +149,18 @@ class Calls:
             begun.info = self._request_info(request, url)
         return begun
 
-    def close(self, begun: Begun, error: BaseException | None) -> None:
+    def close(self, begun: HttpxCall, error: BaseException | None) -> None:
         """Restore the context and end the span, of a call that raised this."""
-        closed(begun.scope, error)
+        exit_scope(begun.scope, error)
 
-    def propagate(self, begun: Begun) -> None:
+    def propagate(self, begun: HttpxCall) -> None:
         """Give the request new headers, with those of the propagators."""
         try:
             self._propagate(begun)
         except Exception as error:
             faults.absorb_any(BEGINNING, error)
 
-    def _propagate(self, begun: Begun) -> None:
+    def _propagate(self, begun: HttpxCall) -> None:
         headers = self._headers_class(begun.headers)
         fields = propagated() if self._is_known else None
         if fields is None:
@@ -177,12 +177,12 @@ class Calls:
                     items.append((key, key, value.encode()))
         begun.request.headers = headers
 
-    def answered(self, begun: Begun, response: Any) -> Answer | None:
-        """Set what the response says on the span; return the `Answer` that records the duration."""
+    def record_response(self, begun: HttpxCall, response: Any) -> ResponsePlan | None:
+        """Set what the response says on the span; return the `ResponsePlan` that records the duration."""
         try:
             shape, span = begun.shape, begun.span
             if type(response) is not self._response_class:
-                answer: Answer = self._new_answer(shape, response)
+                answer: ResponsePlan = self._new_answer(shape, response)
             else:
                 # A server can send any version, but it is short. What a transport sets may not be hashable.
                 key = (response.status_code, response.extensions.get("http_version"))

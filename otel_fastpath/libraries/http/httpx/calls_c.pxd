@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
+from otel_fastpath.libraries.http.outgoing_c cimport ResponsePlan, CallShape, CallShapes
 
 cdef object inject
 cdef object faults
@@ -11,17 +11,17 @@ cdef object BEGINNING
 cdef object _END
 cdef object _CLIENT
 
-cdef class Begun:
+cdef class HttpxCall:
     cdef public dict attributes
     cdef public object headers
     cdef public object info
     cdef public object name
     cdef public object request
     cdef public object scope
-    cdef public Shape shape
+    cdef public CallShape shape
     cdef public object span
 
-cdef class Calls:
+cdef class HttpxCalls:
     cdef object _captured_request
     cdef object _captured_response
     cdef object _excluded
@@ -33,15 +33,15 @@ cdef class Calls:
     cdef object _request_class
     cdef object _request_info
     cdef object _response_class
-    cdef Shapes _shapes
+    cdef CallShapes _shapes
     cdef object _tracer
     cpdef begin(self, tuple args, dict kwargs)
-    @cython.locals(begun=Begun, shape=Shape, is_silent=bint, url=str, server=str)
+    @cython.locals(begun=HttpxCall, shape=CallShape, is_silent=bint, url=str, server=str)
     cdef _begin(self, object request)
-    cpdef bint enter(self, Begun begun) except -1
-    cpdef close(self, Begun begun, object error)
-    cpdef propagate(self, Begun begun)
+    cpdef bint enter(self, HttpxCall begun) except -1
+    cpdef close(self, HttpxCall begun, object error)
+    cpdef propagate(self, HttpxCall begun)
     @cython.locals(fields=dict, items=list)
-    cdef _propagate(self, Begun begun)
-    @cython.locals(shape=Shape, answer=Answer, key=tuple)
-    cpdef answered(self, Begun begun, object response)
+    cdef _propagate(self, HttpxCall begun)
+    @cython.locals(shape=CallShape, answer=ResponsePlan, key=tuple)
+    cpdef record_response(self, HttpxCall begun, object response)

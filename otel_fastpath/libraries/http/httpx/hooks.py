@@ -1,4 +1,4 @@
-"""The functions that run for each call, in the place of upstream's."""
+"""The functions that run for each call, in the place of stock's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from timeit import default_timer
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.libraries.http.httpx.calls import BEGINNING
-from otel_fastpath.libraries.http.httpx.set_up import TAKES_MODULE, SetUp
+from otel_fastpath.libraries.http.httpx.set_up import TAKES_MODULE, HttpxInstrumentation
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching.diverting import Diversions
 
-# Where a transport of upstream's keeps its `SetUp`.
+# Where a transport of stock's keeps its `HttpxInstrumentation`.
 _KEPT: Final = "_otel_fastpath"
 _NAMES: Final = (
     *("tracer", "duration_histogram_old", "duration_histogram_new", "sem_conv_opt_in_mode", "request_hook"),
@@ -24,9 +24,9 @@ _NAMES: Final = (
 
 
 def call(  # noqa: C901  # the begin, the call and the end stand in one `try`
-    set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    set_up: HttpxInstrumentation, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Run a call as upstream does; returns `NotImplemented`, and does nothing, if only upstream's own code can."""
+    """Run a call as stock does; returns `NotImplemented`, and does nothing, if only stock's own code can."""
     calls, hook = set_up.calls, set_up.response_hook
     begun = calls.begin(args, kwargs)
     if begun is NotImplemented:
@@ -46,13 +46,13 @@ def call(  # noqa: C901  # the begin, the call and the end stand in one `try`
             seconds = default_timer() - start
             response = set_up.response_of(error)
             if response is not None:
-                calls.answered(begun, response)
+                calls.record_response(begun, response)
                 if hook is not None and (info := set_up.response_info(response)) is not None:
                     hook(begun.span, begun.info, info)
-            set_up.failed(begun, error, seconds)
+            set_up.record_error(begun, error, seconds)
             raise
         seconds = default_timer() - start
-        answer = calls.answered(begun, response)
+        answer = calls.record_response(begun, response)
         if hook is not None and (info := set_up.response_info(response)) is not None:
             hook(begun.span, begun.info, info)
         if answer is not None:
@@ -65,7 +65,7 @@ def call(  # noqa: C901  # the begin, the call and the end stand in one `try`
 
 
 async def call_async(  # noqa: C901  # as above
-    set_up: SetUp, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    set_up: HttpxInstrumentation, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """As `call`, for an asynchronous one."""
     calls, hook = set_up.calls, set_up.response_hook
@@ -87,13 +87,13 @@ async def call_async(  # noqa: C901  # as above
             seconds = default_timer() - start
             response = set_up.response_of(error)
             if response is not None:
-                calls.answered(begun, response)
+                calls.record_response(begun, response)
                 if hook is not None and (info := set_up.response_info(response)) is not None:
                     await hook(begun.span, begun.info, info)
-            set_up.failed(begun, error, seconds)
+            set_up.record_error(begun, error, seconds)
             raise
         seconds = default_timer() - start
-        answer = calls.answered(begun, response)
+        answer = calls.record_response(begun, response)
         if hook is not None and (info := set_up.response_info(response)) is not None:
             await hook(begun.span, begun.info, info)
         if answer is not None:
@@ -106,7 +106,7 @@ async def call_async(  # noqa: C901  # as above
 
 
 def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: str) -> Callable[..., Any]:
-    """Make a replacement for `_handle_request_wrapper`, with which upstream's set-up wraps the methods of transports.
+    """Make a replacement for `_handle_request_wrapper`, with which stock's set-up wraps the methods of transports.
 
     It is bound to the options of the set-up. The first call lets that partial object call a function for these options.
     """
@@ -123,7 +123,7 @@ def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: s
     return _handle_request_wrapper
 
 
-def _bound(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+def _bound(set_up: HttpxInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         result = call(set_up, wrapped, args, kwargs)
         return original(wrapped, instance, args, kwargs, **set_up.options) if result is NotImplemented else result
@@ -146,7 +146,7 @@ def make_async_wrapper(original: Callable[..., Any], diversions: Diversions, met
     return _handle_async_request_wrapper
 
 
-def _bound_async(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., Any]:
+def _bound_async(set_up: HttpxInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     async def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         result = await call_async(set_up, wrapped, args, kwargs)
         if result is NotImplemented:
@@ -157,9 +157,9 @@ def _bound_async(set_up: SetUp, original: Callable[..., Any]) -> Callable[..., A
 
 
 def _bound_to(options: dict[str, Any], bind: Callable[..., Any], original: Callable[..., Any]) -> Any:
-    """The function that runs the calls with these options; None if upstream's own code has to run them."""
+    """The function that runs the calls with these options; None if stock's own code has to run them."""
     try:
-        return bind(SetUp(options), original)
+        return bind(HttpxInstrumentation(options), original)
     except Exception as error:
         faults.absorb_any(BEGINNING, error)
         return None
@@ -185,15 +185,15 @@ def _rebind(
         faults.absorb_any(BEGINNING, error)
 
 
-def _of_transport(transport: Any) -> SetUp | None:
-    """The `SetUp` of one of upstream's transports; None if upstream's own code has to run."""
-    set_up: SetUp | None = None
+def _of_transport(transport: Any) -> HttpxInstrumentation | None:
+    """The `HttpxInstrumentation` of one of stock's transports; None if stock's own code has to run."""
+    set_up: HttpxInstrumentation | None = None
     try:
         set_up = vars(transport).get(_KEPT)
-        # Upstream reads them at each call.
+        # Stock reads them at each call.
         options = {name: getattr(transport, f"_{name}") for name in _NAMES}
         if set_up is None or any(set_up.options[name] is not each for name, each in options.items()):
-            set_up = SetUp({**options, "module": transport._module} if TAKES_MODULE else options)
+            set_up = HttpxInstrumentation({**options, "module": transport._module} if TAKES_MODULE else options)
             setattr(transport, _KEPT, set_up)
     except Exception as error:
         faults.absorb_any(BEGINNING, error)
@@ -202,7 +202,7 @@ def _of_transport(transport: Any) -> SetUp | None:
 
 
 def make_transport(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a replacement for the method `handle_request` of upstream's transport."""
+    """Make a replacement for the method `handle_request` of stock's transport."""
 
     def handle_request(self: Any, *args: Any, **kwargs: Any) -> Any:
         set_up = _of_transport(self)
@@ -215,7 +215,7 @@ def make_transport(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_async_transport(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a replacement for the method `handle_async_request` of upstream's transport."""
+    """Make a replacement for the method `handle_async_request` of stock's transport."""
 
     async def handle_async_request(self: Any, *args: Any, **kwargs: Any) -> Any:
         set_up = _of_transport(self)

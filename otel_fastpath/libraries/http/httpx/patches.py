@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http import stock_sources
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.guard import are_known
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.instrumentation.httpx"
-# Upstream's set-up takes the functions out of the classes, and users add the transports: all of them are diverted.
+# Stock's set-up takes the functions out of the classes, and users add the transports: all of them are diverted.
 _sync: Final = Diversions()
 _async: Final = Diversions()
 
 
 def _sources(wrapper: str) -> dict[str, frozenset[str]]:
-    own = upstream.sources(
+    own = stock_sources.sources(
         f"{_MODULE}:HTTPXClientInstrumentor.{wrapper}",
-        *upstream.SHARED,
+        *stock_sources.SHARED,
     )
-    return own | upstream.imported(_MODULE, "redact_url", "sanitize_method")
+    return own | stock_sources.imported(_MODULE, "redact_url", "sanitize_method")
 
 
 def _divert_transport(diversions: Diversions, name: str, method: str, make: Callable[[Any], Any]) -> None:
-    """Divert the method of upstream's transport, if its source is known; without httpx there is only httpx2's."""
+    """Divert the method of stock's transport, if its source is known; without httpx there is only httpx2's."""
     place = f"{_MODULE}:{name}.{method}"
-    known = upstream.sources(place)[place]
+    known = stock_sources.sources(place)[place]
     module = vars(sys.modules[_MODULE])
     for each in (f"_{name}Base", name):
         function = vars(module.get(each, object)).get(method)
@@ -68,7 +68,7 @@ PATCHES: Final = (
         why="A call parses its URL twice and normalizes its headers for a capture that is off; here the attributes are "
         "made once for each method and server.",
         make=_make_sync,
-        requires=upstream.requires("httpx"),
+        requires=stock_sources.requires("httpx"),
         sources=_sources("_handle_request_wrapper"),
         stock=STOCK["httpx.sync"],
         diversions=_sync,
@@ -79,7 +79,7 @@ PATCHES: Final = (
         target=f"{_MODULE}:HTTPXClientInstrumentor._handle_async_request_wrapper",
         why="As for a synchronous call.",
         make=_make_async,
-        requires=upstream.requires("httpx"),
+        requires=stock_sources.requires("httpx"),
         sources=_sources("_handle_async_request_wrapper"),
         stock=STOCK["httpx.sync"],
         diversions=_async,

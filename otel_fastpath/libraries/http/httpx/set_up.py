@@ -1,4 +1,4 @@
-"""What one set-up of upstream's needs for each of its calls: the options, and the attributes that are made once."""
+"""What one set-up of stock's needs for each of its calls: the options, and the attributes that are made once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.instrumentation import httpx as upstream
+from opentelemetry.instrumentation import httpx as stock
 from opentelemetry.instrumentation._semconv import _report_new
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.util.http import (
@@ -30,16 +30,16 @@ _END: Final = "the end of a call of httpx"
 # A header that is captured to see where captured headers come.
 _MARK: Final = "otel-fastpath-mark"
 # Releases before 0.65 support httpx only; their functions have no argument for the module.
-TAKES_MODULE: Final = "module" in signature(upstream._extract_parameters).parameters
+TAKES_MODULE: Final = "module" in signature(stock._extract_parameters).parameters
 # The fields of a parsed URL, which `str` joins in a call of four properties.
 _PARTS: Final = ("scheme", "userinfo", "host", "port", "path", "query", "fragment")
 
 
-class SetUp:
-    """One set-up of upstream's: a call of `instrument` or `instrument_client`, or a transport.
+class HttpxInstrumentation:
+    """One set-up of stock's: a call of `instrument` or `instrument_client`, or a transport.
 
     Args:
-        options: What upstream's set-up passes to each call, by name.
+        options: What stock's set-up passes to each call, by name.
 
     Attributes:
         options: Likewise.
@@ -50,7 +50,7 @@ class SetUp:
         response_class: httpx's or httpx2's.
 
     Raises:
-        TypeError: The excluded URLs are not in upstream's own class.
+        TypeError: The excluded URLs are not in stock's own class.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -82,9 +82,9 @@ class SetUp:
         )
         url = getattr(module.URL("http://a/"), "_uri_reference", None)
         are_known = getattr(url, "_fields", None) == _PARTS
-        return compiled.hot("libraries.http.httpx.calls").Calls(
+        return compiled.hot("libraries.http.httpx.calls").HttpxCalls(
             self.tracer,
-            self._hot.Shapes(self._new_shape, kinds.url_keys(self._mode)),
+            self._hot.CallShapes(self._new_shape, kinds.url_keys(self._mode)),
             search_of(options["excluded_urls"]),
             (module.Request, module.Response, module.Headers),
             are_known and getattr(module.Headers({"a": "b"}), "_list", None) == [(b"a", b"a", b"b")],
@@ -92,10 +92,10 @@ class SetUp:
             STOCK["httpx.sync"],
         )
 
-    def failed(self, begun: Any, error: Exception, seconds: float) -> None:
+    def record_error(self, begun: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration, as the conventions have it.
 
-        Upstream only sets the attribute.
+        Stock only sets the attribute.
 
         Args:
             begun: The call.
@@ -107,7 +107,7 @@ class SetUp:
             if self._is_new and begun.span.is_recording():
                 begun.span.set_attribute(ERROR_TYPE, kind)
             metric = {**begun.shape.metric, ERROR_TYPE: kind}
-            kinds.new_answer(self._hot.Answer, kinds.Seen(), metric, self._old, self._new).record(seconds)
+            kinds.new_answer(self._hot.ResponsePlan, kinds.Seen(), metric, self._old, self._new).record(seconds)
         except Exception as fault:
             faults.absorb_any(_END, fault)
 
@@ -125,7 +125,7 @@ class SetUp:
         try:
             if isinstance(response, self.response_class):
                 found: Any = response
-                return upstream.ResponseInfo(found.status_code, found.headers, found.stream, found.extensions)
+                return stock.ResponseInfo(found.status_code, found.headers, found.stream, found.extensions)
         except Exception as fault:
             faults.absorb_any(_END, fault)
         return None
@@ -133,23 +133,23 @@ class SetUp:
     def _new_shape(self, method: str, url: str) -> Any:
         attributes: dict[str, Any] = {}
         metric: dict[str, Any] = {}
-        function: Callable[..., None] = upstream._apply_request_client_attributes_to_span
+        function: Callable[..., None] = stock._apply_request_client_attributes_to_span
         function(attributes, metric, url, method, self._mode, *self._tail, {_MARK: "-"}, [_MARK], [])
         mark = normalise_request_header_name(_MARK)
         before = list(attributes).index(mark)
         del attributes[mark]
-        return self._hot.Shape(upstream._get_default_span_name(method), attributes, before, metric)
+        return self._hot.CallShape(stock._get_default_span_name(method), attributes, before, metric)
 
     def _answer(self, shape: Any, response: Any) -> Any:
         """The `Answer` for this response."""
         seen, metric = kinds.Seen(), shape.metric.copy()
         if isinstance(response, self.response_class):
             status, version = response.status_code, response.http_version  # type: ignore[attr-defined]  # it has
-            to_metrics: Callable[..., None] = upstream._apply_response_client_attributes_to_metrics
+            to_metrics: Callable[..., None] = stock._apply_response_client_attributes_to_metrics
             to_metrics(seen, metric, status, version, self._mode)
-            to_span: Callable[..., None] = upstream._apply_response_client_attributes_to_span
+            to_span: Callable[..., None] = stock._apply_response_client_attributes_to_span
             to_span(seen, status, version, self._mode, *self._tail)
-        return kinds.new_answer(self._hot.Answer, seen, metric, self._old, self._new)
+        return kinds.new_answer(self._hot.ResponsePlan, seen, metric, self._old, self._new)
 
     def _captured_request(self, headers: Any) -> dict[str, Any]:
         return self._captured(headers, "captured_request_headers", normalise_request_header_name)
@@ -158,10 +158,10 @@ class SetUp:
         return self._captured(headers, "captured_response_headers", normalise_response_header_name)
 
     def _captured(self, headers: Any, names: str, normalise: Callable[[str], str]) -> dict[str, Any]:
-        normalize: Callable[..., Any] = upstream._normalize_headers
+        normalize: Callable[..., Any] = stock._normalize_headers
         sensitive = self.options.get("sensitive_headers")
         return get_custom_header_attributes(normalize(headers, *self._tail), self.options[names], sensitive, normalise)
 
     def _request_info(self, request: Any, url: str) -> Any:
         made = self._module.URL(url)
-        return upstream.RequestInfo(request.method.encode(), made, request.headers, request.stream, request.extensions)
+        return stock.RequestInfo(request.method.encode(), made, request.headers, request.stream, request.extensions)

@@ -1,4 +1,4 @@
-"""The function that runs for each call, in the place of upstream's. Plain Python; compiled as `hooks_c`."""
+"""The function that runs for each call, in the place of stock's. Plain Python; compiled as `hooks_c`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 from opentelemetry.instrumentation import _semconv as semconv
-from opentelemetry.instrumentation import requests as upstream
+from opentelemetry.instrumentation import requests as stock
 from opentelemetry.semconv._incubating.attributes.user_agent_attributes import USER_AGENT_SYNTHETIC_TYPE
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.attributes.network_attributes import NETWORK_PEER_ADDRESS, NETWORK_PEER_PORT
@@ -31,18 +31,18 @@ from otel_fastpath.libraries.http import kinds
 from otel_fastpath.libraries.http.conventions import is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.libraries.http.outgoing import (
-    Answer,
-    Shape,
-    Shapes,
-    connected,
+    CallShape,
+    CallShapes,
+    ResponsePlan,
     connecting,
+    end_connecting,
     is_connecting,
     propagate,
     redacted,
     resume,
     suppress,
 )
-from otel_fastpath.libraries.http.scopes import closed, entered, made
+from otel_fastpath.libraries.http.scopes import enter_scope, exit_scope, make_scope
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
@@ -61,8 +61,8 @@ _HTTP_1_1 = 11
 _LONGEST = 512
 
 
-class SetUp:
-    """One call of upstream's `_instrument`.
+class RequestsInstrumentation:
+    """One call of stock's `_instrument`.
 
     Args:
         original: The function with its options, as `Session.send` is wrapped; its closure is read.
@@ -89,34 +89,34 @@ class SetUp:
         self._is_new = semconv._report_new(self._mode)
         self._wrapped = given["wrapped_send"]
         self._excluded = search_of(given["excluded_urls"])
-        self._shapes = Shapes(self._new_shape, kinds.url_keys(self._mode))
+        self._shapes = CallShapes(self._new_shape, kinds.url_keys(self._mode))
 
     def send(self, session: Any, /, request: Any, **kwargs: Any) -> Any:
-        """Send a request, in the place of upstream's wrapper of `Session.send`."""
+        """Send a request, in the place of stock's wrapper of `Session.send`."""
         begun = self.begin(request)
         if begun is NotImplemented:
             return self._original(session, request, **kwargs)
         if begun is None:
             return self._wrapped(session, request, **kwargs)
         shape, attributes = begun
-        scope = made(self._tracer, shape.name, _CLIENT, attributes)
+        scope = make_scope(self._tracer, shape.name, _CLIENT, attributes)
         if scope is not None:
             try:
-                span = entered(scope)
+                span = enter_scope(scope)
                 if span is not None:
                     response = self._send(shape, span, (session, request), kwargs)
-                    closed(scope, None)
+                    exit_scope(scope, None)
                     return response
             except BaseException as error:
-                closed(scope, error)
+                exit_scope(scope, error)
                 raise
         return self._wrapped(session, request, **kwargs)
 
-    def _send(self, shape: Shape, span: Any, args: tuple[Any, Any], kwargs: dict[str, Any]) -> Any:
+    def _send(self, shape: CallShape, span: Any, args: tuple[Any, Any], kwargs: dict[str, Any]) -> Any:
         """Send the request inside its span.
 
         Args:
-            shape: The `Shape` of the call.
+            shape: The `CallShape` of the call.
             span: The span.
             args: The session and the request.
             kwargs: The other arguments of `Session.send`.
@@ -139,12 +139,12 @@ class SetUp:
                     resume(token)
             except Exception as error:
                 response = self.response_of(error)
-                answer = self.answered(shape, span, response)
+                answer = self.record_response(shape, span, response)
                 if self._response_hook is not None and response is not None:
                     self._response_hook(span, request, response)
-                self.failed(answer, span, error, seconds)
+                self.record_error(answer, span, error, seconds)
                 raise
-            answer = self.answered(shape, span, response)
+            answer = self.record_response(shape, span, response)
             if self._response_hook is not None and isinstance(response, Response):
                 self._response_hook(span, request, response)
             if answer is not None:
@@ -153,17 +153,17 @@ class SetUp:
         finally:
             if manager is not None:
                 try:
-                    connected(manager)
+                    end_connecting(manager)
                 finally:
                     # The first may have been interrupted at its beginning.
-                    connected(manager)
+                    end_connecting(manager)
 
     def begin(self, request: Any) -> Any:
         """Prepare a call.
 
         Returns:
             Its shape, and the attributes of the span at its start; None if the call is suppressed or its URL excluded;
-            `NotImplemented` if upstream's own code has to run the call.
+            `NotImplemented` if stock's own code has to run the call.
         """
         try:
             if not (_facts.hold() or _STOCK.holds_again(_facts)):
@@ -186,11 +186,11 @@ class SetUp:
             return shape, self._shapes.attributes(shape, url, captured)
         except Exception as error:
             faults.absorb_any(_BEGINNING, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             return NotImplemented if faults.ours(error) else None
 
-    def answered(self, shape: Shape, span: Any, response: Any) -> Answer | None:
-        """Set what the response says on the span; return its `Answer`."""
+    def record_response(self, shape: CallShape, span: Any, response: Any) -> ResponsePlan | None:
+        """Set what the response says on the span; return its `ResponsePlan`."""
         try:
             if not isinstance(response, Response):
                 return self._new_answer(shape, None)
@@ -226,7 +226,7 @@ class SetUp:
             faults.absorb_any(_END, fault)
             return None
 
-    def failed(self, answer: Answer | None, span: Any, error: Exception, seconds: float) -> None:
+    def record_error(self, answer: ResponsePlan | None, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration."""
         try:
             metric = {} if answer is None else answer.metric
@@ -241,7 +241,7 @@ class SetUp:
         except Exception as fault:
             faults.absorb_any(_END, fault)
 
-    def _new_shape(self, method: str, url: str) -> Shape:
+    def _new_shape(self, method: str, url: str) -> CallShape:
         mode = self._mode
         attributes: dict[str, Any] = {}
         metric: dict[str, Any] = {}
@@ -266,12 +266,12 @@ class SetUp:
                     attributes[NETWORK_PEER_PORT] = parsed.port
         except ValueError as error:
             faults.raise_interruption(error)
-        return Shape(method, attributes, before, metric)
+        return CallShape(method, attributes, before, metric)
 
-    def _new_answer(self, shape: Shape, response: Any) -> Answer:
+    def _new_answer(self, shape: CallShape, response: Any) -> ResponsePlan:
         seen, metric = kinds.Seen(), shape.metric.copy()
         if response is not None:
-            set_status: Any = upstream._set_http_status_code_attribute
+            set_status: Any = stock._set_http_status_code_attribute
             set_status(seen, response.status_code, metric, self._mode)
             version = None if response.raw is None else getattr(response.raw, "version", None)
             if version:
@@ -281,7 +281,7 @@ class SetUp:
                     attributes: dict[str, Any] = {}
                     semconv._set_http_network_protocol_version(attributes, text, self._mode)
                     seen.set_attributes(attributes)
-        made: Answer = kinds.new_answer(Answer, seen, metric, self._old, self._new)
+        made: ResponsePlan = kinds.new_answer(ResponsePlan, seen, metric, self._old, self._new)
         return made
 
     def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
@@ -300,5 +300,5 @@ _agent_kept = functools.lru_cache(maxsize=64)(_agent)
 
 
 def make_send(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the replacement for upstream's wrapper of `Session.send`."""
-    return SetUp(original).send
+    """Make the replacement for stock's wrapper of `Session.send`."""
+    return RequestsInstrumentation(original).send

@@ -2,13 +2,13 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.outgoing_c cimport Answer, Shape, Shapes
+from otel_fastpath.libraries.http.outgoing_c cimport ResponsePlan, CallShape, CallShapes
 
 cdef object functools
 cdef object getclosurevars
 cdef object default_timer
 cdef object semconv
-cdef object upstream
+cdef object stock
 cdef object USER_AGENT_SYNTHETIC_TYPE
 cdef object ERROR_TYPE
 cdef object NETWORK_PEER_ADDRESS
@@ -37,7 +37,7 @@ cdef object _HTTP_1_1
 cdef Py_ssize_t _LONGEST
 cdef object _agent_kept
 
-cdef class SetUp:
+cdef class RequestsInstrumentation:
     cdef object _captured_request
     cdef object _captured_response
     cdef object _excluded
@@ -50,16 +50,16 @@ cdef class SetUp:
     cdef object _request_hook
     cdef object _response_hook
     cdef object _sensitive
-    cdef Shapes _shapes
+    cdef CallShapes _shapes
     cdef object _tracer
     cdef object _wrapped
-    @cython.locals(answer=Answer)
-    cdef _send(self, Shape shape, object span, tuple args, dict kwargs)
-    @cython.locals(shape=Shape)
+    @cython.locals(answer=ResponsePlan)
+    cdef _send(self, CallShape shape, object span, tuple args, dict kwargs)
+    @cython.locals(shape=CallShape)
     cdef begin(self, object request)
-    @cython.locals(answer=Answer, attributes=dict)
-    cdef Answer answered(self, Shape shape, object span, object response)
+    @cython.locals(answer=ResponsePlan, attributes=dict)
+    cdef ResponsePlan record_response(self, CallShape shape, object span, object response)
     cdef response_of(self, object error)
-    cdef failed(self, Answer answer, object span, object error, double seconds)
-    cdef Answer _new_answer(self, Shape shape, object response)
+    cdef record_error(self, ResponsePlan answer, object span, object error, double seconds)
+    cdef ResponsePlan _new_answer(self, CallShape shape, object response)
     cdef dict _captured(self, object headers, object names, object normalise)

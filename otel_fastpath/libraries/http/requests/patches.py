@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http import stock_sources
 from otel_fastpath.libraries.http.instrumenting import diverting
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
@@ -36,13 +36,13 @@ PATCHES: Final = (
         why="A call parses its URL three times and enters four generators; here the attributes are made once for each "
         "method and server.",
         make=_make,
-        requires=upstream.requires("requests"),
-        sources=upstream.sources(
+        requires=stock_sources.requires("requests"),
+        sources=stock_sources.sources(
             f"{_MODULE}:_instrument",
-            *upstream.SHARED,
-            *upstream.SOCKETS,
+            *stock_sources.SHARED,
+            *stock_sources.SOCKETS,
         )
-        | upstream.imported(_MODULE, "redact_url", "sanitize_method"),
+        | stock_sources.imported(_MODULE, "redact_url", "sanitize_method"),
         stock=STOCK["requests.send"],
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,

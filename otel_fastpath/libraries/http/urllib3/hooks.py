@@ -1,4 +1,4 @@
-"""The function that runs for each call, in the place of upstream's. Plain Python; compiled as `hooks_c`."""
+"""The function that runs for each call, in the place of stock's. Plain Python; compiled as `hooks_c`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation import _semconv as semconv
-from opentelemetry.instrumentation import urllib3 as upstream
+from opentelemetry.instrumentation import urllib3 as stock
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.http import (
@@ -24,15 +24,15 @@ from otel_fastpath.libraries.http.bounded import LONGEST, MOST_ANSWERS
 from otel_fastpath.libraries.http.conventions import METHODS, is_suppressed
 from otel_fastpath.libraries.http.exclusions import search_of
 from otel_fastpath.libraries.http.outgoing import (
-    connected,
     connecting,
+    end_connecting,
     is_connecting,
     propagate,
     redacted,
     resume,
     suppress,
 )
-from otel_fastpath.libraries.http.scopes import closed, entered, made
+from otel_fastpath.libraries.http.scopes import enter_scope, exit_scope, make_scope
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
@@ -54,11 +54,11 @@ _PARAMETERS = ("method", "url", "body", "headers")
 _HEADERS = 3
 
 
-class _Answer:
+class _Urllib3ResponsePlan:
     """What follows from an answer of one kind.
 
     Args:
-        seen: What upstream sets on the span.
+        seen: What stock sets on the span.
         metric: The attributes of the metrics.
         histograms: For the duration, the size of the request and that of the response: the old one and the new one.
     """
@@ -86,7 +86,7 @@ class _Answer:
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The first arguments of `urlopen`; None if one of them is wrong, which upstream's code finds first."""
+    """The first arguments of `urlopen`; None if one of them is wrong, which stock's code finds first."""
     given = args[: _HEADERS + 1]
     given += tuple([kwargs.get(name) for name in _PARAMETERS[len(given) :]])
     are_known = issubclass(type(given[0]), str) and type(given[1]) is str
@@ -94,11 +94,11 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]
     return given if are_known and kwargs.keys().isdisjoint(_PARAMETERS[: len(args)]) else None
 
 
-class _Shape:
+class _PoolShape:
     """What the calls with one method of the pools of one server have in common.
 
     Attributes:
-        answers: The `_Answer` of each status and version.
+        answers: The `_Urllib3ResponsePlan` of each status and version.
         attributes: The attributes of the span at its start, without the URL.
         metric: The attributes of the metrics that are known before the answer.
         method: The method.
@@ -112,10 +112,10 @@ class _Shape:
         self.server = server
         self.attributes = attributes
         self.metric = metric
-        self.answers: dict[Any, _Answer] = {}
+        self.answers: dict[Any, _Urllib3ResponsePlan] = {}
 
 
-class _Begun:
+class _Urllib3Call:
     """A prepared call.
 
     Attributes:
@@ -123,9 +123,9 @@ class _Begun:
         attributes: The attributes of the span at its start.
         body: The body.
         headers: The headers to send, in which the propagators write.
-        info: What upstream's hook gets; None if there is none.
+        info: What stock's hook gets; None if there is none.
         kwargs: As `args`.
-        shape: The `_Shape`.
+        shape: The `_PoolShape`.
     """
 
     __slots__ = ("args", "attributes", "body", "headers", "info", "kwargs", "shape")
@@ -135,11 +135,11 @@ class _Begun:
     headers: Any
     info: Any
     kwargs: dict[str, Any]
-    shape: _Shape
+    shape: _PoolShape
 
 
-class SetUp:
-    """One call of upstream's `_instrument`.
+class Urllib3Instrumentation:
+    """One call of stock's `_instrument`.
 
     Args:
         original: The wrapper with its options, around `HTTPConnectionPool.urlopen`; its closure is read.
@@ -169,30 +169,30 @@ class SetUp:
         self._captured_response = given.captured_response_headers
         self._sensitive = given.sensitive_headers
         self._keys = kinds.url_keys(self._mode)
-        self._shapes: dict[Any, _Shape] = {}
+        self._shapes: dict[Any, _PoolShape] = {}
 
     def urlopen(self, wrapped: Callable[..., Any], pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call, in the place of upstream's wrapper."""
+        """Run a call, in the place of stock's wrapper."""
         found = self.begin(pool, args, kwargs)
         if found is NotImplemented:
             return self._original(wrapped, pool, args, kwargs)
         if found is None:
             return wrapped(*args, **kwargs)
-        begun: _Begun = found
-        scope = made(self._tracer, begun.shape.method, _CLIENT, begun.attributes)
+        begun: _Urllib3Call = found
+        scope = make_scope(self._tracer, begun.shape.method, _CLIENT, begun.attributes)
         if scope is not None:
             try:
-                span = entered(scope)
+                span = enter_scope(scope)
                 if span is not None:
                     response = self._open(begun, span, wrapped, pool)
-                    closed(scope, None)
+                    exit_scope(scope, None)
                     return response
             except BaseException as error:
-                closed(scope, error)
+                exit_scope(scope, error)
                 raise
         return wrapped(*args, **kwargs)
 
-    def _open(self, begun: _Begun, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
+    def _open(self, begun: _Urllib3Call, span: Any, wrapped: Callable[..., Any], pool: Any) -> Any:
         """Run the call inside its span."""
         manager = None
         try:
@@ -207,11 +207,11 @@ class SetUp:
                 response = wrapped(*begun.args, **begun.kwargs)
                 seconds = default_timer() - start
             except Exception as error:
-                self.failed(begun.shape, span, error, default_timer() - start)
+                self.record_error(begun.shape, span, error, default_timer() - start)
                 raise
             finally:
                 resume(token)
-            answer = self.answered(begun.shape, span, response)
+            answer = self.record_response(begun.shape, span, response)
             if self._response_hook is not None:
                 self._response_hook(span, pool, response)
             self.end(answer, begun, span, response, seconds)
@@ -219,17 +219,17 @@ class SetUp:
         finally:
             if manager is not None:
                 try:
-                    connected(manager)
+                    end_connecting(manager)
                 finally:
                     # The first may have been interrupted at its beginning.
-                    connected(manager)
+                    end_connecting(manager)
 
     def begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Prepare a call.
 
         Returns:
-            A `_Begun`; None if the call is suppressed or its URL excluded; `NotImplemented` if upstream's own code has
-            to run the call.
+            A `_Urllib3Call`; None if the call is suppressed or its URL excluded; `NotImplemented` if stock's own code
+            has to run the call.
         """
         try:
             if not (_facts.hold() or _STOCK.holds_again(_facts)):
@@ -237,7 +237,7 @@ class SetUp:
             return None if is_suppressed() else self._begin(pool, args, kwargs)
         except Exception as error:
             faults.absorb_any(_BEGINNING, error)
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             return NotImplemented if faults.ours(error) else None
 
     def _begin(self, pool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -246,7 +246,7 @@ class SetUp:
             return NotImplemented
         method, url, body, headers = given
         shape = self._shape(method.upper(), pool)
-        # With what are no headers, upstream's code raises the error.
+        # With what are no headers, stock's code raises the error.
         if shape is None or not (headers is None or hasattr(headers, "keys")):
             return NotImplemented
         if url.startswith("/"):
@@ -255,7 +255,7 @@ class SetUp:
             url = self._url_filter(url)
         if self._excluded is not None and self._excluded(url):
             return None
-        begun = _Begun.__new__(_Begun)
+        begun = _Urllib3Call.__new__(_Urllib3Call)
         begun.shape = shape
         begun.body = body
         begun.headers = headers = {} if headers is None else headers.copy()
@@ -267,14 +267,14 @@ class SetUp:
             attributes.update(self._captured(headers, self._captured_request, normalise_request_header_name))
         begun.info = None
         if self._request_hook is not None:
-            begun.info = upstream.RequestInfo(method=shape.method, url=url, headers=headers, body=body)
+            begun.info = stock.RequestInfo(method=shape.method, url=url, headers=headers, body=body)
         if len(args) > _HEADERS:
             begun.args, begun.kwargs = (*args[:_HEADERS], headers, *args[_HEADERS + 1 :]), kwargs
         else:
             begun.args, begun.kwargs = args, {**kwargs, "headers": headers}
         return begun
 
-    def _shape(self, method: str, pool: Any) -> _Shape | None:
+    def _shape(self, method: str, pool: Any) -> _PoolShape | None:
         """The shape of a call; None if the environment says how its method is shown."""
         key = (method, pool.scheme, pool.host, pool.port)
         shape = get_item(self._shapes, key)
@@ -284,7 +284,7 @@ class SetUp:
                 keep(self._shapes, key, shape)
         return shape
 
-    def _new_shape(self, key: tuple[Any, ...]) -> _Shape:
+    def _new_shape(self, key: tuple[Any, ...]) -> _PoolShape:
         method, scheme, host, port = key
         attributes: dict[str, Any] = {}
         semconv._set_http_method(attributes, method, method, self._mode)
@@ -294,10 +294,10 @@ class SetUp:
         semconv._set_http_method(metric, method, method, self._mode)
         semconv._set_http_net_peer_name_client(metric, host, self._mode)
         semconv._set_http_peer_port_client(metric, port, self._mode)
-        is_shown = upstream._should_append_port(scheme, port)
-        return _Shape(method, f"{scheme}://{host}:{port}" if is_shown else f"{scheme}://{host}", attributes, metric)
+        is_shown = stock._should_append_port(scheme, port)
+        return _PoolShape(method, f"{scheme}://{host}:{port}" if is_shown else f"{scheme}://{host}", attributes, metric)
 
-    def answered(self, shape: _Shape, span: Any, response: Any) -> _Answer | None:
+    def record_response(self, shape: _PoolShape, span: Any, response: Any) -> _Urllib3ResponsePlan | None:
         """Set what the response says on the span; return its answer."""
         try:
             status = response.status
@@ -317,7 +317,9 @@ class SetUp:
             return None
         return answer
 
-    def end(self, answer: _Answer | None, begun: _Begun, span: Any, response: Any, seconds: float) -> None:
+    def end(
+        self, answer: _Urllib3ResponsePlan | None, begun: _Urllib3Call, span: Any, response: Any, seconds: float
+    ) -> None:
         """Record the metrics, and set the captured headers of the response on the span."""
         try:
             if answer is not None:
@@ -326,7 +328,7 @@ class SetUp:
                 except (KeyError, ValueError):
                     # A server can send anything.
                     length = 0
-                size: Any = upstream._get_body_size
+                size: Any = stock._get_body_size
                 answer.record(seconds, 0 if begun.body is None else size(begun.body), length)
             if self._captured_response and span.is_recording():
                 names = self._captured_response
@@ -334,36 +336,38 @@ class SetUp:
         except Exception as error:
             faults.absorb_any(_END, error)
 
-    def failed(self, shape: _Shape, span: Any, error: Exception, seconds: float) -> None:
+    def record_error(self, shape: _PoolShape, span: Any, error: Exception, seconds: float) -> None:
         """Set the type of an exception on the span, and record the duration, as the conventions have it.
 
-        Upstream does neither.
+        Stock does neither.
         """
         try:
             kind = type(error).__qualname__
             if semconv._report_new(self._mode) and span.is_recording():
                 span.set_attribute(ERROR_TYPE, kind)
-            _Answer(kinds.Seen(), {**shape.metric, ERROR_TYPE: kind}, self._histograms).record(seconds, None, None)
+            _Urllib3ResponsePlan(kinds.Seen(), {**shape.metric, ERROR_TYPE: kind}, self._histograms).record(
+                seconds, None, None
+            )
         except Exception as fault:
             faults.absorb_any(_END, fault)
 
-    def _new_answer(self, shape: _Shape, key: tuple[Any, ...]) -> _Answer:
+    def _new_answer(self, shape: _PoolShape, key: tuple[Any, ...]) -> _Urllib3ResponsePlan:
         status, version = key
         seen, mode = kinds.Seen(), self._mode
         metric: dict[str, Any] = {}
-        set_status: Any = upstream._set_status_code_attribute
+        set_status: Any = stock._set_status_code_attribute
         set_status(seen, status, metric, mode)
-        # In upstream's order.
+        # In stock's order.
         metric.update(shape.metric)
         if version:
             text = "1.1" if version == _HTTP_1_1 else "1.0"
             semconv._set_http_network_protocol_version(metric, text, mode)
-        return _Answer(seen, metric, self._histograms)
+        return _Urllib3ResponsePlan(seen, metric, self._histograms)
 
     def _captured(self, headers: Any, names: Any, normalise: Callable[[str], str]) -> dict[str, Any]:
         return get_custom_header_attributes(headers, names, self._sensitive, normalise)
 
 
 def make_urlopen(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the replacement for upstream's wrapper of `HTTPConnectionPool.urlopen`."""
-    return SetUp(original).urlopen
+    """Make the replacement for stock's wrapper of `HTTPConnectionPool.urlopen`."""
+    return Urllib3Instrumentation(original).urlopen

@@ -8,7 +8,7 @@ cdef object getclosurevars
 cdef object default_timer
 cdef object SimpleNamespace
 cdef object semconv
-cdef object upstream
+cdef object stock
 cdef object ERROR_TYPE
 cdef object SpanKind
 cdef object get_custom_header_attributes
@@ -34,7 +34,7 @@ cdef object _HTTP_1_1
 cdef tuple _PARAMETERS
 cdef Py_ssize_t _HEADERS
 
-cdef class _Answer:
+cdef class _Urllib3ResponsePlan:
     cdef public dict attributes
     cdef public object error
     cdef public BoundHistogram new
@@ -46,23 +46,23 @@ cdef class _Answer:
 
 cdef tuple _arguments(tuple args, dict kwargs)
 
-cdef class _Shape:
+cdef class _PoolShape:
     cdef public dict answers
     cdef public dict attributes
     cdef public dict metric
     cdef public str method
     cdef public str server
 
-cdef class _Begun:
+cdef class _Urllib3Call:
     cdef public tuple args
     cdef public dict attributes
     cdef public object body
     cdef public object headers
     cdef public object info
     cdef public dict kwargs
-    cdef public _Shape shape
+    cdef public _PoolShape shape
 
-cdef class SetUp:
+cdef class Urllib3Instrumentation:
     cdef object _captured_request
     cdef object _captured_response
     cdef object _excluded
@@ -77,20 +77,20 @@ cdef class SetUp:
     cdef dict _shapes
     cdef object _tracer
     cdef object _url_filter
-    @cython.locals(begun=_Begun)
+    @cython.locals(begun=_Urllib3Call)
     cpdef urlopen(self, object wrapped, object pool, tuple args, dict kwargs)
-    @cython.locals(answer=_Answer)
-    cdef _open(self, _Begun begun, object span, object wrapped, object pool)
+    @cython.locals(answer=_Urllib3ResponsePlan)
+    cdef _open(self, _Urllib3Call begun, object span, object wrapped, object pool)
     cdef begin(self, object pool, tuple args, dict kwargs)
-    @cython.locals(begun=_Begun, given=tuple, shape=_Shape, attributes=dict)
+    @cython.locals(begun=_Urllib3Call, given=tuple, shape=_PoolShape, attributes=dict)
     cdef _begin(self, object pool, tuple args, dict kwargs)
-    @cython.locals(shape=_Shape)
-    cdef _Shape _shape(self, str method, object pool)
-    cdef _Shape _new_shape(self, tuple key)
-    @cython.locals(answer=_Answer)
-    cdef _Answer answered(self, _Shape shape, object span, object response)
-    cdef end(self, _Answer answer, _Begun begun, object span, object response, double seconds)
-    @cython.locals(answer=_Answer)
-    cdef failed(self, _Shape shape, object span, object error, double seconds)
-    cdef _Answer _new_answer(self, _Shape shape, tuple key)
+    @cython.locals(shape=_PoolShape)
+    cdef _PoolShape _shape(self, str method, object pool)
+    cdef _PoolShape _new_shape(self, tuple key)
+    @cython.locals(answer=_Urllib3ResponsePlan)
+    cdef _Urllib3ResponsePlan record_response(self, _PoolShape shape, object span, object response)
+    cdef end(self, _Urllib3ResponsePlan answer, _Urllib3Call begun, object span, object response, double seconds)
+    @cython.locals(answer=_Urllib3ResponsePlan)
+    cdef record_error(self, _PoolShape shape, object span, object error, double seconds)
+    cdef _Urllib3ResponsePlan _new_answer(self, _PoolShape shape, tuple key)
     cdef dict _captured(self, object headers, object names, object normalise)

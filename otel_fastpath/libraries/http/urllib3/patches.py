@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.libraries.http import upstream
+from otel_fastpath.libraries.http import stock_sources
 from otel_fastpath.libraries.http.instrumenting import diverting
 from otel_fastpath.libraries.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
@@ -37,13 +37,13 @@ PATCHES: Final = (
         why="A call binds its arguments to a signature, which takes 298,000 instructions; here the four that are "
         "needed are read.",
         make=_make,
-        requires=upstream.requires("urllib3"),
-        sources=upstream.sources(
+        requires=stock_sources.requires("urllib3"),
+        sources=stock_sources.sources(
             f"{_MODULE}:_instrument",
-            *upstream.SHARED,
-            *upstream.SOCKETS,
+            *stock_sources.SHARED,
+            *stock_sources.SOCKETS,
         )
-        | upstream.imported(_MODULE, "sanitize_method"),
+        | stock_sources.imported(_MODULE, "sanitize_method"),
         stock=STOCK["urllib3.urlopen"],
         decorators=frozenset({"contextlib"}),
         diversions=_diversions,

@@ -8,16 +8,16 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.instrumentation import wsgi as upstream
+from opentelemetry.instrumentation import wsgi as stock
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.libraries.http.environs import Shapes
-from otel_fastpath.libraries.http.parents import activated, attached, start, taken_back
-from otel_fastpath.libraries.http.responses import Answer, failed
-from otel_fastpath.libraries.http.series import Labels, Series
+from otel_fastpath.libraries.http.environs import EnvironShapes
+from otel_fastpath.libraries.http.parents import activate, detach_token, make_current, start
+from otel_fastpath.libraries.http.responses import ResponseTelemetry, record_error
+from otel_fastpath.libraries.http.series import ApplicationMetrics, RequestLabels
 from otel_fastpath.libraries.http.stock import COLLECTING, STOCK
 from otel_fastpath.libraries.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.libraries.starting import end_span
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PLACE = "the WSGI middleware"
 _SERVER = SpanKind.SERVER
-_Middleware = upstream.OpenTelemetryMiddleware
+_Middleware = stock.OpenTelemetryMiddleware
 # Other code may replace the functions in whose place this stands.
 _STOCK = STOCK["wsgi.request"]
 _facts = Facts(UNKNOWN)
@@ -42,7 +42,7 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     """Serve a request as `OpenTelemetryMiddleware.__call__` does.
 
     Args:
-        original: Upstream's method, which serves unusual requests.
+        original: Stock's method, which serves unusual requests.
         middleware: The middleware.
         environ: As for the method.
         start_response: Likewise.
@@ -52,13 +52,13 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
         try:
             # Custom mappings are not valid in WSGI.
             if type(environ) is dict and (_facts.hold() or _STOCK.holds_again(_facts)):
-                request = _made(middleware, environ, start_response)
+                request = _make_request(middleware, environ, start_response)
                 if request is not None:
                     request.start(middleware.tracer)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
             request = None
-            # What is not ours, such as a sampler, would raise again in upstream's code.
+            # What is not ours, such as a sampler, would raise again in stock's code.
             is_without = not faults.ours(error)
         if request is not None:
             return request.serve(middleware)
@@ -69,28 +69,28 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     return middleware.wsgi(environ, start_response) if is_without else original(middleware, environ, start_response)
 
 
-def _shapes_of(middleware: Any) -> Shapes | None:
-    """The shapes of this middleware's requests; None if upstream has to serve them."""
+def _shapes_of(middleware: Any) -> EnvironShapes | None:
+    """The shapes of this middleware's requests; None if stock has to serve them."""
     active = middleware.active_requests_counter
     old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
     mode = middleware._sem_conv_opt_in_mode
-    shapes: Shapes | None = middleware.__dict__.get("_otel_fastpath")
-    if type(shapes) is Shapes and shapes.series.is_of(active, old, new, mode):
+    shapes: EnvironShapes | None = middleware.__dict__.get("_otel_fastpath")
+    if type(shapes) is EnvironShapes and shapes.series.is_of(active, old, new, mode):
         return shapes
     if type(middleware)._create_start_response is not _Middleware._create_start_response:
         return None
-    series = Series(active, old, new, mode)
-    shapes = Shapes(upstream, "collect_request_attributes", COLLECTING["wsgi"], series, mode)
+    series = ApplicationMetrics(active, old, new, mode)
+    shapes = EnvironShapes(stock, "collect_request_attributes", COLLECTING["wsgi"], series, mode)
     middleware._otel_fastpath = shapes
     return shapes
 
 
-def _made(middleware: Any, environ: dict[str, Any], start_response: Any) -> Request | None:
-    """The request, not started yet; None if upstream has to serve it."""
+def _make_request(middleware: Any, environ: dict[str, Any], start_response: Any) -> WsgiRequest | None:
+    """The request, not started yet; None if stock has to serve it."""
     shapes = _shapes_of(middleware)
     if shapes is None:
         return None
-    request = Request(shapes.has_old, shapes.has_new)
+    request = WsgiRequest(shapes.has_old, shapes.has_new)
     shape, request.attributes = shapes.look(environ)
     request.series, request.labels, request.method = shapes.series, shape.labels, shape.method
     request.environ, request.start_response, request.hook = environ, start_response, middleware.response_hook
@@ -99,7 +99,7 @@ def _made(middleware: Any, environ: dict[str, Any], start_response: Any) -> Requ
     return request
 
 
-class Request(Answer):
+class WsgiRequest(ResponseTelemetry):
     """A request that is being served.
 
     Attributes:
@@ -128,9 +128,9 @@ class Request(Answer):
     environ: dict[str, Any]
     hook: Callable[..., Any] | None
     is_over: bool
-    labels: Labels
+    labels: RequestLabels
     method: str
-    series: Series
+    series: ApplicationMetrics
     span: Any
     start_response: Callable[..., Any]
     token: Any
@@ -141,7 +141,7 @@ class Request(Answer):
             path = self.environ.get("PATH_INFO", "").strip()
             name = f"{self.method} {path}" if path else self.method
         else:
-            name = upstream.get_default_span_name(self.environ)
+            name = stock.get_default_span_name(self.environ)
         self.is_over = False
         self.span, self.context, self.token = start(tracer, name, self.environ, self.attributes)
 
@@ -175,7 +175,7 @@ class Request(Answer):
         try:
             span = self.span
             if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
-                captured = upstream.collect_custom_request_headers_attributes(self.environ)
+                captured = stock.collect_custom_request_headers_attributes(self.environ)
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
@@ -184,7 +184,7 @@ class Request(Answer):
     def activate(self) -> None:
         """Make the span the current one."""
         try:
-            self.active = activated(self.span)
+            self.active = activate(self.span)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
 
@@ -192,7 +192,7 @@ class Request(Answer):
         """Undo `activate`."""
         token = self.active
         try:
-            taken_back(token)
+            detach_token(token)
             self.active = None
         except BaseException:
             restore(token)
@@ -202,7 +202,7 @@ class Request(Answer):
     def note(self, error: Exception) -> None:
         """Record an exception of the application on the span."""
         try:
-            failed(self.span, error)
+            record_error(self.span, error)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -231,7 +231,7 @@ class Request(Answer):
             faults.absorb_any(_PLACE, error)
         try:
             if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-                captured = upstream.collect_custom_response_headers_attributes(response_headers)
+                captured = stock.collect_custom_response_headers_attributes(response_headers)
                 if captured:
                     span.set_attributes(captured)
         except Exception as error:
@@ -262,7 +262,7 @@ class Request(Answer):
         """Make the context with the remote parent the current one again."""
         if self.context is not None:
             try:
-                self.token = attached(self.context)
+                self.token = make_current(self.context)
             except Exception as error:
                 faults.absorb_any(_PLACE, error)
 
@@ -271,7 +271,7 @@ class Request(Answer):
         token = self.token
         if token is not None:
             try:
-                taken_back(token)
+                detach_token(token)
                 self.token = None
             except BaseException:
                 restore(token)
@@ -304,7 +304,7 @@ class Body:
 
     __slots__ = ("__weakref__", "_chunks", "_is_ended", "_iterator", "_request")
 
-    def __init__(self, request: Request, chunks: Any) -> None:
+    def __init__(self, request: WsgiRequest, chunks: Any) -> None:
         self._request = request
         self._chunks = chunks
         self._iterator: Any = None

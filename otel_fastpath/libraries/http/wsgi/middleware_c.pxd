@@ -2,12 +2,12 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.libraries.http.environs_c cimport Shape, Shapes
-from otel_fastpath.libraries.http.responses_c cimport Answer
-from otel_fastpath.libraries.http.series_c cimport Labels, Series
+from otel_fastpath.libraries.http.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.libraries.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.libraries.http.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object perf_counter
-cdef object upstream
+cdef object stock
 cdef object ERROR_TYPE
 cdef object Status
 cdef object StatusCode
@@ -24,24 +24,24 @@ cdef object _SERVER
 cdef object _Middleware
 cdef Facts _facts
 
-@cython.locals(request=Request)
+@cython.locals(request=WsgiRequest)
 cpdef serve(object original, object middleware, object environ, object start_response)
 
-cdef Shapes _shapes_of(object middleware)
+cdef EnvironShapes _shapes_of(object middleware)
 
-@cython.locals(shapes=Shapes, shape=Shape, request=Request)
-cdef Request _made(object middleware, dict environ, object start_response)
+@cython.locals(shapes=EnvironShapes, shape=EnvironShape, request=WsgiRequest)
+cdef WsgiRequest _make_request(object middleware, dict environ, object start_response)
 
-cdef class Request(Answer):
+cdef class WsgiRequest(ResponseTelemetry):
     cdef public object active
     cdef public dict attributes
     cdef public object context
     cdef public dict environ
     cdef public object hook
     cdef public bint is_over
-    cdef public Labels labels
+    cdef public RequestLabels labels
     cdef public object method
-    cdef public Series series
+    cdef public ApplicationMetrics series
     cdef public object span
     cdef public object start_response
     cdef public object token
@@ -64,6 +64,6 @@ cdef class Body:
     cdef object _chunks
     cdef bint _is_ended
     cdef object _iterator
-    cdef Request _request
+    cdef WsgiRequest _request
     cpdef _end(self)
     cdef _closing(self)

@@ -1,4 +1,4 @@
-"""Applications of ASGI, Starlette and FastAPI with the official instrumentations, called as a server calls them."""
+"""Applications of ASGI, Starlette and FastAPI with the stock instrumentations, called as a server calls them."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class ASGIServersHooks(ASGIServers):
 
 
 class FastAPIsOwn(ASGIServers):
-    """FastAPI's own telemetry, with each of its signals and with none of the official instrumentations."""
+    """FastAPI's own telemetry, with each of its signals and with none of the stock instrumentations."""
 
     requests = _REQUESTS | _PARTS
 

@@ -52,7 +52,7 @@ class _Server(requests.adapters.BaseAdapter):
 
 
 class Encoding(Workload):
-    """Spans, metrics and log records through upstream's exporters, with flushes that the host asks for."""
+    """Spans, metrics and log records through stock's exporters, with flushes that the host asks for."""
 
     def prepare(self) -> None:
         """The three exporters, to one server."""

@@ -1,4 +1,4 @@
-"""HTTP clients with the official instrumentations, on a server in another process."""
+"""HTTP clients with the stock instrumentations, on a server in another process."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class _Clients(Workload):
     about = ("otel_fastpath/libraries/http/",)
     #: Whether the user has hooks and captures headers.
     has_hooks = False
-    #: Modules of the official instrumentations, and their classes.
+    #: Modules of the stock instrumentations, and their classes.
     instrumentors: tuple[tuple[str, str], ...] = ()
 
     def prepare(self) -> None:
-        """The server, and the official instrumentations."""
+        """The server, and the stock instrumentations."""
         # Both conventions; read when the instrumentations are imported and set up.
         os.environ["OTEL_SEMCONV_STABILITY_OPT_IN"] = "http/dup"
         os.environ["OTEL_PYTHON_EXCLUDED_URLS"] = "excluded"

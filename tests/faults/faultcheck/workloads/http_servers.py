@@ -1,4 +1,4 @@
-"""What HTTP servers have in common, and aiohttp.web with the official instrumentation."""
+"""What HTTP servers have in common, and aiohttp.web with the stock instrumentation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Servers(Workload):
         self.set_up()
 
     def set_up(self) -> None:
-        """Make the applications, with the official instrumentations."""
+        """Make the applications, with the stock instrumentations."""
         raise NotImplementedError
 
     def hook(self, span: Any, *_args: Any) -> None:
@@ -70,7 +70,7 @@ class Servers(Workload):
         return f"{found.is_valid and found.trace_id == int(PARENT[3:35], 16)}".lower()
 
     def settle(self) -> None:
-        """In an empty context: upstream leaves the span of a request that failed in a hook in it."""
+        """In an empty context: stock leaves the span of a request that failed in a hook in it."""
         super().settle()
         context_api.attach(context_api.Context())
 

@@ -182,7 +182,7 @@ class Logs(Spans):
     """Log records with exceptions."""
 
     def begin(self) -> None:
-        """A handler of upstream's, and its logger."""
+        """A handler of stock's, and its logger."""
         super().begin()
         self.emit = self.telemetry.logger_provider.get_logger("logs").emit
         with warnings.catch_warnings():

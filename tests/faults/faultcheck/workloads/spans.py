@@ -164,7 +164,7 @@ class _Text:
 def _can_hold_lazy(span: Any) -> bool:
     """Whether a `lazy` value can be an attribute of this span: of ours always.
 
-    A fault can lead to a span of upstream's, which takes the text of a value that it does not know. Before 1.43 it
+    A fault can lead to a span of stock's, which takes the text of a value that it does not know. Before 1.43 it
     drops such a value: telemetry that is lost then, and is counted as that.
     """
     return type(span).__module__.startswith("otel_fastpath.") or bool(BoundedAttributes(attributes={"a": _Text()}))
@@ -173,7 +173,7 @@ def _can_hold_lazy(span: Any) -> bool:
 class _Foreign(SpanProcessor):
     """A processor of the host's own, which writes and reads."""
 
-    def on_start(self, span: Any, parent_context: Any = None) -> None:  # noqa: ARG002  # upstream's name
+    def on_start(self, span: Any, parent_context: Any = None) -> None:  # noqa: ARG002  # stock's name
         """Write."""
         span.set_attribute("started", 1)
 

@@ -1,4 +1,4 @@
-"""Applications of WSGI, Flask and Django with the official instrumentations, called as a server calls them."""
+"""Applications of WSGI, Flask and Django with the stock instrumentations, called as a server calls them."""
 
 from __future__ import annotations
 

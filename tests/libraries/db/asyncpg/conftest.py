@@ -49,8 +49,8 @@ def look(wrap, run):
 
 
 @pytest.fixture
-def official(emulated):
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor(emulated):
+    """The stock instrumentor, as in a new process."""
     emulated(LIBRARY)
     AsyncPGInstrumentor._instance = None
     made = AsyncPGInstrumentor()

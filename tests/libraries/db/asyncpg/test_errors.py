@@ -188,7 +188,7 @@ def test_a_parameter_that_cannot_be_text_is_no_fault_of_the_query(look, no_fault
 
 @pytest.mark.parametrize("text", ["", "  ", ";", "/* a comment */", "-- a comment"])
 def test_a_text_without_a_statement_is_no_error(look, text):
-    """The span is named after the database; with the official instrumentation, after `--`, `/*` or `;`."""
+    """The span is named after the database; with the stock instrumentation, after `--`, `/*` or `;`."""
     span = look(lambda connection: connection.fetch(text)).one()
 
     assert span.status.status_code is StatusCode.UNSET

@@ -116,7 +116,7 @@ OWN = {
     "read": (conventions, "read"),
     "plan": (plans.Plans, "plan"),
     "tell": (db_calls, "tell"),
-    "rows": (calls.Series, "record_failed"),
+    "rows": (calls.CallDurations, "record_failed"),
     "comment": (comments, "commented"),
     "server": (plans, "server_of"),
     "watched": (pools, "watched"),
@@ -215,7 +215,7 @@ def test_a_description_that_fails_loses_nothing_else(wrap, run, no_faults, seen,
 def test_a_metric_that_fails_does_not_lose_the_span(wrap, run, no_faults, seen, monkeypatch):
     """Of a call that failed and of one that did not."""
     wrap()
-    monkeypatch.setattr(calls.Series, "record_failed", as_ours(broken))
+    monkeypatch.setattr(calls.CallDurations, "record_failed", as_ours(broken))
 
     async def main(connection):
         with pytest.raises(asyncpg.UndefinedTableError):

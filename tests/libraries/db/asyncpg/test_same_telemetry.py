@@ -1,4 +1,4 @@
-"""`telemetry="same"` in the official instrumentation's place: the spans that it makes, and nothing else."""
+"""`telemetry="same"` in the stock instrumentation's place: the spans that it makes, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 async def everything(connection):
-    """Each operation of a connection but an iterated cursor, which has a span per row with the official one."""
+    """Each operation of a connection but an iterated cursor, which has a span per row with stock's."""
     await connection.execute("CREATE TEMP TABLE t (id int PRIMARY KEY, v text)")
     await connection.execute("INSERT INTO t VALUES ($1, $2)", 1, "one")
     await connection.executemany("INSERT INTO t VALUES ($1, $2)", [(2, "two"), (3, "three")])
@@ -56,7 +56,7 @@ async def iterated(connection):
 
 
 async def mistakes(connection):
-    """What fails before anything is executed, where the official one has no span."""
+    """What fails before anything is executed, where stock's has no span."""
     calls = [
         lambda: connection.prepare("SELECT * FROM nothing"),
         lambda: connection.copy_from_query("SELECT * FROM nothing", output=io.BytesIO()),
@@ -94,17 +94,17 @@ def seen_of(span):
     )
 
 
-def both(official, wrap, seen, ours_first, main):
-    """What the official one emits for a program, and what ours emits in its place."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def both(stock_instrumentor, wrap, seen, ours_first, main):
+    """What stock's emits for a program, and what ours emits in its place."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     main()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
     if ours_first:
         wrap(telemetry="same")
         main()
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap(telemetry="same")
     main()
@@ -112,18 +112,18 @@ def both(official, wrap, seen, ours_first, main):
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_the_official_ones(official, wrap, seen, run, ours_first):
+def test_the_spans_are_as_in_stock(stock_instrumentor, wrap, seen, run, ours_first):
     """Each of them, in either order, with its name; and there are no metrics."""
-    stock, ours = both(official, wrap, seen, ours_first, lambda: run(everything))
+    stock, ours = both(stock_instrumentor, wrap, seen, ours_first, lambda: run(everything))
 
     assert ours == stock
     assert {"BEGIN", "SAVEPOINT", "EXPLAIN", "(SELECT", "--"} <= {span[0] for span in stock}
     assert seen.metrics() == {}
 
 
-def test_what_fails_early_has_the_official_spans(official, wrap, seen, run):
+def test_what_fails_early_has_the_spans_of_stock(stock_instrumentor, wrap, seen, run):
     """Those of the iterated cursor, of the transactions, and none for the others."""
-    stock, ours = both(official, wrap, seen, ours_first=False, main=lambda: run(mistakes))
+    stock, ours = both(stock_instrumentor, wrap, seen, ours_first=False, main=lambda: run(mistakes))
 
     assert [span[:2] for span in ours] == [span[:2] for span in stock]
     assert [span[3] for span in ours] == [span[3] for span in stock]
@@ -131,35 +131,35 @@ def test_what_fails_early_has_the_official_spans(official, wrap, seen, run):
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_a_pool_has_the_official_spans(official, wrap, seen, database_url, ours_first):
+def test_a_pool_has_the_spans_of_stock(stock_instrumentor, wrap, seen, database_url, ours_first):
     """The query that resets a connection is one of them; and there are no metrics."""
-    stock, ours = both(official, wrap, seen, ours_first, lambda: asyncio.run(pooled(database_url)))
+    stock, ours = both(stock_instrumentor, wrap, seen, ours_first, lambda: asyncio.run(pooled(database_url)))
 
     assert ours == stock
     assert any("pg_advisory_unlock_all" in span[2].get("db.statement", "") for span in stock)
     assert seen.metrics() == {}
 
 
-def test_asked_for_by_name_everything_is_there(official, wrap, seen, run):
-    """`asyncpg="on"` brings the spans and metrics that the official one does not have."""
+def test_asked_for_by_name_everything_is_there(stock_instrumentor, wrap, seen, run):
+    """`asyncpg="on"` brings the spans and metrics that stock's does not have."""
     wrap(telemetry="same", asyncpg="on")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(lambda connection: connection.prepare("SELECT 1"))
 
     assert seen.names() == ["CONNECT", "PREPARE"]
     assert "db.client.operation.duration" in seen.metrics()
 
 
-def test_the_status_says_what_emits_nothing(official, wrap, instrumentor):
+def test_the_status_says_what_emits_nothing(stock_instrumentor, wrap, instrumentor):
     """And why: what is off, and what is applied for the queries inside of it."""
     wrap(telemetry="same")
-    official.instrument()
+    stock_instrumentor.instrument()
     found = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
 
     assert found["asyncpg.fetch"] == ("applied", "")
-    assert found["asyncpg.connect"] == ("off", "telemetry=same: the official instrumentation emits nothing for it")
-    silent = ("applied", "telemetry=same: it emits nothing, as the official instrumentation")
+    assert found["asyncpg.connect"] == ("off", "telemetry=same: the stock instrumentation emits nothing for it")
+    silent = ("applied", "telemetry=same: it emits nothing, as the stock instrumentation")
     assert found["asyncpg.prepare"] == found["asyncpg.copy_to_table"] == found["asyncpg.cursor.open"] == silent
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     reasons = {row.reason for row in instrumentor.status() if row.name.startswith("asyncpg.") and row.reason}
     assert reasons == {"telemetry=same: no instrumentation of asyncpg was asked for"}

@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what docs/asyncpg.md lists, and one span for each."""
+"""In the stock instrumentation's place: its telemetry, but for what docs/asyncpg.md lists, and one span for each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def program(connection):
     await statement.executemany([(1,)])
     await statement.explain(1)
     await connection.execute("BEGIN")
-    # Until 0.32 a cursor needs a transaction of asyncpg's own, whose statements the official one names otherwise.
+    # Until 0.32 a cursor needs a transaction of asyncpg's own, whose statements stock's names otherwise.
     connection._top_xact = object()
     cursor = await connection.cursor("SELECT * FROM t")
     await cursor.fetch(1)
@@ -74,27 +74,27 @@ def without_added(found):
     return kept[:first] + kept[first + 1 :]
 
 
-def stock(official, seen, run):
-    """What the official instrumentation makes of the program."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def stock(stock_instrumentor, seen, run):
+    """What the stock instrumentation makes of the program."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(program)
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     return [seen_of(span) for span in seen.spans()]
 
 
 @pytest.mark.proves("asyncpg.execute", "asyncpg.fetch", "asyncpg.fetchval", "asyncpg.fetchrow", "asyncpg.executemany")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, run, opt_in, ours_first, instrumentor):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, run, opt_in, ours_first, instrumentor):
     """In names, kinds, attributes, status, scope and events, in each mode of its conventions, in either order."""
-    expected = stock(official, seen, run)
+    expected = stock(stock_instrumentor, seen, run)
     if opt_in:
         # It says the type of an error, ours its SQLSTATE.
         assert expected[-1][2].pop("error.type") == "UndefinedTableError"
     if ours_first:
         wrap()
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     else:
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
         wrap()
     run(program)
 
@@ -107,14 +107,14 @@ def test_the_spans_are_equal(official, wrap, seen, run, opt_in, ours_first, inst
 
 
 @pytest.mark.usefixtures("opt_in")
-def test_each_has_its_say(official, wrap, seen, run, instrumentor):
-    """Told to instrument, ours emits its data; told to uninstrument, ours emits its own again."""
+def test_each_has_its_say(stock_instrumentor, wrap, seen, run, instrumentor):
+    """Enabled, ours emits its data; disabled, ours emits its own again."""
     wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(lambda connection: connection.fetch("SELECT 1"))
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"opentelemetry.instrumentation.asyncpg"}
 
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     run(lambda connection: connection.fetch("SELECT 1"))
     spans = seen.spans()
     assert [span.instrumentation_scope.name for span in spans] == ["otel_fastpath.asyncpg"] * 2
@@ -125,10 +125,10 @@ def test_each_has_its_say(official, wrap, seen, run, instrumentor):
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, run, mode):
-    """The official one does its own work: its coroutine stands around each row of a cursor."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, run, mode):
+    """Stock's does its own work: its coroutine stands around each row of a cursor."""
     wrap(asyncpg=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     async def main(connection):
         async with connection.transaction():
@@ -153,10 +153,10 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
+def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run, kind):
     """Each line of the list in docs/asyncpg.md: theirs, and ours."""
     call, theirs, ours = DIFFERENCES[kind]
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(call)
     assert seen.names() == theirs
     wrap()
@@ -165,9 +165,9 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
     assert seen.names() == ["CONNECT", *ours]
 
 
-def test_a_keyword_breaks_theirs_and_not_ours(official, wrap, seen, run):
-    """`fetch(query=...)` is an IndexError with the official instrumentation."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_a_keyword_breaks_theirs_and_not_ours(stock_instrumentor, wrap, seen, run):
+    """`fetch(query=...)` is an IndexError with the stock instrumentation."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     with pytest.raises(IndexError):
         run(lambda connection: connection.fetch(query="SELECT 1"))
     wrap()
@@ -177,7 +177,7 @@ def test_a_keyword_breaks_theirs_and_not_ours(official, wrap, seen, run):
     assert seen.names() == ["CONNECT", "SELECT"]
 
 
-def test_a_cancelled_query_is_an_error_with_ours(official, wrap, seen, run):
+def test_a_cancelled_query_is_an_error_with_ours(stock_instrumentor, wrap, seen, run):
     """And the status text has no value of a row."""
 
     async def main(connection):
@@ -197,7 +197,7 @@ def test_a_cancelled_query_is_an_error_with_ours(official, wrap, seen, run):
             (span.status.status_code.name, span.status.description) for span in seen.spans() if span.name != "CONNECT"
         ]
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(main)
     cancelled, _, unique, _ = told()
     assert cancelled == ("UNSET", None)
@@ -209,10 +209,10 @@ def test_a_cancelled_query_is_an_error_with_ours(official, wrap, seen, run):
     assert unique == ("ERROR", "UniqueViolationError")
 
 
-def test_parameters_that_it_captures_are_captured(official, wrap, seen, run):
+def test_parameters_that_it_captures_are_captured(stock_instrumentor, wrap, seen, run):
     """Under its key, cut to a length."""
-    official.capture_parameters = True
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.capture_parameters = True
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(lambda connection: connection.fetch("SELECT $1::text", "a"))
     theirs = seen.one().attributes["db.statement.parameters"]
     wrap()
@@ -229,17 +229,17 @@ def test_parameters_that_it_captures_are_captured(official, wrap, seen, run):
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_official_instrumentor_has_what_others_read_of_it(official, wrap, seen, opt_in, ours_first):
-    """Its tracer and its mode, which it would have set when it was told to instrument."""
+def test_the_stock_instrumentor_has_what_others_read_of_it(stock_instrumentor, wrap, seen, opt_in, ours_first):
+    """Its tracer and its mode, which it would have set when it was enabled."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap()
 
-    scope = official._tracer._instrumentation_scope
+    scope = stock_instrumentor._tracer._instrumentation_scope
     assert scope.name == "opentelemetry.instrumentation.asyncpg"
-    assert official._semconv_opt_in_mode.value == (opt_in or "default")
+    assert stock_instrumentor._semconv_opt_in_mode.value == (opt_in or "default")
 
 
 async def with_parameters(connection):
@@ -257,17 +257,17 @@ async def with_parameters(connection):
     await statement.executemany([("1", dt.date(2020, 1, 2)), ("2", None)])
 
 
-def test_parameters_are_the_official_ones(wrap, seen, run):
+def test_parameters_are_as_in_stock(wrap, seen, run):
     """With `capture_parameters`, also those of `executemany`."""
     found = []
     for is_wrapped in (False, True):
         AsyncPGInstrumentor._instance = None
-        official = AsyncPGInstrumentor(capture_parameters=True)
+        stock_instrumentor = AsyncPGInstrumentor(capture_parameters=True)
         if is_wrapped:
             wrap()
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
         run(with_parameters)
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         told = [(span.name, span.attributes.get("db.statement.parameters")) for span in seen.spans()]
         found.append([each for each in told if each[0] != "CONNECT"])
     AsyncPGInstrumentor._instance = None

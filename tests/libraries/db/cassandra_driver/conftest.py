@@ -59,8 +59,8 @@ def traced(wrap, session):
 
 
 @pytest.fixture
-def official():
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor():
+    """The stock instrumentor, as in a new process."""
     from opentelemetry.instrumentation.cassandra import CassandraInstrumentor
 
     CassandraInstrumentor._instance = None

@@ -35,7 +35,7 @@ HERE = [way for way in WAYS if way in {"list", "generator"} or hasattr(Session, 
 @pytest.mark.proves("cassandra.callback", "cassandra.errback")
 @pytest.mark.parametrize("way", HERE)
 def test_concurrent_requests_are_in_one_trace(traced, tracer, way):
-    """Not only the first of them; the official instrumentation has a trace for each of the others."""
+    """Not only the first of them; the stock instrumentation has a trace for each of the others."""
     session, seen = traced
 
     with tracer.start_as_current_span("request") as request:

@@ -84,7 +84,7 @@ def test_each_reactor_brings_the_result(wrap, connect, server, module, kind):
 
 
 def test_the_query_may_be_a_keyword(traced):
-    """Which the official instrumentation takes for an error."""
+    """Which the stock instrumentation takes for an error."""
     session, seen = traced
 
     session.execute_async(query="SELECT a FROM b").result()

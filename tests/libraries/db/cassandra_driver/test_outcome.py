@@ -33,8 +33,8 @@ OWN = {
     "look": (hooks, "_look"),
     "callback": (callbacks, "carrying"),
     "speculative": (futures, "_attempts"),
-    "interrupted": (futures, "_interrupted"),
-    "series": (calls.Series, "record_failed"),
+    "interrupted": (futures, "_end_interrupted"),
+    "series": (calls.CallDurations, "record_failed"),
     "code": (plans, "_CODES"),
 }
 

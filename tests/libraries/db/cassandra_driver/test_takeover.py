@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each request."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each request."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def seen_of(span):
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("settings", [{}, {"include_db_statement": True}])
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, session, settings, ours_first):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, session, settings, ours_first):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
     settings = {"tracer_provider": seen.tracer_provider, **settings}
-    official.instrument(**settings)
+    stock_instrumentor.instrument(**settings)
     program(session)
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         program(session)
         assert seen.spans() == ()
-    official.instrument(**settings)
+    stock_instrumentor.instrument(**settings)
     if not ours_first:
         wrap(telemetry="same")
     program(session)
@@ -77,11 +77,11 @@ def test_the_spans_are_equal(official, wrap, seen, session, settings, ours_first
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(official, wrap, seen, session, ours_first):
+def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, session, ours_first):
     """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
     if not ours_first:
         wrap()
 
@@ -93,14 +93,14 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, session, ours_firs
     assert {"cassandra.coordinator.dc", "db.statement"} <= set(spans[0].attributes)
     assert "secret" not in str([span.attributes for span in spans])
     assert "db.client.operation.duration" in seen.metrics()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     session.execute("SELECT a FROM b")
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.cassandra"}
 
 
-def test_ours_adds_the_connect(official, wrap, seen, connect, server):
-    """With `telemetry="full"`: with what the official one tells of the session, and of no other."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_ours_adds_the_connect(stock_instrumentor, wrap, seen, connect, server):
+    """With `telemetry="full"`: with what stock's tells of the session, and of no other."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     wrap()
 
     connect("shop").execute("SELECT a FROM b")
@@ -115,7 +115,7 @@ def test_ours_adds_the_connect(official, wrap, seen, connect, server):
     assert server
 
 
-def test_what_is_meant_to_differ_differs(official, wrap, seen, session, server):
+def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, session, server):
     """The end of a span, errors, the traces of concurrent requests, suppression, a keyword: its faults are not ours."""
     server.answer("SELECT slow", delay=80)
     server.answer("SELECT wrong", error=("invalid", {"message": "mine"}))
@@ -136,7 +136,7 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, session, server):
             return slow, wrong, traces, error
         return slow, wrong, traces, None
 
-    official.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
     slow, wrong, traces, raised = main()
     assert (slow.end_time - slow.start_time) / 1e6 < 75
     assert wrong.status.status_code is StatusCode.UNSET
@@ -152,10 +152,10 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, session, server):
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, session, mode):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, session, mode):
+    """Stock's does its own work."""
     wrap(cassandra=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     session.prepare("SELECT a FROM b")
     session.execute("SELECT a FROM b")
@@ -163,9 +163,9 @@ def test_told_to_stand_back_ours_does(official, wrap, seen, session, mode):
     assert seen.names() == ["Cassandra"]
 
 
-def test_undone_theirs_is_back(official, wrap, instrumentor, seen, session):
-    """Once ours is uninstrumented, what was told to instrument does, with its arguments."""
-    official.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
+def test_undone_theirs_is_back(stock_instrumentor, wrap, instrumentor, seen, session):
+    """Once ours is uninstrumented, what was enabled does, with its arguments."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
     wrap()
     instrumentor.uninstrument()
 

@@ -1,4 +1,4 @@
-"""Drivers that only the official instrumentation of the DB-API knows emit what they emit without us."""
+"""Drivers that only the stock instrumentation of the DB-API knows emit what they emit without us."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def connect():
 
 @pytest.fixture
 def library():
-    """The room that is off: the one of sqlite3."""
+    """The wrapper that is off: the one of sqlite3."""
     return "sqlite3"
 
 
 @pytest.fixture
 def proxied(seen, connect):
-    """Connect by the official instrumentation's proxy."""
+    """Connect by the stock instrumentation's proxy."""
 
     def call(connection=None, **given):
         return dbapi.instrument_connection(
@@ -158,7 +158,7 @@ def test_the_attributes_are_found_once(wrap, proxied, seen):
 
 
 def test_the_server_of_the_latest_connection_is_told(wrap, seen, connect):
-    """As upstream has it: connections of one integration share what it knows."""
+    """As stock has it: connections of one integration share what it knows."""
     integration = dbapi.DatabaseApiIntegration(
         "theirs", "sqlite", connection_attributes=ATTRIBUTES, tracer_provider=seen.tracer_provider
     )
@@ -196,7 +196,7 @@ def test_a_connection_to_another_server_meanwhile_is_not_kept(wrap, seen, connec
 
 @pytest.mark.parametrize("text", ["", "   ", "/* nothing */"])
 def test_a_text_without_a_statement_is_no_exception(wrap, proxied, seen, text):
-    """Upstream raises an IndexError in the application; ours names the span after the database."""
+    """Stock raises an IndexError in the application; ours names the span after the database."""
     stock = proxied().cursor()
     if text:
         with pytest.raises(IndexError):
@@ -224,7 +224,7 @@ def test_what_other_code_replaced_is_called(wrap, proxied, seen, monkeypatch, wh
 
 
 def test_a_subclass_has_its_own_way(wrap, proxied, seen):
-    """Official instrumentations of some drivers have one."""
+    """Stock instrumentations of some drivers have one."""
 
     class Tracer(dbapi.CursorTracer):
         def get_operation_name(self, *_):
@@ -238,7 +238,7 @@ def test_a_subclass_has_its_own_way(wrap, proxied, seen):
     assert seen.one().name == "theirs"
 
 
-def test_removed_nothing_is_left_but_the_official_spans(wrap, proxied, seen, instrumentor):
+def test_removed_nothing_is_left_but_the_spans_of_stock(wrap, proxied, seen, instrumentor):
     """On a connection that was used while ours was there."""
     wrap(telemetry="same", sqlite3="off")
     cursor = proxied().cursor()

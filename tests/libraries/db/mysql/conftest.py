@@ -67,8 +67,8 @@ def look(wrap, connect, table):  # noqa: ARG001  # a fixture cannot use `usefixt
 
 
 @pytest.fixture
-def official(library, driver):  # noqa: ARG001  # likewise
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor(library, driver):  # noqa: ARG001  # likewise
+    """The stock instrumentor, as in a new process."""
     module = importlib.import_module(f"opentelemetry.instrumentation.{library}")
     kind = {"pymysql": "PyMySQLInstrumentor", "mysqlclient": "MySQLClientInstrumentor"}[library]
     instrumentor = getattr(module, kind)

@@ -158,7 +158,7 @@ def test_an_error_is_told(look, driver, kind):
 
 @pytest.mark.parametrize("text", ["/* a comment */", "-- a comment"])
 def test_a_text_without_a_statement_is_no_error(look, text):
-    """With the official instrumentation, the application gets an IndexError instead."""
+    """With the stock instrumentation, the application gets an IndexError instead."""
     span = look(lambda connection: connection.cursor().execute(text)).one()
 
     assert (span.name, span.status.status_code) == ("test", StatusCode.UNSET)

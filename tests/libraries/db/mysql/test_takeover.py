@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def program(connection):
 
 @pytest.mark.usefixtures("opt_in", "table")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, connect, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     program(connect())
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         program(connect())
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap(telemetry="same")
     program(connect())
@@ -41,12 +41,12 @@ def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of)
 
 @pytest.mark.usefixtures("in_its_place", "table")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_its_arguments_are_ours(official, wrap, seen, connect, ours_first, library):
+def test_its_arguments_are_ours(stock_instrumentor, wrap, seen, connect, ours_first, library):
     """Comments; what it does not see is added under its scope with `full` telemetry."""
     given = {"enable_commenter": True, "commenter_options": {"db_driver": False}}
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider, **given)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, **given)
     if not ours_first:
         wrap()
 
@@ -66,9 +66,9 @@ def test_its_arguments_are_ours(official, wrap, seen, connect, ours_first, libra
 
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("text", ["/* a comment */", "  "])
-def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, driver, text):
+def test_a_comment_is_an_error_with_theirs_and_not_with_ours(stock_instrumentor, wrap, seen, connect, driver, text):
     """IndexError in the application, before the query is sent."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     with pytest.raises(IndexError):
         connect().cursor().execute(text)
     wrap(telemetry="same")
@@ -81,10 +81,10 @@ def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, see
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode, library):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, connect, mode, library):
+    """Stock's does its own work."""
     wrap(**{library: mode})
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     connect().cursor().execute("SELECT 1")
 
@@ -93,13 +93,13 @@ def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode, libra
 
 @pytest.mark.proves("dbapi.execution")
 @pytest.mark.parametrize("by", ["instrument", "instrument_connection"])
-def test_a_connection_that_it_made_has_one_span(official, wrap, seen, connect, instrumentor, by):
+def test_a_connection_that_it_made_has_one_span(stock_instrumentor, wrap, seen, connect, instrumentor, by):
     """Its proxy calls the method that ours patches; with ours removed, the proxy's own span is back."""
     if by == "instrument":
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
         connection = connect()
     else:
-        connection = official.instrument_connection(connect(), tracer_provider=seen.tracer_provider)
+        connection = stock_instrumentor.instrument_connection(connect(), tracer_provider=seen.tracer_provider)
     wrap()
     seen.spans()
 

@@ -115,8 +115,8 @@ def look_async(wrap, run_async, table):  # noqa: ARG001  # likewise
 
 
 @pytest.fixture
-def official():
-    """The official instrumentor, as in a new process; it does not put back what it found in the classes."""
+def stock_instrumentor():
+    """The stock instrumentor, as in a new process; it does not put back what it found in the classes."""
     import psycopg
     from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 

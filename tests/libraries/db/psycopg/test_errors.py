@@ -110,7 +110,7 @@ async def _time_out(task):
 
 @pytest.mark.parametrize("how", [_cancel, _time_out])
 def test_a_cancelled_query_is_an_error(look_async, how):
-    """By cancelling its task, or by `wait_for`; with the official instrumentation its status is unset."""
+    """By cancelling its task, or by `wait_for`; with the stock instrumentation its status is unset."""
     span = look_async(_cancelling(lambda connection: connection.execute("SELECT pg_sleep(5)"), how)).one()
 
     assert span.status.status_code is StatusCode.ERROR

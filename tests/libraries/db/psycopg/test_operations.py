@@ -178,7 +178,7 @@ TEXTS = ["", "   ", "-- nothing", "/* nothing */", "/* a */ -- b\n"]
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_without_a_statement_is_no_error(look_both, text, database_url):
-    """With the official instrumentation, it is an IndexError in the application. The empty one is a pool's check."""
+    """With the stock instrumentation, it is an IndexError in the application. The empty one is a pool's check."""
     names = look_both(lambda c: c.execute(text)).names()
 
     assert names == ([urlsplit(database_url).path[1:]] if text else [])
@@ -240,7 +240,7 @@ def test_connecting_is_a_span(wrap, run_async, database_url):
 
 
 def test_durations_and_rows_have_the_stated_buckets(look):
-    """Of the convention; the official instrumentation has the SDK's, the first of which ends at 5 seconds."""
+    """Of the convention; the stock instrumentation has the SDK's, the first of which ends at 5 seconds."""
     metrics = look(lambda connection: connection.execute("SELECT 1")).metrics()
 
     point = next(p for p in metrics[DURATION] if p.attributes["db.query.summary"] == "SELECT")

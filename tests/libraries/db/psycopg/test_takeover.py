@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def both_runs(run, run_async, table):  # noqa: ARG001  # a fixture cannot use `u
 @pytest.mark.proves("psycopg.cursor.execute*", "psycopg.async_cursor.execute*")
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first, seen_of):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, both_runs, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order, also its metrics."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     both_runs()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         both_runs()
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap(telemetry="same")
     both_runs()
@@ -84,7 +84,7 @@ def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first, seen_o
     assert {"CREATE", "INSERT", "select", "SELECT", "WITH", "--", "(SELECT"} <= {span[0] for span in stock}
 
 
-def test_the_metrics_are_equal(official, wrap, both_runs, monkeypatch):
+def test_the_metrics_are_equal(stock_instrumentor, wrap, both_runs, monkeypatch):
     """Those of its opt-in, which it gives no provider: they go to the global one."""
     from opentelemetry import metrics
     from opentelemetry.sdk.metrics import MeterProvider
@@ -100,9 +100,9 @@ def test_the_metrics_are_equal(official, wrap, both_runs, monkeypatch):
         monkeypatch.setattr(metrics._internal, "_METER_PROVIDER", MeterProvider([reader]))
         if is_ours:
             wrap(telemetry="same")
-        official.instrument()
+        stock_instrumentor.instrument()
         both_runs()
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         found.append(
             {
                 metric.name: sorted(
@@ -126,11 +126,11 @@ def test_the_metrics_are_equal(official, wrap, both_runs, monkeypatch):
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
+def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, run, ours_first):
     """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own, if it was asked for."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap()
 
@@ -142,27 +142,27 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
     assert names[0] == "CONNECT"
     assert {"COMMIT", "BEGIN", "COPY"} <= set(names)
     assert names.count("SELECT") == 9
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     run(lambda connection: connection.execute("SELECT 1"))
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.psycopg"}
 
 
 @pytest.mark.proves("psycopg.official.*")
-def test_cursors_that_it_made_have_one_span(official, wrap, seen, run, run_async, instrumentor):
-    """Connections that were made while the official one instrumented; afterwards, nothing is seen on them."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_cursors_that_it_made_have_one_span(stock_instrumentor, wrap, seen, run, run_async, instrumentor):
+    """Connections that were made while stock's instrumented; afterwards, nothing is seen on them."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     def main(connection):
         wrap()
         seen.spans()
         connection.execute("SELECT 1")
         assert len(seen.spans()) == 1
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         instrumentor.uninstrument()
 
     run(main)
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     async def async_main(connection):
         wrap()
@@ -173,8 +173,8 @@ def test_cursors_that_it_made_have_one_span(official, wrap, seen, run, run_async
     run_async(async_main)
 
 
-def test_a_subclass_connects_as_itself(official, wrap, seen, run):
-    """Uninstrumented, the official one leaves a `connect` that makes connections of the base class; ours does not."""
+def test_a_subclass_connects_as_itself(stock_instrumentor, wrap, seen, run):
+    """Uninstrumented, stock's leaves a `connect` that makes connections of the base class; ours does not."""
 
     class Connection(psycopg.Connection):
         pass
@@ -183,8 +183,8 @@ def test_a_subclass_connects_as_itself(official, wrap, seen, run):
         with Connection.connect(connection.info.dsn) as made:
             return type(made)
 
-    official.instrument(tracer_provider=seen.tracer_provider)
-    official.uninstrument()
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.uninstrument()
     assert run(main) is psycopg.Connection
 
     wrap()
@@ -192,12 +192,12 @@ def test_a_subclass_connects_as_itself(official, wrap, seen, run):
     assert run(main) is Connection
 
 
-def test_a_connection_of_its_own_function_has_one_span(official, wrap, seen, run):
+def test_a_connection_of_its_own_function_has_one_span(stock_instrumentor, wrap, seen, run):
     """`instrument_connection`, which works without `instrument`."""
 
     def main(connection):
         wrap()
-        official.instrument_connection(connection, tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument_connection(connection, tracer_provider=seen.tracer_provider)
         seen.spans()
         connection.execute("SELECT 1")
         return seen.names()
@@ -206,10 +206,10 @@ def test_a_connection_of_its_own_function_has_one_span(official, wrap, seen, run
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, run, mode):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, run, mode):
+    """Stock's does its own work."""
     wrap(psycopg=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     def main(connection):
         assert type(connection.cursor()).__name__ == "TracedCursorFactory"
@@ -224,9 +224,9 @@ COMMENT_ONLY = ["/* nothing */", "   ", "-- nothing"]
 
 
 @pytest.mark.parametrize("text", COMMENT_ONLY[:2])
-def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, run, text):
+def test_a_comment_is_an_error_with_theirs_and_not_with_ours(stock_instrumentor, wrap, seen, run, text):
     """IndexError in the application, before the query is sent."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     with pytest.raises(IndexError):
         run(lambda connection: connection.execute(text))
     wrap(telemetry="same")
@@ -249,10 +249,10 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
+def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run, kind):
     """They name these after the database, or have no span; ours are queries like any other."""
     call, name = DIFFERENCES[kind]
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(call)
     assert name not in seen.names()
     wrap(telemetry="same")
@@ -263,14 +263,14 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
     assert (span.name, span.attributes["db.statement"][:6]) == (name, "SELECT")
 
 
-def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  # noqa: ARG001  # it needs the table
-    """With the official one, the description carries the row; the exception's event has it with both."""
+def test_an_error_has_no_row_in_its_status(stock_instrumentor, wrap, seen, run, table):  # noqa: ARG001  # it needs the table
+    """With stock's, the description carries the row; the exception's event has it with both."""
 
     def main(connection):
         with pytest.raises(psycopg.errors.UniqueViolation):
             connection.execute("INSERT INTO t VALUES (%s)", [1])
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(main)
     assert "(id)=(1)" in seen.one().status.description
     wrap(telemetry="same")
@@ -282,7 +282,7 @@ def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  #
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_its_arguments_are_ours(official, wrap, seen, run, ours_first):
+def test_its_arguments_are_ours(stock_instrumentor, wrap, seen, run, ours_first):
     """Parameters, comments, and comments in the attribute; also if ours is told of them later."""
     given = {"capture_parameters": True, "enable_commenter": True, "enable_attribute_commenter": True}
     given["commenter_options"] = {"db_driver": False}
@@ -292,13 +292,13 @@ def test_its_arguments_are_ours(official, wrap, seen, run, ours_first):
     def main(connection):
         found.append(connection.execute(text, ["x"]).fetchone()[0])
 
-    official.instrument(tracer_provider=seen.tracer_provider, **given)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, **given)
     run(main)
     theirs = seen.one()
     if ours_first:
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         wrap()
-        official.instrument(tracer_provider=seen.tracer_provider, **given)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, **given)
     else:
         wrap()
     run(main)

@@ -61,8 +61,8 @@ def look(wrap, run, table):  # noqa: ARG001  # a fixture cannot use `usefixtures
 
 
 @pytest.fixture
-def official():
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor():
+    """The stock instrumentor, as in a new process."""
     from opentelemetry.instrumentation.psycopg2 import Psycopg2Instrumentor
 
     Psycopg2Instrumentor._instance = None

@@ -43,7 +43,7 @@ def test_connecting_ends_when_it_is_connected(connected):
 
 
 def test_a_query_ends_with_its_result(connected):
-    """With the official instrumentation, when it was sent; the application's code between has its own current span."""
+    """With the stock instrumentation, when it was sent; the application's code between has its own current span."""
     connection, seen = connected
     seen.spans()
     before = context.get_current()

@@ -37,8 +37,10 @@ def comments(request, wrap, seen):
         return
     request.getfixturevalue("in_its_place")
     wrap(telemetry="same")
-    official = request.getfixturevalue("official")
-    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True)
+    stock_instrumentor = request.getfixturevalue("stock_instrumentor")
+    stock_instrumentor.instrument(
+        tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True
+    )
 
 
 @pytest.mark.usefixtures("comments")

@@ -97,7 +97,7 @@ def test_a_query_is_a_child_of_the_current_span(look, seen):
     ("kind", "by"), crossed(list(FACTORIES), ["cursor", "cursor, by position", "connect", "attribute"])
 )
 def test_a_cursor_of_any_factory_is_seen(wrap, run, table, kind, by):  # noqa: ARG001  # it needs the table
-    """With the official instrumentation, a factory that is asked for has no span."""
+    """With the stock instrumentation, a factory that is asked for has no span."""
     factory, seen = FACTORIES[kind], wrap()
 
     def main(connection):
@@ -239,7 +239,7 @@ READS = {
     ("factory", "read"), crossed(["none", "real dict", "named tuple", "dict", "function"], list(READS))
 )
 def test_a_named_cursor_has_a_span_for_each_round_trip(look, read, factory):
-    """With the official instrumentation, only `execute` has one; the rows that a round trip brought have none."""
+    """With the stock instrumentation, only `execute` has one; the rows that a round trip brought have none."""
     function, trips, rows = READS[read]
 
     def main(connection):

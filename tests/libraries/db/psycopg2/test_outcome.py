@@ -97,7 +97,7 @@ OWN = {
     "plan": (dbapi_plans.Plans, "plan"),
     "tell": (db_calls, "tell"),
     "rows": (cursors, "count"),
-    "series": (calls.Series, "record_failed"),
+    "series": (calls.CallDurations, "record_failed"),
     "comment": (comments, "comment"),
     "text": (texts, "rendered"),
     "class": (derived.Derived, "over"),
@@ -105,8 +105,8 @@ OWN = {
     "meant": (connecting, "_meant"),
     "factory": (connecting, "_with_factory"),
     "cursor": (connecting, "_given"),
-    "left": (hooks, "_left"),
-    "ended": (hooks, "_ended"),
+    "left": (hooks, "_leave"),
+    "ended": (hooks, "_end_pending"),
     "begin": (db_connecting, "begin_connect"),
 }
 

@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def program(connection):
 @pytest.mark.proves("psycopg2.connect")
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, run, ours_first, seen_of):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, run, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(program, autocommit=False)
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         run(program, autocommit=False)
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap(telemetry="same")
     run(program, autocommit=False)
@@ -53,11 +53,11 @@ def test_the_spans_are_equal(official, wrap, seen, run, ours_first, seen_of):
 
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
+def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, run, ours_first):
     """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own, if it was asked for."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap()
 
@@ -68,31 +68,31 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
     assert {span.instrumentation_scope.name for span in spans} == {"opentelemetry.instrumentation.psycopg2"}
     assert names[0] == "CONNECT"
     assert names[-3:] == ["COMMIT", "SELECT", "SELECT"]
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     run(lambda connection: connection.cursor().execute("SELECT 1"))
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.psycopg2"}
 
 
 @pytest.mark.proves("psycopg2.official.execution")
-def test_a_connection_of_its_own_function_has_one_span(official, wrap, seen, run):
+def test_a_connection_of_its_own_function_has_one_span(stock_instrumentor, wrap, seen, run):
     """`instrument_connection`, which works without `instrument`, on a connection of ours; and on one from before."""
 
-    def cursors_are_official(connection):
-        official.instrument_connection(connection, tracer_provider=seen.tracer_provider)
+    def cursors_are_stock(connection):
+        stock_instrumentor.instrument_connection(connection, tracer_provider=seen.tracer_provider)
         seen.spans()
         connection.cursor().execute("SELECT 1")
         return seen.names()
 
     def main(connection):
         wrap()
-        assert cursors_are_official(connection) == ["SELECT"]
+        assert cursors_are_stock(connection) == ["SELECT"]
 
     run(main)
-    assert run(cursors_are_official) == ["SELECT"]
+    assert run(cursors_are_stock) == ["SELECT"]
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_its_connections_have_one_span(official, wrap, seen, run, ours_first):
+def test_its_connections_have_one_span(stock_instrumentor, wrap, seen, run, ours_first):
     """Those that it had made before ours replaced it, and those that it made after ours was removed."""
 
     def main(connection):
@@ -103,16 +103,16 @@ def test_its_connections_have_one_span(official, wrap, seen, run, ours_first):
 
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     assert run(main) == ["SELECT"]
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, run, mode):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, run, mode):
+    """Stock's does its own work."""
     wrap(psycopg2=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     def main(connection):
         assert type(connection) is psycopg2.extensions.connection
@@ -142,10 +142,10 @@ DIFFERENCES = {
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.filterwarnings("ignore:Invalid type")
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
+def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run, kind):
     """They name these after the database, or have no span; ours are queries like any other."""
     call, names = DIFFERENCES[kind]
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(call)
     assert seen.names() != names
     wrap(telemetry="same")
@@ -158,14 +158,14 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, run, kind):
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  # noqa: ARG001  # it needs the table
-    """With the official one, the description carries the row; the exception's event has it with both."""
+def test_an_error_has_no_row_in_its_status(stock_instrumentor, wrap, seen, run, table):  # noqa: ARG001  # it needs the table
+    """With stock's, the description carries the row; the exception's event has it with both."""
 
     def main(connection):
         with pytest.raises(psycopg2.errors.UniqueViolation):
             connection.cursor().execute("INSERT INTO t VALUES (%s)", [1])
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(main)
     assert "(id)=(1)" in seen.one().status.description
     wrap(telemetry="same")
@@ -178,7 +178,7 @@ def test_an_error_has_no_row_in_its_status(official, wrap, seen, run, table):  #
 
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_its_arguments_are_ours(official, wrap, seen, run, ours_first):
+def test_its_arguments_are_ours(stock_instrumentor, wrap, seen, run, ours_first):
     """Parameters, comments, and comments in the attribute; also if ours is told of them later."""
     given = {"capture_parameters": True, "enable_commenter": True, "enable_attribute_commenter": True}
     given["commenter_options"] = {"db_driver": False}
@@ -190,13 +190,13 @@ def test_its_arguments_are_ours(official, wrap, seen, run, ours_first):
         cursor.execute(text, ["x"])
         found.append(cursor.fetchone()[0])
 
-    official.instrument(tracer_provider=seen.tracer_provider, **given)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, **given)
     run(main)
     theirs = seen.one()
     if ours_first:
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         wrap()
-        official.instrument(tracer_provider=seen.tracer_provider, **given)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, **given)
     else:
         wrap()
     run(main)

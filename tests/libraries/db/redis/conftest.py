@@ -99,8 +99,8 @@ def cluster_server(start_redis):
 
 
 @pytest.fixture
-def official():
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor():
+    """The stock instrumentor, as in a new process."""
     from opentelemetry.instrumentation.redis import RedisInstrumentor
 
     RedisInstrumentor._instance = None

@@ -65,7 +65,7 @@ def test_errors_have_the_servers_code(look_both, kind):
 
 
 def test_a_cancelled_command_is_an_error(look_async):
-    """With the official instrumentation, it is UNSET."""
+    """With the stock instrumentation, it is UNSET."""
 
     async def main(client):
         with pytest.raises(asyncio.TimeoutError):

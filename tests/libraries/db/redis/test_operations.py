@@ -152,7 +152,7 @@ def test_a_command_is_a_child_of_the_current_span(look, seen, monkeypatch):
 
 
 def test_suppressed_there_is_nothing(look_both):
-    """As with upstream's instrumentations."""
+    """As with stock's instrumentations."""
 
     def main(client):
         with suppress_instrumentation():

@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each command."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each command."""
 
 from __future__ import annotations
 
@@ -94,18 +94,18 @@ def both_runs(run, run_async, redis_server):
 
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, both_runs, ours_first):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     both_runs()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [(seen_of(span), events_of(span)) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         both_runs()
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap(telemetry="same")
     both_runs()
@@ -116,7 +116,7 @@ def test_the_spans_are_equal(official, wrap, seen, both_runs, ours_first):
     assert {"SET", "get a", "b'GET'", "redis", "SET GET", "GET GET GET", "redis.search", "redis.create_index"} <= names
 
 
-def test_a_cluster_is_told_like_theirs(official, wrap, seen, cluster_server):
+def test_a_cluster_is_told_like_theirs(stock_instrumentor, wrap, seen, cluster_server):
     """It tells nothing of its servers."""
 
     def main():
@@ -126,7 +126,7 @@ def test_a_cluster_is_told_like_theirs(official, wrap, seen, cluster_server):
             client.pipeline().get("{a}").set("{a}", 2).execute()
         return [seen_of(span) for span in seen.spans()]
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     stock = main()
     wrap(telemetry="same")
 
@@ -135,11 +135,11 @@ def test_a_cluster_is_told_like_theirs(official, wrap, seen, cluster_server):
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
+def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, run, ours_first):
     """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap()
 
@@ -151,13 +151,13 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, run, ours_first):
     assert {"get", "MULTI", "PIPELINE GET", "PIPELINE", "MULTI SET", "SUBSCRIBE"} <= set(names)
     assert not {name for name in names if "GET GET" in name or "SET GET" in name}
     assert "db.client.operation.duration" in seen.metrics()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     run(lambda client: client.get("a"))
     assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.redis"}
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_its_hooks_are_called(official, wrap, seen, run, run_async, ours_first):
+def test_its_hooks_are_called(stock_instrumentor, wrap, seen, run, run_async, ours_first):
     """With the same arguments; also if ours is told of them later."""
     calls = []
 
@@ -194,12 +194,12 @@ def test_its_hooks_are_called(official, wrap, seen, run, run_async, ours_first):
 
     run(lambda client: client.set("a", 1))
     given = {"tracer_provider": seen.tracer_provider, "request_hook": request_hook, "response_hook": response_hook}
-    official.instrument(**given)
+    stock_instrumentor.instrument(**given)
     stock = both()
     if ours_first:
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         wrap(telemetry="same")
-        official.instrument(**given)
+        stock_instrumentor.instrument(**given)
     else:
         wrap(telemetry="same")
 
@@ -207,14 +207,14 @@ def test_its_hooks_are_called(official, wrap, seen, run, run_async, ours_first):
     assert len(stock[0]) > 10
 
 
-def test_a_hook_that_raises_is_its_own_matter(official, wrap, seen, run, caplog, no_faults):
+def test_a_hook_that_raises_is_its_own_matter(stock_instrumentor, wrap, seen, run, caplog, no_faults):
     """It is a warning of theirs, and the command is as it would be."""
 
     def hook(*_args):
         raise KeyError("mine")
 
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, request_hook=hook, response_hook=hook)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, request_hook=hook, response_hook=hook)
 
     with caplog.at_level(logging.WARNING):
         assert run(lambda client: client.get("text")) == b"a"
@@ -224,7 +224,7 @@ def test_a_hook_that_raises_is_its_own_matter(official, wrap, seen, run, caplog,
     assert no_faults.counts() == {}
 
 
-def test_searches_are_told_like_theirs(official, wrap, seen, monkeypatch, redis_server):
+def test_searches_are_told_like_theirs(stock_instrumentor, wrap, seen, monkeypatch, redis_server):
     """The server of the tests has no such module: the answer is made up."""
     answer = [1, "document", ["field", "value"]]
     client = redis.Redis(port=redis_server.port)
@@ -235,10 +235,10 @@ def test_searches_are_told_like_theirs(official, wrap, seen, monkeypatch, redis_
             patched.setattr(redis.Redis, "_send_command_parse_response", lambda *_args, **_kwargs: answer)
             if is_ours:
                 wrap(telemetry="same")
-            official.instrument(tracer_provider=seen.tracer_provider)
+            stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
             client.execute_command("FT.SEARCH", "index", "query")
             client.execute_command("FT.CREATE", "index", "SCHEMA", "name", "TEXT")
-            official.uninstrument()
+            stock_instrumentor.uninstrument()
         found.append([seen_of(span) for span in seen.spans()])
 
     assert found[1] == found[0]
@@ -290,20 +290,20 @@ def test_without_ours_such_a_client_has_theirs(wrap, instrumentor, seen, run, ou
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, run, mode):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, run, mode):
+    """Stock's does its own work."""
     wrap(redis=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     run(lambda client: client.pipeline().get("a").get("b").execute())
 
     assert seen.names() == ["GET GET"]
 
 
-def test_undone_theirs_is_back(official, wrap, instrumentor, seen, run):
-    """Once ours is uninstrumented, what was told to instrument does, with its hooks."""
+def test_undone_theirs_is_back(stock_instrumentor, wrap, instrumentor, seen, run):
+    """Once ours is uninstrumented, what was enabled does, with its hooks."""
     calls = []
-    official.instrument(tracer_provider=seen.tracer_provider, request_hook=lambda *args: calls.append(args))
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, request_hook=lambda *args: calls.append(args))
     wrap()
     instrumentor.uninstrument()
 
@@ -314,7 +314,7 @@ def test_undone_theirs_is_back(official, wrap, instrumentor, seen, run):
     assert len(calls) == 1
 
 
-def test_what_is_meant_to_differ_differs(official, wrap, seen, run):
+def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run):
     """An error has its code, and no message in its status, which theirs has; a lock's first release is no error."""
 
     def main(client):
@@ -324,7 +324,7 @@ def test_what_is_meant_to_differ_differs(official, wrap, seen, run):
         with client.lock("mine", timeout=5):
             pass
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     run(main)
     theirs = {span.name: span for span in reversed(seen.spans())}
     wrap(telemetry="same")

@@ -36,8 +36,8 @@ def url(database_url):
 
 
 @pytest.fixture
-def official(emulated, monkeypatch):
-    """The official instrumentor, as in a new process, which works with every release of SQLAlchemy."""
+def stock_instrumentor(emulated, monkeypatch):
+    """The stock instrumentor, as in a new process, which works with every release of SQLAlchemy."""
     emulated(LIBRARY)
     SQLAlchemyInstrumentor._instance = None
     EngineTracer._remove_event_listener_params = []

@@ -14,9 +14,11 @@ def comments(request, wrap, seen):
     if request.param == "ours":
         wrap("sqlcommenter")
         return
-    official = request.getfixturevalue("official")
+    stock_instrumentor = request.getfixturevalue("stock_instrumentor")
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True)
+    stock_instrumentor.instrument(
+        tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True
+    )
 
 
 @pytest.mark.usefixtures("comments")

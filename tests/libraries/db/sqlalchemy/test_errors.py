@@ -116,7 +116,7 @@ def test_a_connect_that_fails_is_an_error(wrap):
 
 
 def test_a_pool_without_a_connection_is_an_error(wrap, tmp_path):
-    """The official one has a `connect` for each checkout; ours is made if it fails, with its whole duration."""
+    """Stock's has a `connect` for each checkout; ours is made if it fails, with its whole duration."""
     seen = wrap("no-transactions")
     engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db", pool_size=1, max_overflow=0, pool_timeout=0.2)
     with engine.connect():
@@ -132,7 +132,7 @@ def test_a_pool_without_a_connection_is_an_error(wrap, tmp_path):
 
 
 def test_an_exception_that_skips_the_events_loses_no_span(wrap, engine):
-    """With `skip_user_error_events`, the official instrumentation never ends its span."""
+    """With `skip_user_error_events`, the stock instrumentation never ends its span."""
     seen = wrap("no-transactions")
 
     with engine.connect() as connection, pytest.raises(exc.IntegrityError):

@@ -119,7 +119,7 @@ def test_executemany_is_one_span_with_its_size(wrap, engine):
 
 @pytest.mark.proves("sqlalchemy.insertmany")
 def test_insertmanyvalues_is_one_span_for_all_its_pages(wrap, engine):
-    """The official one has one for each page, and no size."""
+    """Stock's has one for each page, and no size."""
     seen = wrap("no-transactions,rows")
 
     with engine.connect() as connection:
@@ -278,7 +278,7 @@ def test_a_changed_set_up_holds_for_engines_in_use(wrap, engine, instrumentor):
 
 
 def test_it_is_off_where_nobody_asked(wrap, engine):
-    """With telemetry="same", and no official instrumentation."""
+    """With telemetry="same", and no stock instrumentation."""
     seen = wrap(telemetry="same")
 
     with engine.connect() as connection:

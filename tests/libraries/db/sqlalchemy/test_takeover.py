@@ -1,4 +1,4 @@
-"""In the place of the official instrumentation: its spans, without its faults."""
+"""In the place of the stock instrumentation: its spans, without its faults."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ def on_a_new_engine(seen, run=program, **settings):
 @pytest.mark.proves("sqlalchemy.execute", "sqlalchemy.connect")
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, ours_first):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, ours_first):
     """In names, kinds, attributes, status and scope, in each mode of its conventions, in either order."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     expected = on_a_new_engine(seen)
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     if ours_first:
         wrap(telemetry="same")
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     else:
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
         wrap(telemetry="same")
 
     assert on_a_new_engine(seen) == expected
     assert len(expected) > 8
 
 
-def test_there_is_no_span_for_a_checkout(official, wrap, seen):
-    """Of a connection that the pool has; the official one has a `connect` for each."""
+def test_there_is_no_span_for_a_checkout(stock_instrumentor, wrap, seen):
+    """Of a connection that the pool has; stock's has a `connect` for each."""
 
     def twice(engine):
         for _ in range(2):
@@ -87,7 +87,7 @@ def test_there_is_no_span_for_a_checkout(official, wrap, seen):
     engine = sa.create_engine("sqlite://")
     with engine.begin() as connection:
         METADATA.create_all(connection)
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
     twice(engine)
     assert [name.partition(" ")[0] for name in seen.names()] == ["connect", "SELECT"] * 2
     wrap(telemetry="same")
@@ -96,53 +96,53 @@ def test_there_is_no_span_for_a_checkout(official, wrap, seen):
     engine.dispose()
 
 
-def test_told_to_instrument_ours_does_and_told_to_uninstrument_ours_stops(official, wrap, seen, engine):
+def test_told_to_instrument_ours_does_and_told_to_uninstrument_ours_stops(stock_instrumentor, wrap, seen, engine):
     """With telemetry="same"; with "full", ours emits its own again."""
     wrap(telemetry="same")
     with engine.connect() as connection:
         select_one(connection)
         assert seen.spans() == ()
-        official.instrument(tracer_provider=seen.tracer_provider)
+        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
         select_one(connection)
         assert seen.one().instrumentation_scope.name == SCOPE
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         select_one(connection)
         assert seen.spans() == ()
 
 
 @pytest.mark.parametrize("telemetry", ["same", "full"])
 def test_sqlalchemy_2_1_is_not_refused(wrap, seen, engine, telemetry, monkeypatch, caplog):
-    """The official instrumentor checks its requirements, logs an error and does nothing: with ours, it is replaced."""
+    """The stock instrumentor checks its requirements, logs an error and does nothing: with ours, it is replaced."""
     monkeypatch.setattr(SQLAlchemyInstrumentor, "_instance", None)
     refuses = tuple(map(int, sa.__version__.split(".")[:2])) >= (2, 1)
-    official = SQLAlchemyInstrumentor()
-    official.instrument(tracer_provider=seen.tracer_provider)
-    assert official.is_instrumented_by_opentelemetry is not refuses
+    stock_instrumentor = SQLAlchemyInstrumentor()
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
+    assert stock_instrumentor.is_instrumented_by_opentelemetry is not refuses
     if not refuses:
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
     caplog.clear()
     wrap(telemetry=telemetry)
 
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
     with engine.connect() as connection:
         select_one(connection)
 
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
-    assert official.is_instrumented_by_opentelemetry
+    assert stock_instrumentor.is_instrumented_by_opentelemetry
     assert seen.spans()[0].instrumentation_scope.name == SCOPE
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
 
 
-def test_told_to_stand_back_ours_does(official, wrap, seen, engine):
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, engine):
     """Then it refuses, or not, as without us."""
     wrap(sqlalchemy="defer")
 
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
     with engine.connect() as connection:
         select_one(connection)
 
     assert "connect" in seen.names()
-    assert official.instrumentation_dependencies() != ("sqlalchemy >= 2.0, < 2.2",)
+    assert stock_instrumentor.instrumentation_dependencies() != ("sqlalchemy >= 2.0, < 2.2",)
 
 
 ARGUMENTS = {
@@ -161,7 +161,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("ours_first", [True, False])
 @pytest.mark.parametrize("arguments", ARGUMENTS)
-def test_its_comments_are_made(official, wrap, seen, arguments, ours_first):
+def test_its_comments_are_made(stock_instrumentor, wrap, seen, arguments, ours_first):
     """With its arguments, also if it was given them before ours was there."""
     told = {**ARGUMENTS[arguments], "tracer_provider": seen.tracer_provider}
 
@@ -175,23 +175,23 @@ def test_its_comments_are_made(official, wrap, seen, arguments, ours_first):
         spans = on_a_new_engine(seen, run)
         return executed, [span[:3] for span in spans]
 
-    official.instrument(**told)
+    stock_instrumentor.instrument(**told)
     expected = found()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     if ours_first:
         wrap(telemetry="same")
-        official.instrument(**told)
+        stock_instrumentor.instrument(**told)
     else:
-        official.instrument(**told)
+        stock_instrumentor.instrument(**told)
         wrap(telemetry="same")
 
     assert found() == expected
 
 
-def test_the_trace_context_is_in_its_comment(official, wrap, seen, engine):
+def test_the_trace_context_is_in_its_comment(stock_instrumentor, wrap, seen, engine):
     """That of the statement's span."""
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
     executed = []
     sa.event.listen(engine, "after_cursor_execute", lambda *args: executed.append(args[2]))
 
@@ -214,8 +214,8 @@ def imported_late():
     package.asyncio = before
 
 
-def test_an_async_engine_has_one_span_each(official, wrap, seen, imported_late, tmp_path):
-    """Imported late, the official one starts two for each statement, ends one, and counts connections twice."""
+def test_an_async_engine_has_one_span_each(stock_instrumentor, wrap, seen, imported_late, tmp_path):
+    """Imported late, stock's starts two for each statement, ends one, and counts connections twice."""
 
     def run(create):
         async def main():
@@ -229,7 +229,7 @@ def test_an_async_engine_has_one_span_each(official, wrap, seen, imported_late, 
         return asyncio.run(main())
 
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
 
     used = [value for (_, state), value in run(imported_late().create_async_engine).items() if state == "used"]
 
@@ -237,8 +237,8 @@ def test_an_async_engine_has_one_span_each(official, wrap, seen, imported_late, 
     assert seen.started == len(seen.spans()) == 2
 
 
-def test_the_name_has_the_database_of_an_async_engine_too(official, wrap, seen, url):
-    """The official one names its spans over asyncpg after the operation alone, and others with the database, too."""
+def test_the_name_has_the_database_of_an_async_engine_too(stock_instrumentor, wrap, seen, url):
+    """Stock's names its spans over asyncpg after the operation alone, and others with the database, too."""
     target = url("asyncpg")
 
     async def main():
@@ -250,16 +250,16 @@ def test_the_name_has_the_database_of_an_async_engine_too(official, wrap, seen, 
         await engine.dispose()
         return [name for name in seen.names() if name.startswith("SELECT")]
 
-    seen_by = [official.instrument]
+    seen_by = [stock_instrumentor.instrument]
     assert asyncio.run(main()) == ["SELECT"]
     seen_by.clear()
     wrap("no-transactions")
     assert asyncio.run(main()) == [f"SELECT {target.database}"]
 
 
-def test_an_engine_from_before_has_spans(official, wrap, seen, engine):
-    """The official one sees those that it is given, and those that are made later."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_an_engine_from_before_has_spans(stock_instrumentor, wrap, seen, engine):
+    """Stock's sees those that it is given, and those that are made later."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     with engine.connect() as connection:
         connection.execute(sa.text("SELECT 1"))
     # Its hook of the method `Engine.connect` is one of all engines.
@@ -272,9 +272,9 @@ def test_an_engine_from_before_has_spans(official, wrap, seen, engine):
     assert "SELECT" in {name.partition(" ")[0] for name in seen.names()}
 
 
-def test_an_engine_that_was_instrumented_twice_is_so_once(official, wrap, seen, tmp_path):
-    """Both of the official one's listeners are removed, whatever that raises, when ours takes its place."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_an_engine_that_was_instrumented_twice_is_so_once(stock_instrumentor, wrap, seen, tmp_path):
+    """Both of stock's listeners are removed, whatever that raises, when ours takes its place."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/file.db")
     wrap(telemetry="same")
 
@@ -288,9 +288,9 @@ def test_an_engine_that_was_instrumented_twice_is_so_once(official, wrap, seen, 
     assert [name.partition(" ")[0] for name in seen.names()] == ["connect", "SELECT"]
 
 
-def test_uninstrumented_ours_gives_back_what_it_took(official, wrap, seen, engine, instrumentor):
-    """Engines that the official one had, it has again, with its arguments."""
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine, enable_commenter=True)
+def test_uninstrumented_ours_gives_back_what_it_took(stock_instrumentor, wrap, seen, engine, instrumentor):
+    """Engines that stock's had, it has again, with its arguments."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine, enable_commenter=True)
     wrap(telemetry="same")
     with engine.connect() as connection:
         select_one(connection)
@@ -306,7 +306,7 @@ def test_uninstrumented_ours_gives_back_what_it_took(official, wrap, seen, engin
     assert "db_driver" in executed[0]
 
 
-def test_the_official_faults_of_errors_are_not_ours(official, wrap, seen, engine):
+def test_the_faults_of_stock_in_errors_are_not_ours(stock_instrumentor, wrap, seen, engine):
     """Its status has the row in it; with `skip_user_error_events`, its span never ends."""
     secret = {"id": 1, "v": "the secret"}
 
@@ -318,7 +318,7 @@ def test_the_official_faults_of_errors_are_not_ours(official, wrap, seen, engine
                 connection.execution_options(skip_user_error_events=True).execute(T.insert(), secret)
         return [span for span in seen.spans() if span.name != "connect"]
 
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
     theirs = run()
     wrap(telemetry="same")
     ours = run()
@@ -329,10 +329,10 @@ def test_the_official_faults_of_errors_are_not_ours(official, wrap, seen, engine
 
 
 @pytest.mark.parametrize("text", ["-- nothing", "/* x */", "  "])
-def test_a_text_without_a_statement_is_no_exception(official, wrap, seen, engine, text):
+def test_a_text_without_a_statement_is_no_exception(stock_instrumentor, wrap, seen, engine, text):
     """Whichever convention names the span."""
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     with engine.connect() as connection:
         connection.exec_driver_sql(text)
@@ -340,10 +340,10 @@ def test_a_text_without_a_statement_is_no_exception(official, wrap, seen, engine
     assert seen.one().instrumentation_scope.name == SCOPE
 
 
-def test_a_large_insert_is_one_span(official, wrap, seen, engine):
-    """The official one has one for each page."""
+def test_a_large_insert_is_one_span(stock_instrumentor, wrap, seen, engine):
+    """Stock's has one for each page."""
     rows = [{"v": str(number)} for number in range(2500)]
-    official.instrument(tracer_provider=seen.tracer_provider, engine=engine)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
     with engine.connect() as connection:
         connection.execute(T.insert().returning(T.c.id), rows).all()
     assert len([name for name in seen.names() if name.startswith("INSERT")]) > 1

@@ -1,4 +1,4 @@
-"""In the place of the official instrumentation: its metric of connections."""
+"""In the place of the stock instrumentation: its metric of connections."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy_tables import USAGE, usage
 
 
-def test_its_metric_is_reported(official, wrap, seen, tmp_path):
+def test_its_metric_is_reported(stock_instrumentor, wrap, seen, tmp_path):
     """Under its name, with its values."""
 
     def run():
@@ -17,21 +17,21 @@ def test_its_metric_is_reported(official, wrap, seen, tmp_path):
         engine.dispose()
         return found
 
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
     expected = run()
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
 
     assert run() == expected
     assert set(expected.values()) == {1}
     assert "db.client.operation.duration" not in seen.metrics()
 
 
-def test_its_metric_is_observed(official, wrap, seen, tmp_path):
+def test_its_metric_is_observed(stock_instrumentor, wrap, seen, tmp_path):
     """When metrics are collected: there are no exemplars, and no points of a pool that was disposed of."""
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, meter_provider=seen.meter_provider)
     engine = sa.create_engine(f"sqlite:///{tmp_path}/file.db")
 
     with seen.tracer_provider.get_tracer("test").start_as_current_span("request"):

@@ -39,8 +39,8 @@ def look(wrap, connect):
 
 
 @pytest.fixture
-def official():
-    """The official instrumentor, as in a new process."""
+def stock_instrumentor():
+    """The stock instrumentor, as in a new process."""
     module = pytest.importorskip("opentelemetry.instrumentation.sqlite3")
     module.SQLite3Instrumentor._instance = None
     made = module.SQLite3Instrumentor()

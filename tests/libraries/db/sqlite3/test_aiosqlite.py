@@ -49,7 +49,7 @@ def test_spans_have_the_callers_span_as_their_parent(wrap):
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_in_stocks_place_statements_have_a_parent(official, wrap, seen):
+def test_in_stocks_place_statements_have_a_parent(stock_instrumentor, wrap, seen):
     """Stock's are roots of traces of their own: aiosqlite runs them in a thread, which has no span."""
     tracer = seen.tracer_provider.get_tracer("test")
 
@@ -63,7 +63,7 @@ def test_in_stocks_place_statements_have_a_parent(official, wrap, seen):
         spans = seen.spans()
         return [span.parent is not None for span in spans if span.name == "SELECT"]
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     assert parents() == [False]
     wrap(telemetry="same")
     assert parents() == [True]

@@ -70,7 +70,7 @@ OWNERS = {
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("method", METHODS)
 def test_each_method_is_one_span(look, method, owner):
-    """Of connections and cursors of any class; with the official instrumentation, only of `connection.cursor()`."""
+    """Of connections and cursors of any class; with the stock instrumentation, only of `connection.cursor()`."""
     call, name = METHODS[method]
     take, settings = OWNERS[owner]
 
@@ -188,7 +188,7 @@ def test_an_error_is_told(look):
 
 
 def test_sqlite3_accepts_its_connections(look, tmp_path):
-    """With the official instrumentation's proxies, these raise TypeError."""
+    """With the stock instrumentation's proxies, these raise TypeError."""
 
     def main(connection):
         cursor = sqlite3.Cursor(connection)

@@ -55,10 +55,10 @@ def test_a_text_is_read_once_for_all_connections(wrap, scanned):
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_what_is_not_emitted_is_not_read(official, wrap, seen, scanned):
+def test_what_is_not_emitted_is_not_read(stock_instrumentor, wrap, seen, scanned):
     """In the place of stock's instrumentation, the first word is the name, and the text is as it was given."""
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     query("SELECT 'a value' AS v", "/* a comment */ select 1")
 
     assert [(span.name, span.attributes["db.statement"]) for span in seen.spans()] == [
@@ -69,10 +69,10 @@ def test_what_is_not_emitted_is_not_read(official, wrap, seen, scanned):
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_options_that_need_the_text_have_it_read(official, wrap, seen, scanned):
+def test_options_that_need_the_text_have_it_read(stock_instrumentor, wrap, seen, scanned):
     """`no-transactions` leaves out what begins and ends a transaction."""
     wrap("no-transactions", telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     query("BEGIN", "SELECT 1", "COMMIT")
 
     assert seen.names() == ["SELECT"]

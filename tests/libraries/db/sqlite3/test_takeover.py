@@ -1,4 +1,4 @@
-"""In the official instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
+"""In the stock instrumentation's place: its telemetry, but for what the docs list, and one span for each query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def program(connection):
-    """What both see alike, and what the official one does not see."""
+    """What both see alike, and what stock's does not see."""
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE p (id int, v text)")
     cursor.execute("SELECT * FROM p WHERE v <> 'x' AND id = ?", (1,))
@@ -22,18 +22,18 @@ def program(connection):
 
 @pytest.mark.usefixtures("opt_in")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of):
+def test_the_spans_are_equal(stock_instrumentor, wrap, seen, connect, ours_first, seen_of):
     """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     program(connect())
-    official.uninstrument()
+    stock_instrumentor.uninstrument()
     stock = [seen_of(span) for span in seen.spans()]
 
     if ours_first:
         wrap(telemetry="same")
         program(connect())
         assert seen.spans() == ()
-    official.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
     if not ours_first:
         wrap(telemetry="same")
     program(connect())
@@ -44,11 +44,11 @@ def test_the_spans_are_equal(official, wrap, seen, connect, ours_first, seen_of)
 
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(official, wrap, seen, connect, ours_first):
+def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, connect, ours_first):
     """With `full` telemetry, under its scope; its functions accept our connections, and they are sqlite3's."""
     if ours_first:
         wrap()
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     if not ours_first:
         wrap()
 
@@ -64,9 +64,9 @@ def test_ours_adds_what_it_does_not_see(official, wrap, seen, connect, ours_firs
 
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("text", ["/* a comment */", "  "])
-def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, seen, connect, text):
+def test_a_comment_is_an_error_with_theirs_and_not_with_ours(stock_instrumentor, wrap, seen, connect, text):
     """IndexError in the application, before the query is sent."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     with pytest.raises(IndexError):
         connect().cursor().execute(text)
     wrap(telemetry="same")
@@ -77,7 +77,7 @@ def test_a_comment_is_an_error_with_theirs_and_not_with_ours(official, wrap, see
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_a_failed_statement_has_no_message_in_its_status(official, wrap, seen, connect):
+def test_a_failed_statement_has_no_message_in_its_status(stock_instrumentor, wrap, seen, connect):
     """The message can have values of the statement or of a row: only the exception's event has it, as stock's has."""
 
     def fail():
@@ -85,7 +85,7 @@ def test_a_failed_statement_has_no_message_in_its_status(official, wrap, seen, c
             connect().cursor().execute("SELECT nope")
         return seen.one()
 
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     stock = fail()
     wrap(telemetry="same")
     ours = fail()
@@ -102,10 +102,10 @@ def test_a_failed_statement_has_no_message_in_its_status(official, wrap, seen, c
 
 
 @pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode):
-    """The official one does its own work."""
+def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, connect, mode):
+    """Stock's does its own work."""
     wrap(sqlite3=mode)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
 
     connect().cursor().execute("SELECT 1")
 
@@ -113,7 +113,7 @@ def test_told_to_stand_back_ours_does(official, wrap, seen, connect, mode):
 
 
 @pytest.mark.parametrize("is_own_name", [True, False])
-def test_attributes_that_name_the_user(official, wrap, seen, connect, monkeypatch, is_own_name):
+def test_attributes_that_name_the_user(stock_instrumentor, wrap, seen, connect, monkeypatch, is_own_name):
     """An application's method in the place of stock's is called for each query, also for one that was seen before."""
     tracer = pytest.importorskip("opentelemetry.instrumentation.dbapi").CursorTracer
     populate, users = tracer._populate_span, []
@@ -126,7 +126,7 @@ def test_attributes_that_name_the_user(official, wrap, seen, connect, monkeypatc
         _populate_span.__module__ = populate.__module__
     monkeypatch.setattr(tracer, "_populate_span", _populate_span)
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     connection = connect()
     for user in ("ann", "bob", "eve"):
         users.append(user)
@@ -136,22 +136,22 @@ def test_attributes_that_name_the_user(official, wrap, seen, connect, monkeypatc
 
 
 @pytest.mark.usefixtures("in_its_place")
-def test_a_connection_is_no_proxy(official, wrap, seen, connect):
-    """It is sqlite3's own; what the official one offers for its proxies leaves it as it is."""
-    official.instrument(tracer_provider=seen.tracer_provider)
+def test_a_connection_is_no_proxy(stock_instrumentor, wrap, seen, connect):
+    """It is sqlite3's own; what stock's offers for its proxies leaves it as it is."""
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     assert type(connect()) is not sqlite3.Connection
     wrap(telemetry="same")
 
     connection = connect()
 
     assert isinstance(connection, sqlite3.Connection)
-    assert official.uninstrument_connection(connection) is connection
+    assert stock_instrumentor.uninstrument_connection(connection) is connection
     connection.cursor().execute("SELECT 1")
     assert seen.names() == ["SELECT"]
 
 
 @pytest.mark.parametrize("name", ["_set_db_statement", "_set_db_system", "_set_db_name"])
-def test_a_function_that_sets_attributes_is_replaced_later(official, wrap, seen, connect, monkeypatch, name):
+def test_a_function_that_sets_attributes_is_replaced_later(stock_instrumentor, wrap, seen, connect, monkeypatch, name):
     """An application's function in the place of stock's is called for each text that has no plan yet."""
     dbapi = pytest.importorskip("opentelemetry.instrumentation.dbapi")
     original = getattr(dbapi, name)
@@ -161,7 +161,7 @@ def test_a_function_that_sets_attributes_is_replaced_later(official, wrap, seen,
         result[f"app.{name}"] = f"seen: {value}"
 
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     connection = connect()
     connection.cursor().execute("SELECT 1")
     monkeypatch.setattr(dbapi, name, replaced)
@@ -176,11 +176,11 @@ def test_a_function_that_sets_attributes_is_replaced_later(official, wrap, seen,
 
 
 @pytest.mark.parametrize("name", ["_populate_span", "get_statement"])
-def test_a_method_of_the_tracer_is_replaced_later(official, wrap, seen, connect, monkeypatch, name):
+def test_a_method_of_the_tracer_is_replaced_later(stock_instrumentor, wrap, seen, connect, monkeypatch, name):
     """The same with a method of stock's tracer of cursors."""
     tracer = pytest.importorskip("opentelemetry.instrumentation.dbapi").CursorTracer
     wrap(telemetry="same")
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     connection = connect()
     connection.cursor().execute("SELECT 1")
     if name == "get_statement":

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvide
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
 
-from otel_fastpath.libraries.db.repeats import Repeats
+from otel_fastpath.libraries.db.repeats import RepeatedQueries
 
 COUNT, SUMMARY = "otel_fastpath.db.repeated.count", "otel_fastpath.db.repeated.summary"
 SERVER = {"kind": SpanKind.SERVER}
@@ -69,7 +69,7 @@ def test_the_server_span_tells_the_most_frequent_query(wrap_with, tracer, connec
 @pytest.mark.parametrize("disabled", ["exceptions", "exceptions,tracer.*,span.*"])
 @pytest.mark.parametrize("times", [9, 10, 11])
 def test_there_are_ten_of_a_query_that_is_told(wrap_with, tracer, connection, times, disabled):
-    """Unless another number was given; also where the spans are upstream's own."""
+    """Unless another number was given; also where the spans are stock's own."""
     seen = wrap_with(disabled=disabled, sqlite3="repeats")
     database = connection()
     with tracer.start_as_current_span("request", **SERVER):
@@ -302,7 +302,7 @@ def test_round_trips_of_a_cursor_are_no_repetitions(wrap_with, tracer, database_
 def test_the_number_of_summaries_is_bounded(tracer):
     """A service may make a table for each request; the first 200 summaries are counted on."""
     span = tracer.start_span("request", **SERVER)
-    counts = Repeats(span)
+    counts = RepeatedQueries(span)
     for number in range(10_000):
         counts.add(f"SELECT t{number}", 2)
     for _ in range(4):
@@ -337,7 +337,7 @@ def test_a_span_that_never_ends_is_freed(wrap_with, tracer, connection):
 def test_threads_set_the_highest_number_last(tracer):
     """However they take turns."""
     span = tracer.start_span("request", **SERVER)
-    counts = Repeats(span)
+    counts = RepeatedQueries(span)
     begin = threading.Barrier(TASKS)
 
     def work():

@@ -320,20 +320,20 @@ def test_redis_passwords_stay_secret(wrap_with, request):
     assert "hunter2" not in "".join(span.to_json() for span in found)
 
 
-def test_it_works_in_the_official_ones_place(instrumentor, core, seen, request, no_faults):
-    """With `same` telemetry: the names and attributes of the official instrumentation, and what was asked for."""
+def test_it_works_in_the_place_of_stock(instrumentor, core, seen, request, no_faults):
+    """With `same` telemetry: the names and attributes of the stock instrumentation, and what was asked for."""
     psycopg = pytest.importorskip("psycopg")
     module = pytest.importorskip("opentelemetry.instrumentation.psycopg")
     request.getfixturevalue("emulated")(pytest.importorskip("otel_fastpath.libraries.db.psycopg").LIBRARY)
     module.PsycopgInstrumentor._instance = None
     connect = vars(psycopg.Connection)["connect"]
-    official = module.PsycopgInstrumentor()
+    stock_instrumentor = module.PsycopgInstrumentor()
     instrumentor.instrument(core=core, psycopg_options=AT_ONCE)
-    official.instrument(tracer_provider=seen.tracer_provider)
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
     try:
         _psycopg(request)
     finally:
-        official.uninstrument()
+        stock_instrumentor.uninstrument()
         module.PsycopgInstrumentor._instance = None
         psycopg.Connection.connect = connect
 

@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath.libraries.genai.openai import LIBRARY, patches
-from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.settings import Config
@@ -49,7 +49,7 @@ def told():
     providers = {"tracer_provider": tracers, "meter_provider": meters, "logger_provider": loggers}
 
     def use(**settings):
-        patches.use(Telemetry(Scope("test", "1"), Settings(**settings), providers))
+        patches.use(OpenAITelemetry(TelemetryScope("test", "1"), CaptureSettings(**settings), providers))
 
     def metrics():
         data = reader.get_metrics_data()

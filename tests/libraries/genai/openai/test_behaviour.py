@@ -18,7 +18,7 @@ from opentelemetry.trace import StatusCode
 from otel_fastpath import compiled
 from otel_fastpath.libraries.genai.openai import patches
 from otel_fastpath.libraries.genai.openai.streams import Pending
-from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 from otel_fastpath.patching import faults
 
 ASK = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
@@ -68,13 +68,13 @@ def test_a_call_that_is_not_sampled_is_measured_all_the_same(told, client):
 
 def test_without_telemetry_nothing_is_looked_at(client, monkeypatch):
     """Where nobody set a provider, a call costs a look."""
-    monkeypatch.setattr(patches, "_telemetry", Telemetry(Scope("test", "1"), Settings(), {}))
+    monkeypatch.setattr(patches, "_telemetry", OpenAITelemetry(TelemetryScope("test", "1"), CaptureSettings(), {}))
 
     assert client(CHAT).chat.completions.create(**ASK).id == "chatcmpl-1"
 
 
 def test_a_call_is_recognised_by_its_path(told, client):
-    """Also one that is posted by hand, without the method for it, which is what the official one replaces."""
+    """Also one that is posted by hand, without the method for it, which is what stock's replaces."""
     client(CHAT).post("/chat/completions", cast_to=object, body=ASK)
 
     [span] = told.spans()
@@ -229,7 +229,7 @@ def test_a_fault_of_ours_is_not_the_hosts(told, client, monkeypatch, no_fault): 
     """The call is made, once, and the fault is counted."""
     monkeypatch.setattr(faults, "report_any", lambda place, _error: places.append(place))
     places = []
-    monkeypatch.setattr(Telemetry, "target", lambda *_: 1 / 0)
+    monkeypatch.setattr(OpenAITelemetry, "target", lambda *_: 1 / 0)
 
     assert client(CHAT).chat.completions.create(**ASK).id == "chatcmpl-1"
     assert places == ["the beginning of an OpenAI call"]
@@ -246,7 +246,7 @@ def test_nothing_is_kept_of_calls_that_are_over(told, client):
     gc.collect()
 
     kinds = (
-        compiled.hot("libraries.genai.openai.calls").Call,
+        compiled.hot("libraries.genai.openai.calls").OpenAICall,
         compiled.hot("libraries.genai.openai.reading_streams").Reads,
         Pending,
     )

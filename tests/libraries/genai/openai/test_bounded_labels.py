@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from otel_fastpath import left_out
 from otel_fastpath.libraries import labels
 from otel_fastpath.libraries.genai.openai import patches
-from otel_fastpath.libraries.genai.openai.telemetry import Scope, Settings, Telemetry
+from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 from otel_fastpath.locks import Tally
 
 MOST = 5
@@ -29,7 +29,7 @@ def series(monkeypatch):
         "tracer_provider": TracerProvider(shutdown_on_exit=False),
         "meter_provider": MeterProvider([reader], shutdown_on_exit=False),
     }
-    patches.use(Telemetry(Scope("test", "1"), Settings(), providers))
+    patches.use(OpenAITelemetry(TelemetryScope("test", "1"), CaptureSettings(), providers))
 
     def read():
         [of_resource] = reader.get_metrics_data().resource_metrics

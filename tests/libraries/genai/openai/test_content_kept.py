@@ -65,7 +65,7 @@ def chat(client, answer=CHAT, messages=HI, **more):
     ],
 )
 def test_content_that_makes_no_message_is_left_out(told, client, left_out, make):
-    """As the official instrumentation leaves it out; there is no attribute with an empty list."""
+    """As the stock instrumentation leaves it out; there is no attribute with an empty list."""
     told.use(on_span=True)
 
     make(client)

@@ -1,4 +1,4 @@
-"""The official instrumentation is told to instrument: ours does, with what it was told, and exactly once."""
+"""The stock instrumentation is enabled: ours does, with what it was told, and exactly once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="the official one needs OpenTelemetry 1.43")
+pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="stock's needs OpenTelemetry 1.43")
 
 PROGRAM = """
 import sys
@@ -58,7 +58,7 @@ call("nobody")
 
 @pytest.mark.parametrize("order", ["first", "last"])
 def test_there_is_one_span_with_its_settings_in_either_order(order):
-    """Providers and completion hook are those given to the official one, which goes on when ours is taken off."""
+    """Providers and completion hook are those given to stock's, which goes on when ours is taken off."""
     from pathlib import Path
 
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the official instrumentation does not tell, or tells otherwise."""
+"""What the stock instrumentation does not tell, or tells otherwise."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Call:
         return getattr(getattr(found, form) if form else found, name)
 
 
-# What the official instrumentation covers.
+# What the stock instrumentation covers.
 SHARED = (
     Call("chat.completions.create", CHAT, streams=True),
     Call("responses.create", RESPONSE, streams=True),

@@ -153,8 +153,8 @@ def _event(data: Any, ids: dict[int, int]) -> dict[str, Any]:
 
 
 @contextmanager
-def official(kept: Kept, **options: Any) -> Iterator[None]:
-    """The official instrumentation by itself."""
+def stock(kept: Kept, **options: Any) -> Iterator[None]:
+    """The stock instrumentation by itself."""
     from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
 
     instrumentor = OpenAIInstrumentor()
@@ -167,14 +167,14 @@ def official(kept: Kept, **options: Any) -> Iterator[None]:
 
 @contextmanager
 def ours(kept: Kept, *, taken_over: bool = False, **options: Any) -> Iterator[None]:
-    """Ours, by itself or where the official one is told to instrument."""
+    """Ours, by itself or where stock's is enabled."""
     from otel_fastpath.instrumentor import FastpathInstrumentor
 
     instrumentor = FastpathInstrumentor()
     instrumentor.instrument(**({} if taken_over else {"openai": "on", **kept.providers, **options}))
     try:
         if taken_over:
-            with official(kept, **options):
+            with stock(kept, **options):
                 yield
         else:
             yield

@@ -231,7 +231,7 @@ def test_a_request_whose_coroutine_is_thrown_away(instrumented, recorded):
 def test_a_megabyte_of_input(instrumented, recorded, conventions, caplog, request_):
     """It is served, and nothing of it is kept for the next request."""
     del instrumented, conventions
-    # Upstream logs a long header, which pytest keeps.
+    # Stock logs a long header, which pytest keeps.
     caplog.set_level("ERROR", logger="opentelemetry.baggage.propagation")
     made = recorded(ALWAYS_OFF)
     middleware = OpenTelemetryMiddleware(_application, tracer_provider=made.tracers)
@@ -251,7 +251,7 @@ def test_a_megabyte_of_input(instrumented, recorded, conventions, caplog, reques
 
 @pytest.mark.parametrize("change", ["instruments", "copy"])
 def test_a_middleware_whose_settings_change(both_ways, recorded, change):
-    """Upstream reads the tracer and the instruments at each request; a copy of a middleware has its own."""
+    """Stock reads the tracer and the instruments at each request; a copy of a middleware has its own."""
 
     def run():
         first, second = recorded(), recorded()

@@ -138,7 +138,7 @@ def test_a_response_without_a_status(instrumented, recorded, no_faults):
 
 @pytest.mark.usefixtures("instrumented")
 def test_what_a_processor_changes_at_the_start_of_a_request(recorded):
-    """Difference: it stays; upstream sets all attributes once more, over what the processor has set."""
+    """Difference: it stays; stock sets all attributes once more, over what the processor has set."""
 
     class Hides(SpanProcessor):
         """Hides the URL."""

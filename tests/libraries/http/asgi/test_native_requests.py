@@ -128,13 +128,13 @@ def test_parts_of_a_request(both_ways, recorded, name, error):
 
 
 @pytest.mark.proves("fastapi_own.stack")
-def test_the_official_middleware_is_found_where_upstream_finds_it(both_ways):
+def test_the_middleware_is_found_where_stock_finds_it(both_ways):
     """At any depth; classes of the same name elsewhere, circles, and attributes that raise."""
 
     class Layer:
         app = None
 
-    official = type("OpenTelemetryMiddleware", (Layer,), {"__module__": "opentelemetry.instrumentation.asgi"})
+    middleware = type("OpenTelemetryMiddleware", (Layer,), {"__module__": "opentelemetry.instrumentation.asgi"})
     namesake = type("OpenTelemetryMiddleware", (Layer,), {"__module__": "mine"})
 
     def stack(*kinds):
@@ -151,8 +151,8 @@ def test_the_official_middleware_is_found_where_upstream_finds_it(both_ways):
         None,
         circle[0],
         around[0],
-        *(stack(*kinds)[0] for kinds in ((Layer,), (official,), (Layer, namesake, official), (namesake, Layer))),
-        stack(*[Layer] * 200, official)[0],
+        *(stack(*kinds)[0] for kinds in ((Layer,), (middleware,), (Layer, namesake, middleware), (namesake, Layer))),
+        stack(*[Layer] * 200, middleware)[0],
     ]
 
     stock, ours = both_ways(lambda: [applications._legacy_otel(each) for each in stacks])

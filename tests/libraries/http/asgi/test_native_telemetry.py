@@ -1,4 +1,4 @@
-"""What FastAPI's own telemetry emits, alone and beside the official instrumentation, is the same with this package."""
+"""What FastAPI's own telemetry emits, alone and beside the stock instrumentation, is the same with this package."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def serve(app, sent):
     return seen
 
 
-def _official(app, made, how):
-    """Put the official instrumentation in place in this way; return what a server is to call."""
+def _stock(app, made, how):
+    """Put the stock instrumentation in place in this way; return what a server is to call."""
     if how == "called before":
         FastAPIInstrumentor.instrument_app(app, **made.providers)
     elif how == "called among requests":
@@ -149,7 +149,7 @@ def _official(app, made, how):
         FastAPIInstrumentor.instrument_app(app, **made.providers)
         app.middleware_stack = app.build_middleware_stack()
     elif how == "called too late":
-        # The stack is there: upstream's set-up does not reach it.
+        # The stack is there: stock's set-up does not reach it.
         serve(app, [scope("/items/1")])
         FastAPIInstrumentor.instrument_app(app, **made.providers)
     elif how == "middleware":
@@ -166,7 +166,7 @@ def _run(recorded, how, **telemetry):
     loggers.add_log_record_processor(logs)
     app = application({**made.providers, "logger_provider": loggers, **telemetry})
     try:
-        called = _official(app, made, how)
+        called = _stock(app, made, how)
         seen = serve(called, requests())
     finally:
         if how.startswith("called"):
@@ -192,8 +192,8 @@ ONE = ["called before", "called among requests", "called too late", "middleware"
 
 
 @pytest.mark.parametrize("how", ONE)
-def test_beside_the_official_instrumentation(both_ways, recorded, conventions, how):
-    """A request has one server span, the official one, if it is in the stack, as upstream decides."""
+def test_beside_the_stock_instrumentation(both_ways, recorded, conventions, how):
+    """A request has one server span, stock's, if it is in the stack, as stock decides."""
     (stock, _), (ours, kinds) = both_ways(lambda: _run(recorded, how))
 
     del conventions

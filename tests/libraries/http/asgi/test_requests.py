@@ -1,4 +1,4 @@
-"""Requests of ASGI applications: the same spans and metrics as with upstream's own code."""
+"""Requests of ASGI applications: the same spans and metrics as with stock's own code."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_many_random_requests(both_ways, recorded, conventions, sent, messages, 
 
 def check(both_ways, recorded, conventions, sent, messages, raised, keywords):
     """Serve the requests both ways."""
-    # Without a length in each answer, upstream records that of an earlier one.
+    # Without a length in each answer, stock records that of an earlier one.
     messages = [message if message["type"] != "http.response.start" else {**START, **message} for message in messages]
 
     stock, ours = both_ways(serve, recorded, [dict(each) for each in sent], messages, raised, keywords)
 
     if "http" in conventions:
-        # Upstream shows the values of `url.query` that it redacts in `http.url`.
+        # Stock shows the values of `url.query` that it redacts in `http.url`.
         stock = redacted(stock)
     assert ours[2] == stock[2]
     assert ours[0] == stock[0]
@@ -132,7 +132,7 @@ def test_the_host_of_an_excluded_url(both_ways, recorded, headers, is_excluded):
 @pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("headers", [[HOST], [HOST, REMOTE], [HOST, UNSAMPLED]])
 def test_hooks_and_captured_headers(both_ways, recorded, conventions, raises, headers):
-    """Hooks are called as upstream calls them, also for unsampled requests; headers are captured and sanitized."""
+    """Hooks are called as stock calls them, also for unsampled requests; headers are captured and sanitized."""
     del conventions
 
     def run():
@@ -261,7 +261,7 @@ def test_without_an_sdk(both_ways, headers):
     "header", [(b"user-agent", b"\xff\\x"), (b"host", b"\xff\\x"), (b"content-length", b"\xff\\x")]
 )
 def test_a_header_that_cannot_be_decoded(instrumented, recorded, header):
-    """The request is served and recorded; upstream raises an error, which servers answer with 500."""
+    """The request is served and recorded; stock raises an error, which servers answer with 500."""
     del instrumented
     spans, _, seen = serve(recorded, [scope(headers=[header])])
 
@@ -300,7 +300,7 @@ def test_a_query_that_is_not_utf_8(instrumented, recorded):
 
 
 def test_sizes_under_concurrency(instrumented, recorded):
-    """Each response has its own size; upstream records that of the last response with a length."""
+    """Each response has its own size; stock records that of the last response with a length."""
     del instrumented
     answers = [(START, BODY), ({**START, "headers": []}, BODY)]
     remaining = iter(answers)
@@ -338,7 +338,7 @@ def test_overridden_methods_are_called(instrumented, recorded):
     del instrumented
 
     class Own(OpenTelemetryMiddleware):
-        def _get_otel_receive(self, server_span_name, scope, receive):  # noqa: ARG002  # upstream's signature
+        def _get_otel_receive(self, server_span_name, scope, receive):  # noqa: ARG002  # stock's signature
             return receive
 
     made = recorded()

@@ -49,7 +49,7 @@ def test_names_of_spans(both_ways, recorded, conventions, environ, kind, known):
 @asgi_requests
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_code_that_finds_the_route(instrumented, recorded, environ, kind):
-    """Another package that replaces upstream's function, before or after ours, decides about the route."""
+    """Another package that replaces stock's function, before or after ours, decides about the route."""
     del instrumented
     module, make = KINDS[kind]
     environ.setattr(module, "_get_route_details", lambda given: f"other{given['path']}")
@@ -101,7 +101,7 @@ def test_an_unknown_source(instrumented, recorded, environ):
 @asgi_requests
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_other_code_that_sanitizes_methods(both_ways, instrumentor, core, recorded, monkeypatch, order):
-    """Upstream's function calls the one of its own module."""
+    """Stock's function calls the one of its own module."""
     module, make = KINDS["fastapi"]
     requests = [scope(method=method, app=make(["/items/{item_id}"], ["GET"])) for method in ("GET", "PURGE")]
 

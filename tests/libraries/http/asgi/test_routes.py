@@ -1,4 +1,4 @@
-"""Routes of FastAPI and Starlette: the same ones as upstream finds, whatever the application's routes are."""
+"""Routes of FastAPI and Starlette: the same ones as stock finds, whatever the application's routes are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from starlette.routing import Host, Match, Mount, Route, Router
     paths=st.lists(st.sampled_from(PATHS), max_size=12),
     methods=st.lists(st.sampled_from(["GET", "POST", "DELETE"]), min_size=12, max_size=12),
 )
-def test_every_route_is_upstreams(both_ways, kind, paths, methods):
+def test_every_route_is_as_in_stock(both_ways, kind, paths, methods):
     """Any routes, in any order: paths with and without parameters, mounts, hosts, included routers, own classes."""
     module, make = KINDS[kind]
 
@@ -36,7 +36,7 @@ def test_every_route_is_upstreams(both_ways, kind, paths, methods):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_routes_that_change(both_ways, kind):
-    """Routes that are added, removed or replaced later are found as upstream finds them."""
+    """Routes that are added, removed or replaced later are found as stock finds them."""
     module, make = KINDS[kind]
 
     def run():
@@ -58,7 +58,7 @@ def test_routes_that_change(both_ways, kind):
 
 
 def test_a_router_that_changes_after_it_was_included(both_ways):
-    """FastAPI serves such routes since 0.137; what upstream says of them, we say, too."""
+    """FastAPI serves such routes since 0.137; what stock says of them, we say, too."""
 
     def run():
         app, router = FastAPI(), APIRouter(prefix="/v1")
@@ -76,7 +76,7 @@ def test_a_router_that_changes_after_it_was_included(both_ways):
 
 @pytest.mark.skipif(older("fastapi", "0.137"), reason="before that, routes are copied when a router is included")
 def test_routers_inside_of_routers_that_change(both_ways):
-    """Whatever changes, before or behind the route of a request, in whichever router: what upstream finds, we find."""
+    """Whatever changes, before or behind the route of a request, in whichever router: what stock finds, we find."""
 
     def run():
         details = fastapi_instrumentation._get_route_details
@@ -274,7 +274,7 @@ def test_both_cores_serve_one_application(instrumentor, no_faults):
 
 
 def test_a_route_that_raises(both_ways):
-    """Its exception is the caller's, as with upstream."""
+    """Its exception is the caller's, as with stock."""
 
     class Raises(Route):
         def matches(self, scope):

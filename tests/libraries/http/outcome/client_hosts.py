@@ -1,4 +1,4 @@
-"""Calls of each HTTP client library to a server on a loopback port: bare, or with the official instrumentation."""
+"""Calls of each HTTP client library to a server on a loopback port: bare, or with the stock instrumentation."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def _instrumented(instrumentor, given):
             instrumentor().uninstrument()
 
 
-def _called(official, given, client, ask, url, calls):
+def _called(stock, given, client, ask, url, calls):
     outcomes = Outcomes()
-    with _instrumented(official, given), client() as made:
+    with _instrumented(stock, given), client() as made:
         for each in _calls(url, calls):
             outcomes.call(ask, made, *each)
     return outcomes.found
 
 
-def _awaited(official, given, client, ask, url, calls):
+def _awaited(stock, given, client, ask, url, calls):
     async def main():
         outcomes = Outcomes()
         async with client() as made:
@@ -83,7 +83,7 @@ def _awaited(official, given, client, ask, url, calls):
                 await outcomes.wait(ask, made, *each)
         return outcomes.found
 
-    with _instrumented(official, given):
+    with _instrumented(stock, given):
         return run(main)
 
 

@@ -1,4 +1,4 @@
-"""Applications of each HTTP server library: bare, or with the official instrumentation."""
+"""Applications of each HTTP server library: bare, or with the stock instrumentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.urls import path
 from fastapi import FastAPI
 from hosts import HOOKS, PARENT, PROVIDERS, HostError, Outcomes, only, run
 from opentelemetry import metrics
-from opentelemetry.instrumentation import aiohttp_server as official_aiohttp
+from opentelemetry.instrumentation import aiohttp_server as stock_aiohttp
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware as ASGIMiddleware
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
@@ -256,12 +256,12 @@ def aiohttp_server(given, requests=()):
         # The instrumentation takes the global provider.
         patched.setattr(metrics, "get_meter", lambda name, *_args, **_more: meters.get_meter(name))
         for name in ("duration_histogram_old", "duration_histogram_new", "meter_old", "meter_new"):
-            patched.setattr(official_aiohttp, name, None)
-        official_aiohttp.AioHttpServerInstrumentor().instrument(**only(given, "tracer_provider"))
+            patched.setattr(stock_aiohttp, name, None)
+        stock_aiohttp.AioHttpServerInstrumentor().instrument(**only(given, "tracer_provider"))
         try:
             return run(lambda: _aiohttp_answers(requests or usual))
         finally:
-            official_aiohttp.AioHttpServerInstrumentor().uninstrument()
+            stock_aiohttp.AioHttpServerInstrumentor().uninstrument()
 
 
 ASGI = {"asgi": asgi, "starlette": starlette, "fastapi": fastapi, "FastAPI's own": fastapis_own}

@@ -18,7 +18,7 @@ from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging,
 from server_hosts import ASGI, SERVERS, WSGI, environ, scope
 
 AIOHTTP_RELEASE = ("opentelemetry-instrumentation-aiohttp-server", "0.65b0")
-# Beside older releases upstream's own code remains in some hosts, and raises there as without this package.
+# Beside older releases stock's own code remains in some hosts, and raises there as without this package.
 replaced = needs(*AIOHTTP_RELEASE, "the first beside which all servers are replaced")
 # The releases from which on a folder of `libraries/http` has something to replace.
 RELEASES = {"asgi": ASGI_RELEASE, "fastapi": ("fastapi", "0.142.4"), "aiohttp_server": AIOHTTP_RELEASE}
@@ -179,33 +179,33 @@ HTTP = "otel_fastpath.libraries.http."
 # Functions of ours that a request or call of some hosts comes through.
 OWN = (
     "asgi.serving.read",
-    "asgi.serving.Served.shape",
+    "asgi.serving.MiddlewarePlan.shape",
     "asgi.shapes.details",
     "asgi.requests.Request._before_sending",
-    "asgi.routes.Table.find",
+    "asgi.routes.RouteTable.find",
     "fastapi.requests.tracing_provider",
     "fastapi.requests.Request._describe",
     "fastapi.requests.Request._put_outcome",
-    "fastapi.operations.Operation.__init__",
-    "environs.Shapes.look",
-    "series.Series.record",
-    "responses.Answer.put",
-    "responses.Answer.put_status",
+    "fastapi.operations.FastapiOperation.__init__",
+    "environs.EnvironShapes.look",
+    "series.ApplicationMetrics.record",
+    "responses.ResponseTelemetry.put",
+    "responses.ResponseTelemetry.put_status",
     "parents.remote",
     "parents.attach",
     "wsgi.middleware.Body.__init__",
-    "flask.hooks.Request._tell",
+    "flask.hooks.FlaskRequest._tell",
     "flask.hooks.Activation",
     "django.middleware._put_response",
-    "aiohttp_server.requests.Requests.made",
-    "outgoing.Shapes.find",
+    "aiohttp_server.requests.Requests.make_request",
+    "outgoing.CallShapes.find",
     "outgoing.propagated",
     "kinds.new_answer",
-    "httpx.calls.Calls._begin",
-    "httpx.calls.Calls._propagate",
-    "urllib3.hooks.SetUp._begin",
-    "requests.hooks.SetUp._new_shape",
-    "aiohttp_client.calls.SetUp._new_shape",
+    "httpx.calls.HttpxCalls._begin",
+    "httpx.calls.HttpxCalls._propagate",
+    "urllib3.hooks.Urllib3Instrumentation._begin",
+    "requests.hooks.RequestsInstrumentation._new_shape",
+    "aiohttp_client.calls.AiohttpClientInstrumentation._new_shape",
 )
 
 
@@ -275,14 +275,14 @@ ODD_CALLS = (
 
 
 def _are_kept(found, without, stock):
-    """The outcomes that are neither those without telemetry nor upstream's."""
+    """The outcomes that are neither those without telemetry nor stock's."""
     pairs = zip(found, without, stock, strict=True)
     return [row for row in pairs if row[0] not in row[1:] or row[0][1] != "context kept"]
 
 
 @pytest.mark.parametrize("name", [*ASGI, *WSGI, *CLIENTS])
 def test_strange_values(instrumentor, core, url, name):
-    """A request or call with these has the outcome that it has without telemetry, or upstream's."""
+    """A request or call with these has the outcome that it has without telemetry, or stock's."""
     if name in CLIENTS:
         run, strange = CLIENTS[name], (url, ODD_CALLS)
     elif name in ASGI:

@@ -156,7 +156,7 @@ def settled(port, most):
 
 
 def _comparable(found, port):
-    # Upstream's middleware of ASGI records the size of an earlier response where one has none.
+    # Stock's middleware of ASGI records the size of an earlier response where one has none.
     kept = [each for each in found if not each["name"].startswith("http.server.response")]
     for each in kept:
         for name in ("net.peer.port", "client.port"):

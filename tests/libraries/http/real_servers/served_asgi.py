@@ -1,4 +1,4 @@
-"""The ASGI application: upstream's middleware around plain ASGI, and FastAPI below `/api`."""
+"""The ASGI application: stock's middleware around plain ASGI, and FastAPI below `/api`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The WSGI application, with upstream's middleware around it."""
+"""The WSGI application, with stock's middleware around it."""
 
 from __future__ import annotations
 

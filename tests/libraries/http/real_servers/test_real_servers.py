@@ -1,4 +1,4 @@
-"""Requests to real servers have the same spans and metrics, and the same answers, as with the official code alone."""
+"""Requests to real servers have the same spans and metrics, and the same answers, as with the stock code alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs requests through the official instrumentations of HTTP servers without this package and with each core."""
+"""Runs requests through the stock instrumentations of HTTP servers without this package and with each core."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MODES = (_StabilityMode.DEFAULT, _StabilityMode.HTTP, _StabilityMode.HTTP_DUP)
 
 
 def _shown(name, value):
-    """An attribute's value; upstream's WSGI shows what is redacted elsewhere."""
+    """An attribute's value; stock's WSGI shows what is redacted elsewhere."""
     return redact_query_parameters(f"/?{value}")[2:] if name == "url.query" else value
 
 
@@ -83,7 +83,7 @@ class Telemetry:
 
 @pytest.fixture(autouse=True)
 def own_context():
-    """Each test begins in an empty context: upstream leaves spans of requests that failed in a hook in it."""
+    """Each test begins in an empty context: stock leaves spans of requests that failed in a hook in it."""
     context.attach(context.Context())
 
 

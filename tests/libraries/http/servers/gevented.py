@@ -1,6 +1,6 @@
 """Serves concurrent clients with gevent and the WSGI middleware, and prints what the spans say.
 
-python -m gevent.monkey gevented.py CORE, with "" for the official middleware alone.
+python -m gevent.monkey gevented.py CORE, with "" for the stock middleware alone.
 """
 
 import json

@@ -75,7 +75,7 @@ def flask_requests(app):
 @pytest.mark.proves("flask.*")
 @pytest.mark.parametrize("hooks", ["none", "both", pytest.param("raises", marks=flask_counts_out)])
 def test_flask(both, mode, captures, hooks):
-    """Spans, metrics and answers of a Flask application are those of the official instrumentation alone."""
+    """Spans, metrics and answers of a Flask application are those of the stock instrumentation alone."""
     del mode, captures
 
     def run(telemetry):
@@ -130,7 +130,7 @@ def test_flask_instrumented_before_and_undone(instrumentor, core, telemetry):
 
 
 def test_flask_durations_have_their_context_from_the_api(instrumentor, core, telemetry, monkeypatch):
-    """Other code may replace the function that makes it, as the official tests do."""
+    """Other code may replace the function that makes it, as the stock tests do."""
     asked = []
     stock = trace.set_span_in_context
     monkeypatch.setattr(trace, "set_span_in_context", lambda span, *more: asked.append(span) or stock(span, *more))
@@ -158,7 +158,7 @@ urlpatterns = [path("items/<int:number>", _item), path("boom", _boom), path("hea
 @pytest.mark.proves("django.*")
 @pytest.mark.parametrize("hooks", ["none", "both", "raises"])
 def test_django(both, mode, captures, hooks, configured):
-    """Spans, metrics and answers of a Django application are those of the official instrumentation alone."""
+    """Spans, metrics and answers of a Django application are those of the stock instrumentation alone."""
     del mode, captures, configured
 
     def run(telemetry):
@@ -221,7 +221,7 @@ async def aiohttp_requests():
 
 @pytest.mark.proves("aiohttp_server.request")
 def test_aiohttp(both, mode, captures, monkeypatch, with_aiohttp):
-    """Spans, metrics and answers of an application of aiohttp.web are those of the official instrumentation alone."""
+    """Spans, metrics and answers of an application of aiohttp.web are those of the stock instrumentation alone."""
     del mode, captures
     monkeypatch.setenv("OTEL_PYTHON_AIOHTTP_SERVER_EXCLUDED_URLS", "never")
 

@@ -203,7 +203,7 @@ def test_a_middleware_of_django_that_sets_the_method(both, monkeypatch, method):
 
 @pytest.mark.usefixtures("configured", "mode")
 def test_a_host_that_django_refuses(instrumentor, core, telemetry, no_faults):
-    """Anybody may send any: it has no telemetry, as with upstream, which answers 400 by itself."""
+    """Anybody may send any: it has no telemetry, as with stock, which answers 400 by itself."""
     instrumentor.instrument(core=core, disabled="exceptions")
     with override_settings(ALLOWED_HOSTS=["localhost"]), instrumented_django(telemetry):
         handler = WSGIHandler()
@@ -233,7 +233,7 @@ def test_a_stop_while_a_request_of_django_is_counted(telemetry, monkeypatch, sto
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize("method", ["GET", "BREW"])
 def test_a_path_for_django_that_is_not_latin_1(instrumentor, core, mode, telemetry, no_faults, method):
-    """Django puts the decoded path into the environ; without a raw URI of the server, upstream answers 500."""
+    """Django puts the decoded path into the environ; without a raw URI of the server, stock answers 500."""
     instrumentor.instrument(core=core, disabled="exceptions")
     with instrumented_django(telemetry):
         answer = ask(WSGIHandler(), "/items/\u4e2d".encode().decode("latin-1"), REQUEST_METHOD=method)
@@ -247,7 +247,7 @@ def test_a_path_for_django_that_is_not_latin_1(instrumentor, core, mode, telemet
 
 @pytest.mark.usefixtures("configured", "mode")
 def test_an_application_of_django_from_before(instrumentor, core, telemetry, no_faults):
-    """Django keeps some methods that it found when it was loaded: upstream's, then those of this package as it was."""
+    """Django keeps some methods that it found when it was loaded: stock's, then those of this package as it was."""
     with instrumented_django(telemetry):
         handler = WSGIHandler()
         expected = [ask(handler, "/items/1"), *telemetry.points()]
@@ -296,7 +296,7 @@ class Odd(BaseHTTPRequestHandler):
 
 @pytest.mark.usefixtures("mode")
 def test_a_length_that_is_no_number(instrumentor, core, telemetry, no_faults):
-    """A server can send anything: with upstream, the call raises."""
+    """A server can send anything: with stock, the call raises."""
     server = HTTPServer(("127.0.0.1", 0), Odd)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     instrumentor.instrument(core=core, disabled="exceptions")

@@ -1,4 +1,4 @@
-"""The WSGI middleware with this package: equal spans and metrics, and requests that upstream loses."""
+"""The WSGI middleware with this package: equal spans and metrics, and requests that stock loses."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_body_that_is_not_read(ours, telemetry):
 
 
 def test_a_status_without_a_reason(ours, telemetry):
-    """Difference: a status without a reason is taken; upstream raises ValueError in the application."""
+    """Difference: a status without a reason is taken; stock raises ValueError in the application."""
     del ours
     list(_app(telemetry, lambda _environ, start: start("200", []) or [b"x"])(_environ(), lambda *_: None))
     [span] = telemetry.spans()
@@ -176,7 +176,7 @@ def test_a_status_without_a_reason(ours, telemetry):
 
 @pytest.mark.parametrize("method", ["GET", "BREW"])
 def test_a_path_that_is_not_latin_1(ours, mode, telemetry, no_faults, method):
-    """Difference: it is quoted as UTF-8, if whoever made the environ has decoded it; upstream raises an error."""
+    """Difference: it is quoted as UTF-8, if whoever made the environ has decoded it; stock raises an error."""
     del ours
     app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
     environ = _environ(REQUEST_METHOD=method, SCRIPT_NAME="/\u4e2d", PATH_INFO="/caf\xe9", QUERY_STRING="a=1")
@@ -264,7 +264,7 @@ def test_a_stop_while_the_duration_is_recorded(ours, telemetry):
 
 
 def test_instrumented_before_and_undone(instrumentor, core, telemetry):
-    """A middleware that exists already is served by this package, and by upstream again once that is undone."""
+    """A middleware that exists already is served by this package, and by stock again once that is undone."""
     app = _app(telemetry, lambda _environ, start: start("200", []) or [b"x"])
     stock = OpenTelemetryMiddleware.__call__
     instrumentor.instrument(core=core, disabled="exceptions")
@@ -313,7 +313,7 @@ def test_strangers_grow_nothing(ours, telemetry):
 
 
 def test_a_fault_of_ours(ours, telemetry, no_faults, monkeypatch):
-    """If our code fails, upstream's serves the request, with its span."""
+    """If our code fails, stock's serves the request, with its span."""
     del ours
     app = _app(telemetry, lambda _environ, start: start("200 OK", []) or [b"x"])
     assert list(app(_environ(), lambda *_: None)) == [b"x"]

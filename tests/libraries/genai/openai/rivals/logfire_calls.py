@@ -2,7 +2,7 @@
 
     python logfire_calls.py ORDER MODE WHAT SUPPRESS
 
-ORDER is "first" or "last": when ours is told to instrument. MODE is a mode of our wrapper, or "full". WHAT is
+ORDER is "first" or "last": when ours is enabled. MODE is a mode of our wrapper, or "full". WHAT is
 "classes" or "client". SUPPRESS is "suppress" or "others".
 """
 

@@ -24,7 +24,7 @@ _logger = Quiet(__name__)
 _PACKAGE = __name__.partition(".")[0]
 
 
-class Part:
+class Declarations:
     """The declaration of a part: a module of this package, and when to import it.
 
     Args:
@@ -60,7 +60,7 @@ class Part:
         return any(imports.is_begun(name) for name in self.modules)
 
 
-class Installable(Protocol):
+class Installer(Protocol):
     """What a part becomes in a process, such as a `Wrapper`."""
 
     def install(self, settings: Any, off: Off, providers: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ class Installable(Protocol):
         """The state of the patches."""
 
 
-class Waiting:
+class LateInstallation:
     """A part in this process: loaded when it is needed, or when everything is asked for. No method raises.
 
     Args:
@@ -81,10 +81,10 @@ class Waiting:
         make: Called once with what the part declares.
     """
 
-    def __init__(self, part: Part, make: Callable[[Any], Installable]) -> None:
+    def __init__(self, part: Declarations, make: Callable[[Any], Installer]) -> None:
         self.part = part
         self._make = make
-        self._made: Installable | None = None
+        self._made: Installer | None = None
         # What it is to be installed with, and what it is installed with; None if it is not.
         self._wanted: tuple[Any, Off, Mapping[str, Any]] | None = None
         self._given: tuple[Any, Off, Mapping[str, Any]] | None = None
@@ -94,7 +94,7 @@ class Waiting:
         """Install the part now if it is needed or asked for, otherwise when it is needed."""
         self._wanted = (settings, off, providers)
         if self._made is None:
-            imports.announce(self.part.modules, self._is_imported)
+            imports.announce(self.part.modules, self._on_import)
             if not is_asked_for and not self.part.is_needed():
                 return
         self._agenda.do(self._settle)
@@ -102,11 +102,11 @@ class Waiting:
     def uninstall(self) -> None:
         """Remove what the part has installed; it no longer waits."""
         self._wanted = None
-        imports.unannounce(self.part.modules, self._is_imported)
+        imports.unannounce(self.part.modules, self._on_import)
         if self._made is not None:
             self._agenda.do(self._settle)
 
-    def load(self) -> Installable | None:
+    def load(self) -> Installer | None:
         """What the part becomes, also if it was not needed before; None if it cannot be loaded."""
         if self._made is None:
             self._agenda.do(self._settle)
@@ -117,7 +117,7 @@ class Waiting:
         made = self.load() if loads else self._made
         return [] if made is None else made.status()
 
-    def _is_imported(self, _name: str) -> None:
+    def _on_import(self, _name: str) -> None:
         self._agenda.do(self._settle)
 
     def _settle(self) -> None:
@@ -133,14 +133,14 @@ class Waiting:
             if wanted is not None and wanted is not given:
                 made.install(*wanted)
             # Last, so that an import during the lines above is noticed, too.
-            imports.unannounce(self.part.modules, self._is_imported)
+            imports.unannounce(self.part.modules, self._on_import)
         except Exception:
-            imports.unannounce(self.part.modules, self._is_imported)
-            _logger.exception("%s could not be loaded; what it is for runs without it.", self.part.place)
+            imports.unannounce(self.part.modules, self._on_import)
+            _logger.exception("Failed to load %s; its libraries run without otel-fastpath.", self.part.place)
 
 
 class Patches:
-    """The patches of a part, as an `Installable`.
+    """The patches of a part, as an `Installer`.
 
     Args:
         patcher: The patcher of these patches.

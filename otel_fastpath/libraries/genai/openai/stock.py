@@ -1,4 +1,4 @@
-"""The arguments of the official instrumentation, if it instrumented before our wrapper."""
+"""The arguments of the stock instrumentation, if it instrumented before our wrapper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 
-class Known:
+class KnownProvider:
     """A provider that returns the existing tracer, logger and histograms of a `TelemetryHandler`.
 
     Args:
@@ -28,7 +28,7 @@ class Known:
         """The logger, regardless of the arguments."""
         return self._handler._logger
 
-    def get_meter(self, *_args: Any, **_kwargs: Any) -> Known:
+    def get_meter(self, *_args: Any, **_kwargs: Any) -> KnownProvider:
         """The meter, which is this object."""
         return self
 
@@ -38,7 +38,7 @@ class Known:
 
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
-    """Keyword arguments of `instrument()` with the same effect as those of the official instrumentation."""
+    """Keyword arguments of `instrument()` with the same effect as those of the stock instrumentation."""
     module = sys.modules.get("openai.resources.chat.completions")
     create = inspect.getattr_static(getattr(module, "Completions", None), "create", None)
     found = getattr(create, "_self_wrapper", None)
@@ -47,7 +47,7 @@ def given_keywords(_instrumentor: Any) -> dict[str, Any]:
         cells = inspect.getclosurevars(found).nonlocals
         handler = cells.get("handler")
         if handler is not None:
-            known = Known(handler)
+            known = KnownProvider(handler)
             return {
                 "tracer_provider": known,
                 "meter_provider": known,

@@ -1,4 +1,4 @@
-"""Facts about upstream's code that several patches need."""
+"""Facts about stock's code that several patches need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 API: Final = ("opentelemetry-api>=1.40,<2",)
 SDK: Final = ("opentelemetry-api>=1.40,<2", "opentelemetry-sdk>=1.40,<2")
-# The module of the decorator that upstream uses for its context managers.
+# The module of the decorator that stock uses for its context managers.
 CONTEXT_MANAGERS: Final = frozenset({"opentelemetry.util._decorator"})
 
 _START_ARGUMENTS: Final = (
@@ -38,7 +38,7 @@ sources: Final = KNOWN.sources
 
 
 def as_defined(owner: Any, name: str) -> object:
-    """The function or property of this name if upstream defined it in this module or class.
+    """The function or property of this name if stock defined it in this module or class.
 
     If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
     """
@@ -64,7 +64,7 @@ class _ProbeError(Exception):
 def frame_at_yield(manager: Callable[..., Any], *args: Any) -> Frame:
     """The frame of the generator behind an `_agnosticcontextmanager` function when an exception is thrown into it.
 
-    An exception that leaves the `with` block of such a manager passes through its generator, and upstream records the
+    An exception that leaves the `with` block of such a manager passes through its generator, and stock records the
     stack trace in the innermost one, so the text begins with these frames. Our context managers are classes without
     such frames.
     """
@@ -82,5 +82,5 @@ def frame_at_yield(manager: Callable[..., Any], *args: Any) -> Frame:
 
 
 def start_by_keyword(tracer: Any, *args: Any) -> Any:
-    """Call a start_span that is not ours as upstream does, with keywords: a wrapper may look for them."""
+    """Call a start_span that is not ours as stock does, with keywords: a wrapper may look for them."""
     return tracer.start_span(**dict(zip(_START_ARGUMENTS, args, strict=True)))

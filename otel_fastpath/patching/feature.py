@@ -1,4 +1,4 @@
-"""What each room of the package declares in its module `register`."""
+"""What each feature of the package declares in its module `register`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from otel_fastpath.patching.parts import Part
+    from otel_fastpath.patching.declarations import Declarations
     from otel_fastpath.patching.patch import Patch, Row
-    from otel_fastpath.patching.report import Way
+    from otel_fastpath.patching.report import TracerStatus
 
 
 @dataclass(frozen=True)
-class Room:
-    """A folder of the package with one feature: deleting the folder and its line in `otel_fastpath.rooms` removes it.
+class Feature:
+    """A folder of the package: deleting it and its line in `otel_fastpath.features` removes the feature.
 
-    A room that does more than apply patches overrides `start`, `stop`, `status` and `ways`.
+    A feature that does more than apply patches overrides `start`, `stop`, `status` and `ways`.
 
     Attributes:
         name: The name of the folder.
@@ -27,8 +27,8 @@ class Room:
     """
 
     name: str
-    parts: tuple[Part, ...] = ()
-    own_parts: tuple[Part, ...] = ()
+    parts: tuple[Declarations, ...] = ()
+    own_parts: tuple[Declarations, ...] = ()
     without: str = ""
 
     @property
@@ -47,12 +47,12 @@ class Room:
         return _patches(self.own_parts)
 
     def all_patches(self) -> tuple[Patch, ...]:
-        """Every patch of this room."""
+        """Every patch of this feature."""
         of_wrappers = (patch for wrapper in self.wrappers for patch in wrapper.patches)
         return (*self.patches, *of_wrappers, *self.own_patches)
 
     def start(self, settings: Any, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
-        """Start, after the patches of all rooms are applied or wait for their modules.
+        """Start, after the patches of all features are applied or wait for their modules.
 
         Args:
             settings: An `otel_fastpath.settings.Config`.
@@ -64,18 +64,18 @@ class Room:
     def stop(self) -> None:
         """Stop, before the patches are removed."""
 
-    def status(self, *, loads: bool = True) -> list[Row]:  # noqa: ARG002  # for the rooms that override it
-        """The rows that this room adds to the status.
+    def status(self, *, loads: bool = True) -> list[Row]:  # noqa: ARG002  # for the features that override it
+        """The rows that this feature adds to the status.
 
         Args:
             loads: Whether to load what is not needed so far, for its rows.
         """
         return []
 
-    def ways(self) -> list[Way]:
-        """The way of the spans of each tracer in use, for the room that starts them."""
+    def ways(self) -> list[TracerStatus]:
+        """The way of the spans of each tracer in use, for the feature that starts them."""
         return []
 
 
-def _patches(parts: tuple[Part, ...]) -> tuple[Patch, ...]:
+def _patches(parts: tuple[Declarations, ...]) -> tuple[Patch, ...]:
     return tuple(patch for part in parts if not part.wrapper for patch in part.patches())

@@ -1,4 +1,4 @@
-"""The table of rooms. To remove a feature, delete its folder and the two lines with its name here.
+"""The table of features. To remove a feature, delete its folder and the two lines with its name here.
 
 This module is imported when instrumenting, not before.
 """
@@ -17,16 +17,16 @@ from otel_fastpath.otlp import register as otlp
 from otel_fastpath.trace import register as trace
 
 if TYPE_CHECKING:
-    from otel_fastpath.patching.room import Room
+    from otel_fastpath.patching.feature import Feature
 
 # In the order in which their patches are applied.
-ROOMS: Final[tuple[Room, ...]] = (
-    others.ROOM,
-    trace.ROOM,
-    metrics.ROOM,
-    logs.ROOM,
-    otlp.ROOM,
-    libraries.ROOM,
-    exceptions.ROOM,
-    guard.ROOM,
+FEATURES: Final[tuple[Feature, ...]] = (
+    others.FEATURE,
+    trace.FEATURE,
+    metrics.FEATURE,
+    logs.FEATURE,
+    otlp.FEATURE,
+    libraries.FEATURE,
+    exceptions.FEATURE,
+    guard.FEATURE,
 )

@@ -10,10 +10,10 @@ import threading
 
 import pytest
 
-from otel_fastpath.patching import imports, parts
-from otel_fastpath.patching.parts import Part, Patches, Waiting
+from otel_fastpath.features import FEATURES
+from otel_fastpath.patching import declarations, imports
+from otel_fastpath.patching.declarations import Declarations, LateInstallation, Patches
 from otel_fastpath.patching.patch import Patch, Patcher, State
-from otel_fastpath.rooms import ROOMS
 
 DECLARES = """
 import functools
@@ -40,9 +40,9 @@ class World:
         modules("subject_library.inside", INSIDE)
         modules("subject_library", OUTSIDE)
         modules("subject_rival")
-        monkeypatch.setattr(parts, "_PACKAGE", "declares")
-        self.part = Part("part", "subject_library", "subject_rival")
-        self.waiting = Waiting(self.part, lambda patches: Patches(Patcher(patches, lambda _name: [])))
+        monkeypatch.setattr(declarations, "_PACKAGE", "declares")
+        self.part = Declarations("part", "subject_library", "subject_rival")
+        self.waiting = LateInstallation(self.part, lambda patches: Patches(Patcher(patches, lambda _name: [])))
 
     def install(self, settings="ours", **how):
         """Install the part."""
@@ -174,7 +174,7 @@ def test_a_part_that_cannot_be_loaded_is_one_line(world, modules, logged):
 
     assert world.call() == ["stock"]
     (line,) = logged()
-    assert line == "part could not be loaded; what it is for runs without it."
+    assert line == "Failed to load part; its libraries run without otel-fastpath."
 
 
 def test_an_interrupt_ends_the_import_and_the_next_one_loads_it(world, modules):
@@ -261,16 +261,16 @@ def test_what_an_import_hook_sees_is_executed(modules):
     assert not imports.in_hook()
 
 
-ALL = [(room, part) for room in ROOMS for part in (*room.parts, *room.own_parts)]
+ALL = [(feature, part) for feature in FEATURES for part in (*feature.parts, *feature.own_parts)]
 
 
-@pytest.mark.parametrize(("room", "part"), ALL, ids=[part.place for _, part in ALL])
-def test_the_modules_of_a_part_are_those_that_its_patches_are_for(room, part):
+@pytest.mark.parametrize(("feature", "part"), ALL, ids=[part.place for _, part in ALL])
+def test_the_modules_of_a_part_are_those_that_its_patches_are_for(feature, part):
     """No import of one of them happens without the part: each is one of the part's modules, or in one of them."""
     targets = {patch.module for patch in part.patches()}
     if part.wrapper:
         targets |= {rival.target.partition(":")[0] for rival in part.load().rivals}
-    if part in room.own_parts:
+    if part in feature.own_parts:
         return  # loaded when exceptions are counted
 
     assert {name for name in targets if not f"{name}.".startswith(tuple(f"{each}." for each in part.modules))} == set()
@@ -278,7 +278,7 @@ def test_the_modules_of_a_part_are_those_that_its_patches_are_for(room, part):
 
 
 def test_what_a_process_does_not_use_is_not_imported():
-    """Without libraries and exporters, no module of the rooms that are for them is there."""
+    """Without libraries and exporters, no module of the features that are for them is there."""
     program = """
 import sys
 import opentelemetry.sdk.trace
@@ -290,17 +290,17 @@ print(*ours, sep="\\n")
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = result.stdout.splitlines()
 
-    for room in ("libraries", "otlp", "exceptions", "metrics", "logs"):
-        in_room = [name for name in loaded if name.startswith(f"otel_fastpath.{room}")]
-        assert in_room == [f"otel_fastpath.{room}", f"otel_fastpath.{room}.register"], room
+    for feature in ("libraries", "otlp", "exceptions", "metrics", "logs"):
+        in_feature = [name for name in loaded if name.startswith(f"otel_fastpath.{feature}")]
+        assert in_feature == [f"otel_fastpath.{feature}", f"otel_fastpath.{feature}.register"], feature
     assert "otel_fastpath.trace.patches_tracer" in loaded
 
 
 def test_patches_are_declared_once():
-    """A part is no other room's, and its name says what it declares."""
+    """A part is no other feature's, and its name says what it declares."""
     assert len({part.place for _, part in ALL}) == len(ALL)
-    for room, part in ALL:
-        assert part.place.startswith(f"{room.name}.")
+    for feature, part in ALL:
+        assert part.place.startswith(f"{feature.name}.")
         assert all(isinstance(patch, Patch) for patch in part.patches())
 
 

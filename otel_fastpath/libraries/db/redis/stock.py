@@ -1,4 +1,4 @@
-"""The attributes and names of spans as in the official instrumentation, which ours replaces, and its hooks.
+"""The attributes and names of spans as in the stock instrumentation, which ours replaces, and its hooks.
 
 Its own functions return them. Unless everything must be the same, a span is named after the command even if its
 arguments were passed with the name, and a pipeline's after what its commands have in common, not after all of them.
@@ -17,11 +17,11 @@ from otel_fastpath.patching import swap
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
-    from otel_fastpath.libraries.db.redis.commands import Batch, Command
+    from otel_fastpath.libraries.db.redis.commands import Command, PipelineCommands
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
-_OFFICIAL: Final = "opentelemetry.instrumentation.redis"
+_STOCK: Final = "opentelemetry.instrumentation.redis"
 _HOOKS: Final = ("request_hook", "response_hook")
 # The functions that make its wrappers.
 COMMAND: Final = "command"
@@ -39,11 +39,11 @@ _CREATE: Final = "redis.create_index"
 _SEARCH: Final = "redis.search"
 
 
-class Official:
-    """What the official instrumentation emits, under its own scope.
+class StockConventions:
+    """What the stock instrumentation emits, under its own scope.
 
     Args:
-        setup: Our wrapper's set-up, with the keyword arguments that the official instrumentor was given.
+        setup: Our wrapper's set-up, with the keyword arguments that the stock instrumentor was given.
 
     Attributes:
         captures: Whether it was given hooks.
@@ -56,7 +56,7 @@ class Official:
     most = None
 
     def __init__(self, setup: Setup) -> None:
-        self._module: Any = sys.modules[_OFFICIAL]
+        self._module: Any = sys.modules[_STOCK]
         self._is_same = setup.is_same
         hooks = [setup.keywords.get(name) for name in _HOOKS]
         self._request, self._response = (hook if callable(hook) else None for hook in hooks)
@@ -106,7 +106,7 @@ class Official:
         found["db.redis.args_length"] = len(args)
         return self._module._build_span_name(_client(own or ()), args), self._with_server(found, own)
 
-    def of_batch(self, batch: Batch, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Stable's
+    def of_batch(self, batch: PipelineCommands, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Stable's
         """The name and attributes of a pipeline's span, with the same arguments."""
         stack: list[Any] = [((command.given, *([None] * command.arguments)), {}) for command in batch.commands]
         _, text, name = self._module._build_span_meta_data_for_pipeline(SimpleNamespace(command_stack=stack))
@@ -166,7 +166,7 @@ def _client(own: Any) -> Any:
 
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
-    """The keyword arguments that the official instrumentor was given: its wrapper of `execute_command` has them."""
+    """The keyword arguments that the stock instrumentor was given: its wrapper of `execute_command` has them."""
     wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
     held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))
     given: dict[str, Any] = {name: held[name] for name in _HOOKS if held.get(name) is not None}

@@ -1,4 +1,4 @@
-"""The attributes and names of spans as in the official instrumentation, which ours replaces.
+"""The attributes and names of spans as in the stock instrumentation, which ours replaces.
 
 Its own function returns them, called with the connection and the text. Unless everything must be the same, one error
 of it is not copied: here, a span is named after the first word that is not in a comment.
@@ -19,10 +19,10 @@ from otel_fastpath.patching.stock import Reached
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
     from otel_fastpath.libraries.db.servers import Server
 
-_OFFICIAL: Final = "opentelemetry.instrumentation.asyncpg"
+_STOCK: Final = "opentelemetry.instrumentation.asyncpg"
 _LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
 # The methods that run a query of a connection, a cursor and a statement.
 _WRAPPERS: Final = ("_do_execute", "_do_cursor_execute", "_do_prepared_execute")
@@ -31,8 +31,8 @@ _OF_CONNECTIONS: Final = frozenset({"execute", "executemany", "fetch", "fetchval
 _OF_CURSORS: Final = frozenset({"_bind_exec", "_exec", "forward"})
 
 
-class Official:
-    """What the official instrumentation emits, under its own scope.
+class StockConventions:
+    """What the stock instrumentation emits, under its own scope.
 
     Args:
         instrumentor: Its `AsyncPGInstrumentor`.
@@ -50,7 +50,7 @@ class Official:
         self._instrumentor = instrumentor
         self._is_same = is_same
         self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
-        self._module: Any = sys.modules[_OFFICIAL]
+        self._module: Any = sys.modules[_STOCK]
         self._schema = _LEGACY_SCHEMA
         self._keywords: dict[str, Any] = {}
         # Since 0.65b0 it follows OTEL_SEMCONV_STABILITY_OPT_IN.
@@ -77,15 +77,13 @@ class Official:
 
     def tracer(self, tracer_provider: Any) -> Any:
         if self._tracer is None:
-            self._tracer = trace.get_tracer(
-                _OFFICIAL, self._module.__version__, tracer_provider, schema_url=self._schema
-            )
+            self._tracer = trace.get_tracer(_STOCK, self._module.__version__, tracer_provider, schema_url=self._schema)
             # Attributes that it would have set on itself, and that other code reads.
             own = {f"_{name}": value for name, value in self._keywords.items()}
             vars(self._instrumentor).update(own, _tracer=self._tracer)
         return self._tracer
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:
         if self._is_same:
             return self._its_name(query, server, prefix)
         if prefix == CURSOR:
@@ -93,13 +91,13 @@ class Official:
         name = query.first if prefix == BATCH else prefix.strip() or query.first
         return name or server.namespace or ""
 
-    def _its_name(self, query: Query, server: Server, prefix: str) -> str:
+    def _its_name(self, query: QueryText, server: Server, prefix: str) -> str:
         text = query.raw or server.namespace or "postgresql"
         words = self._instrumentor._leading_comment_remover.sub("", text).split(maxsplit=1)
         name: str = words[0] if words else ""
         return f"CURSOR: {name}" if prefix == CURSOR else name
 
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         found: dict[str, Any] = self._module._hydrate_span_from_args(
             _Looked(server.address, _Params(server.namespace, server.user)), query.raw, None, **self._keywords
         )
@@ -114,7 +112,7 @@ class Official:
 
 @dataclass(frozen=True)
 class _Looked:
-    """The parts of a connection that the official instrumentation reads."""
+    """The parts of a connection that the stock instrumentation reads."""
 
     _addr: Any
     _params: _Params
@@ -122,7 +120,7 @@ class _Looked:
 
 @dataclass(frozen=True)
 class _Params:
-    """The connection parameters that the official instrumentation reads."""
+    """The connection parameters that the stock instrumentation reads."""
 
     database: str | None
     user: str | None

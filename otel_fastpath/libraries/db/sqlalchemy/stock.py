@@ -1,4 +1,4 @@
-"""The attributes and names of spans as in the official instrumentation, which ours replaces.
+"""The attributes and names of spans as in the stock instrumentation, which ours replaces.
 
 Its own functions return them. Unless everything must be the same, two errors of it are not copied: here, a span is
 named after the first word that is not in a comment, and has the database in its name with an async engine, too.
@@ -17,18 +17,18 @@ from opentelemetry import metrics, trace
 
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.collected import CollectedAttributes
-from otel_fastpath.libraries.db.conventions import Stable
+from otel_fastpath.libraries.db.conventions import StableConventions
 from otel_fastpath.libraries.db.one_tracer import OneTracer
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
-_OFFICIAL: Final = "opentelemetry.instrumentation.sqlalchemy"
+_STOCK: Final = "opentelemetry.instrumentation.sqlalchemy"
 CONNECT: Final = "CONNECT"
 # The variables of its wrapper of `create_engine`: its tracer, and its arguments.
 _TRACER: Final = "tracer"
@@ -54,8 +54,8 @@ class Read(NamedTuple):
     is_whole: bool
 
 
-class Official(Stable):
-    """What the official instrumentation emits, under its own scope.
+class StockConventions(StableConventions):
+    """What the stock instrumentation emits, under its own scope.
 
     Args:
         setup: The set-up, with the arguments that it was given.
@@ -66,11 +66,11 @@ class Official(Stable):
     """
 
     def __init__(self, setup: Setup) -> None:
-        super().__init__(_OFFICIAL)
+        super().__init__(_STOCK)
         self._is_same = setup.is_same
         self._keywords = setup.keywords
-        self._package: Any = sys.modules[_OFFICIAL]
-        self._module: Any = sys.modules[f"{_OFFICIAL}.engine"]
+        self._package: Any = sys.modules[_STOCK]
+        self._module: Any = sys.modules[f"{_STOCK}.engine"]
         signals = self._module._OpenTelemetryStabilitySignalType
         stability = self._module._OpenTelemetrySemanticConventionStability
         stability._initialize()
@@ -92,7 +92,7 @@ class Official(Stable):
             ]
         )
 
-    def of(self, read: Read) -> Official:
+    def of(self, read: Read) -> StockConventions:
         """The convention for connections of which this was read."""
         made = copy.copy(self)
         made._its = copy.copy(self._its)
@@ -119,9 +119,7 @@ class Official(Stable):
         return Read(vendor, name, tuple(attributes.items()), is_whole=True)
 
     def tracer(self, tracer_provider: Any) -> Any:
-        self._its.tracer = trace.get_tracer(
-            _OFFICIAL, self._package.__version__, tracer_provider, schema_url=self._schema
-        )
+        self._its.tracer = trace.get_tracer(_STOCK, self._package.__version__, tracer_provider, schema_url=self._schema)
         self._its.enable_commenter = self.comments
         self._its.enable_attribute_commenter = self._keywords.get("enable_attribute_commenter", False)
         return self._its.tracer
@@ -152,21 +150,21 @@ class Official(Stable):
 
     def meter(self, meter_provider: Any) -> Any:
         """The meter of its metric."""
-        return metrics.get_meter(_OFFICIAL, self._package.__version__, meter_provider, schema_url=self._schema)
+        return metrics.get_meter(_STOCK, self._package.__version__, meter_provider, schema_url=self._schema)
 
     def pool_name(self, engine: Any) -> str:
         """Its name of an engine's pool."""
         found: str = self._module._get_attributes_from_engine(engine)["pool.name"]
         return found
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:  # noqa: ARG002  # the protocol's
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:  # noqa: ARG002  # the protocol's
         if _is_connect(query):
             return "connect"
         text = query.raw if self._is_same else query.first
         name: str = self._its._operation_name(self._read.name, text)
         return name
 
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # likewise
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # likewise
         found = CollectedAttributes()
         if _is_connect(query):
             found.update(self._read.attributes)
@@ -193,14 +191,14 @@ class Official(Stable):
             span.set_attributes(found)
 
 
-def _is_connect(query: Query) -> bool:
+def _is_connect(query: QueryText) -> bool:
     return query.raw == CONNECT and not query.text
 
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The arguments of an instrumentor that had instrumented before our wrapper, as its wrappers hold them.
 
-    And the engines that it had been given or had seen made: after it was told to uninstrument, it does not know them.
+    And the engines that it had been given or had seen made: after it was disabled, it does not know them.
     """
     create: Any = getattr(sys.modules["sqlalchemy"], "create_engine", None)
     wrapper = getattr(create, "_self_wrapper", None)
@@ -210,7 +208,7 @@ def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {name: held[name].cell_contents for name in _ARGUMENTS if name in held}
     if _TRACER in held:
         kept["tracer_provider"] = OneTracer(held[_TRACER].cell_contents)
-    tracer: Any = sys.modules[f"{_OFFICIAL}.engine"].EngineTracer
+    tracer: Any = sys.modules[f"{_STOCK}.engine"].EngineTracer
     targets = [
         reference for reference, identifier, _ in tracer._remove_event_listener_params if identifier == _LISTENER
     ]

@@ -1,4 +1,4 @@
-"""The releases and the sources of the official HTTP instrumentations that the patches were written against."""
+"""The releases and the sources of the stock HTTP instrumentations that the patches were written against."""
 
 from __future__ import annotations
 

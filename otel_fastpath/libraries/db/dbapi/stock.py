@@ -1,4 +1,4 @@
-"""The attributes, names and metrics of an official instrumentation that stands on that of the DB-API.
+"""The attributes, names and metrics of a stock instrumentation that stands on that of the DB-API.
 
 Its own functions return them, called with the server and the text.
 """
@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.libraries.call import Series
+from otel_fastpath.libraries.call import CallDurations
 from otel_fastpath.libraries.db import comments
 from otel_fastpath.libraries.db.conventions import BATCH, CURSOR, shortened
 from otel_fastpath.libraries.db.dbapi.template import Template
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from otel_fastpath.libraries.call import Failure
-    from otel_fastpath.libraries.db.conventions import Query
+    from otel_fastpath.libraries.db.conventions import QueryText
     from otel_fastpath.libraries.db.servers import Server
     from otel_fastpath.libraries.library import Setup
 
@@ -45,7 +45,7 @@ _COMPOSED: Final = ("as_string", "interpolations")
 
 
 def given_keywords(connect: Any) -> dict[str, Any]:
-    """The keyword arguments that an official instrumentor was given: they are in its wrapper of `connect`.
+    """The keyword arguments that a stock instrumentor was given: they are in its wrapper of `connect`.
 
     Args:
         connect: That wrapper.
@@ -59,17 +59,17 @@ def is_by_stock(args: Any) -> bool:
     return len(args) > _METHOD and hasattr(args[_METHOD], _BY_STOCK)
 
 
-class Official:
-    """What the official instrumentation emits, under its own scope.
+class StockConventions:
+    """What the stock instrumentation emits, under its own scope.
 
     Args:
-        setup: Our wrapper's set-up, with the keyword arguments that the official instrumentor was given.
-        name: The name of the official instrumentation's module.
+        setup: Our wrapper's set-up, with the keyword arguments that the stock instrumentor was given.
+        name: The name of the stock instrumentation's module.
         library: The name of the library's module.
-        keywords_read: Those of these arguments that the official instrumentor does not ignore.
+        keywords_read: Those of these arguments that the stock instrumentor does not ignore.
 
     Attributes:
-        comments: Whether the official instrumentation's comment is added to queries.
+        comments: Whether the stock instrumentation's comment is added to queries.
         stock: The functions of stock that it stands for.
     """
 
@@ -97,7 +97,7 @@ class Official:
         self.comments = bool(keywords.get("enable_commenter"))
 
     def _its(self, name: str) -> Any:
-        """A class of the official instrumentation, or that of the DB-API's that it uses."""
+        """A class of the stock instrumentation, or that of the DB-API's that it uses."""
         return getattr(self._module, name, None) or getattr(self._dbapi, name)
 
     def around(self, name: str, cursor: Any, method: Any) -> Any:
@@ -109,14 +109,14 @@ class Official:
         return functools.partial(getattr(self._cursor_tracer, _EXECUTIONS[is_async]), cursor, method)
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
-        """What the official instrumentation reads of a connection to this server: an object with its attributes."""
+        """What the stock instrumentation reads of a connection to this server: an object with its attributes."""
         info = SimpleNamespace(dbname=server.namespace, port=port, host=host, user=server.user)
         return SimpleNamespace(info=info, db=server.namespace, port=port, host=host, user=server.user)
 
     def tracer(self, tracer_provider: Any) -> Any:  # noqa: ARG002  # the protocol's
         return self._integration._tracer
 
-    def of(self, server: Server) -> Official:
+    def of(self, server: Server) -> StockConventions:
         """The convention for connections to this server."""
         host, port = server.address if isinstance(server.address, tuple) else (server.address, None)
         made = copy.copy(self)
@@ -127,7 +127,7 @@ class Official:
         made._template = Template(made._cursor_tracer, self._template)
         return made
 
-    def name(self, query: Query, server: Server, prefix: str) -> str:
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:
         if self._is_same:
             return self._its_name(query.raw) or self.nameless(server)
         name = query.first if prefix in {"", BATCH, CURSOR} else prefix.strip() or query.first
@@ -142,7 +142,7 @@ class Official:
         words = text[comment.end() if comment else 0 :].split(maxsplit=1)
         return words[0] if words else ""
 
-    def attributes(self, query: Query, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:  # noqa: ARG002  # the protocol's
         return self._template.of(query.raw)
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
@@ -152,10 +152,10 @@ class Official:
         return self.parameters(given)
 
     def commented(self, call: Any, query: Any, cursor: Any) -> Any:
-        """The query with the official instrumentation's comment.
+        """The query with the stock instrumentation's comment.
 
         Args:
-            call: The recording call, whose text gets the comment, too, if the official instrumentor was told so.
+            call: The recording call, whose text gets the comment, too, if the stock instrumentor was told so.
             query: The query.
             cursor: The cursor that executes it.
         """
@@ -171,17 +171,17 @@ class Official:
             call.span.set_attributes({key: text for key in _TEXTS if key in attributes})
         return made
 
-    def measures(self, query: Query) -> tuple[Series | None, Any] | None:
-        """The official instruments for the duration of such calls and their rows; None: there are none."""
+    def measures(self, query: QueryText) -> tuple[CallDurations | None, Any] | None:
+        """The stock instruments for the duration of such calls and their rows; None: there are none."""
         if self._integration._duration_histogram is None:
             return None
         attributes = self._cursor_tracer._get_metric_attributes(self._its_name(query.raw), None)
         rows = bind(self._integration._returned_rows_histogram, attributes)
-        return _Durations(self._integration._duration_histogram, attributes), rows
+        return _StockDurations(self._integration._duration_histogram, attributes), rows
 
 
-class _Durations(Series):
-    """The official histogram of durations: its `error.type` is the name of the exception's class."""
+class _StockDurations(CallDurations):
+    """The stock histogram of durations: its `error.type` is the name of the exception's class."""
 
     __slots__ = ()
 
