@@ -14,6 +14,7 @@ from opentelemetry import trace
 from opentelemetry._logs import LogRecord
 from opentelemetry.metrics import NoOpHistogram
 from opentelemetry.metrics._internal.instrument import _ProxyHistogram
+from opentelemetry.trace import SpanKind
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.helpers import drop_finalizer
@@ -53,6 +54,7 @@ class RealtimeConnection:
         "_lost",
         "_name",
         "_said",
+        "_span",
         "_start",
         "_started",
         "_telemetry",
@@ -69,6 +71,7 @@ class RealtimeConnection:
         self._said: content.SessionMessages | None = content.SessionMessages() if telemetry.settings.captures else None
         self._lost: BaseException | None = None
         self._call = skeleton.new()
+        self._span: Any = trace.INVALID_SPAN
         self._context: Any = None
         self._started = perf_counter()
         self._name = f"{operation} {start[names.MODEL]}" if start.get(names.MODEL) else operation
@@ -77,7 +80,11 @@ class RealtimeConnection:
         """Start the span, and make it the current one."""
         self.is_over = False
         skeleton.begin(self._call, skeleton.WrapperTelemetry(self._telemetry.tracer), self._name, self._start)
-        self._context = trace.set_span_in_context(self._call.span)
+        self._span = self._call.span
+        if self._span is None:
+            # The call of a span that would be dropped has none; events and hooks have its ids all the same.
+            self._span = self._telemetry.tracer.start_span(self._name, None, SpanKind.CLIENT, self._start)
+        self._context = trace.set_span_in_context(self._span)
 
     @property
     def is_told(self) -> bool:
@@ -88,7 +95,7 @@ class RealtimeConnection:
             not isinstance(histogram, _ProxyHistogram) or histogram._real_instrument is not None
         )
         settings = telemetry.settings
-        return self._call.span.is_recording() or measures or settings.events or settings.hook is not None
+        return self._span.is_recording() or measures or settings.events or settings.hook is not None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -171,12 +178,12 @@ class RealtimeConnection:
     def _describe(self, attributes: dict[str, Any], captured: Any, kind: str | None, message: str | None) -> None:
         """Set the span's attributes and status."""
         if kind is not None:
-            self._call.span.set_status(Status(StatusCode.ERROR, message))
+            self._span.set_status(Status(StatusCode.ERROR, message))
         settings = self._telemetry.settings
-        if captured is not None and settings.on_span and self._call.span.is_recording():
+        if captured is not None and settings.on_span and self._span.is_recording():
             attributes = attributes.copy()
             captured.on_span(attributes, settings.longest)
-        self._call.span.set_attributes(attributes)
+        self._span.set_attributes(attributes)
 
     def _emit(self, attributes: dict[str, Any], captured: Any) -> None:
         """Emit the event, and pass the content to the completion hook."""
@@ -188,7 +195,7 @@ class RealtimeConnection:
                 captured.on_event(told, settings.longest)
             record = LogRecord(event_name=names.EVENT, attributes=told, context=self._context)
         if settings.hook is not None:
-            call_guarded(_END, hooks.call_hook, settings.hook, captured, self._call.span, record)
+            call_guarded(_END, hooks.call_hook, settings.hook, captured, self._span, record)
         if record is not None:
             self._telemetry.logger.emit(record)
 
