@@ -34,7 +34,7 @@ OWN = {
     "read": (conventions, "read"),
     "plan": (plans.QueryPlans, "plan"),
     "tell": (db_calls, "tell"),
-    "begin": (db_calls, "_enter"),
+    "begin": (db_calls, "has_any"),
     "metric": (calls.CallDurations, "record_failed"),
 }
 
