@@ -165,7 +165,9 @@ def test_wrapped_calls_while_patches_come_and_go(fast):
                 fast.uninstrument()
                 fast.instrument()
             else:
-                call.begin(telemetry, "call", {"number": number}, series).end()
+                made = call.new()
+                call.begin(made, telemetry, "call", {"number": number}, series)
+                made.end()
 
     in_threads(work)
 
