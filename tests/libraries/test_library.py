@@ -321,8 +321,8 @@ def test_the_instrumentor_hands_its_settings_on(instrumentor, monkeypatch):
             return []
 
     part = Declarations("libraries.db.redis", "sys", wrapper="subject")
-    waiting = (LateInstallation(part, lambda _library: Wrapper()),)
-    monkeypatch.setattr(register, "waiting", lambda: waiting)
+    late = (LateInstallation(part, lambda _library: Wrapper()),)
+    monkeypatch.setattr(register, "installations", lambda: late)
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "database, http")
     instrumentor.instrument(tracer_provider="provider")
     instrumentor.uninstrument()
