@@ -192,7 +192,7 @@ PROOFS = (
     ),
     # Each has an environment of its own.
     Proof(
-        "upstream-contrib",
+        "upstream, contrib",
         _python("upstream/run.py", "--contrib"),
         [suite.name for suite in contrib_suites()],
         5,
@@ -200,9 +200,9 @@ PROOFS = (
         start=5,
         option="--suite=",
     ),
-    Proof("asyncpg-suite", _python("driver_suites/run_asyncpg.py"), run_asyncpg.FILES, 6, start=10),
+    Proof("suite/asyncpg", _python("driver_suites/run_asyncpg.py"), run_asyncpg.FILES, 6, start=10),
     Proof(
-        "psycopg-suite",
+        "suite/psycopg",
         _python("driver_suites/run_psycopg.py"),
         run_psycopg.FILES,
         5,
@@ -210,7 +210,7 @@ PROOFS = (
         lacks=lambda _item: _psycopg_tests(),
     ),
     Proof(
-        "sqlalchemy-suite",
+        "suite/sqlalchemy",
         _python("driver_suites/run_sqlalchemy.py"),
         tuple(run_sqlalchemy.DRIVERS),
         70,
@@ -218,7 +218,7 @@ PROOFS = (
         option="--driver=",
     ),
     Proof(
-        "redis-suite",
+        "suite/redis",
         _python("driver_suites/run_redis.py"),
         run_redis.FILES,
         4,
@@ -239,14 +239,14 @@ PROOFS = (
         unchecked=2,
     ),
     Proof(
-        "http-soak",
+        "soak/http",
         _pytest(),
         [f"{_LOAD}[{server}-{core}]" for server in ("asgi", "wsgi", "aiohttp") for core in ("py", "c")],
         12,
         start=3,
     ),
     Proof(
-        "stress, with the lock",
+        "free-threaded/stress, with the lock",
         _pytest(),
         [f"{_STRESS}[{core}]" for core in ("py", "c")],
         22,
@@ -254,8 +254,8 @@ PROOFS = (
         environ={"OTEL_FASTPATH_STRESS_SECONDS": "20"},
     ),
     Proof(
-        "stress, free-threaded",
-        ["make", "stress"],
+        "free-threaded/stress",
+        ["make", "free-threaded/stress"],
         ("SECONDS=20",),
         150,
         lacks=_free_threaded,

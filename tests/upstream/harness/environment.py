@@ -182,7 +182,7 @@ def uv(*arguments: str) -> str:
 
 def project_pins() -> list[str]:
     """What the project's own lock holds for stock's core suites."""
-    export = "export --frozen --group stock --no-default-groups --no-emit-project"
+    export = "export --frozen --group upstream --no-default-groups --no-emit-project"
     return uv(*export.split(), "--no-hashes", "--no-header", "--no-annotate").splitlines()
 
 
