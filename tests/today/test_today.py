@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,14 @@ def day(monkeypatch, tmp_path, capsys):
         return status, capsys.readouterr().out
 
     return go
+
+
+def _read(file):
+    """A file of a process, which may have ended."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_it_says_what_was_in_it(day):
@@ -99,16 +109,22 @@ def test_what_is_slow_is_no_error(day, monkeypatch):
     assert "not run: to its end: the 2 seconds were over" in printed
 
 
-def test_what_works_in_a_session_of_its_own_does_not_hang(day, monkeypatch):
-    """As the suites do that a proof starts, and which it can stop so."""
+def test_what_works_in_a_session_of_its_own_does_not_hang(day, monkeypatch, tmp_path):
+    """As the suites do that a proof starts, and which it can stop so. Nothing of it goes on when the time is over."""
     monkeypatch.setattr(today, "_IDLE", 0.5)
     monkeypatch.setattr(today, "_LOOK", 0.1)
     monkeypatch.setattr(today, "_LEAST_CPU", 0.01)
     monkeypatch.setattr(today, "LIMIT", 3.0)
     program = "import subprocess, sys; subprocess.run(['timeout', '9', *sys.argv[2:]], start_new_session=True)"
-    status, printed = day(program, items=("--", sys.executable, "-c", "while True: pass"))
+    work = f"while True: pass  # {tmp_path}"
+    status, printed = day(program, items=("--", sys.executable, "-c", work))
     assert status == 0
     assert "not run: to its end: the 3 seconds were over" in printed
+    # A process that was killed takes a moment to end.
+    until = time.monotonic() + 10
+    while any(work.encode() in _read(each) for each in Path("/proc").glob("[0-9]*/cmdline")):
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_what_is_stopped_may_end_its_servers(day, monkeypatch, tmp_path):

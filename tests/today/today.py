@@ -151,29 +151,39 @@ def _watched(process: subprocess.Popen[bytes], deadline: float) -> Ended:
 
 def _used(process: int) -> float | None:
     """The seconds of a processor that a process and its descendants have used; None where there is no /proc."""
-    ticks, parents = {}, {}
+    family = _family(process)
+    return sum(ticks for ticks, _ in family.values()) / os.sysconf("SC_CLK_TCK") if family else None
+
+
+def _family(process: int) -> dict[int, tuple[int, int]]:
+    """A process and its descendants, with the ticks that each has used and that of its start; none without /proc."""
+    times, parents = {}, {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             # Before the last bracket stands the name, which may be anything.
             fields = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             parents[int(file.parent.name)] = int(fields[1])
-            ticks[int(file.parent.name)] = sum(map(int, fields[11:15]))
-    if process not in ticks:
-        return None
-    found = {process}
+            times[int(file.parent.name)] = (sum(map(int, fields[11:15])), int(fields[19]))
+    found = {process} & times.keys()
     while more := {each for each, parent in parents.items() if parent in found} - found:
         found |= more
-    return sum(ticks[each] for each in found) / os.sysconf("SC_CLK_TCK")
+    return {each: times[each] for each in found}
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt what still runs, so that it ends its servers; kill what is left."""
+    """Interrupt what still runs, so that it ends its servers; kill what is left, in whichever session it is."""
+    family = _family(process.pid) if process.poll() is None else {}
     with contextlib.suppress(ProcessLookupError):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
         os.killpg(process.pid, signal.SIGKILL)
+    for each, (_, start) in family.items():
+        # Not another process that has its number by now.
+        if _family(each).get(each, (0, None))[1] == start:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
     process.wait()
 
 
