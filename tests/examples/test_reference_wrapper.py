@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from opentelemetry import context
+from opentelemetry import context, trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -179,6 +179,7 @@ def test_a_fault_of_ours_is_counted_only(wrap, no_faults, monkeypatch, place):
 
     with broken_logging():
         assert used() == bare
+    assert trace.get_current_span() is trace.INVALID_SPAN
     # What comes through the example is counted as an error of other code.
     assert no_faults.counts() or place in {"link", "read", "plan"}
 

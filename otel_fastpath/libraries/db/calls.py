@@ -77,6 +77,7 @@ class ByOpener:
 
 def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
     """Begin a query that `Database.new_query` made; returns whether it is instrumented."""
+    has_begun = False
     try:
         active = database.active
         if active is None:
@@ -88,13 +89,15 @@ def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any)
         if plan is not None:
             active = link.active
             hot = active.hot
-            has_begun: bool = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
+            has_begun = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
             if has_begun and call.recording and (size is not None or (active.reads_parameters and has_any(parameters))):
                 call_guarded_during(call, database.place, tell, call, link, parameters, size)
             return has_begun
     except Exception as fault:
         faults.absorb_any(database.place, fault)
-    # It has no plan, or there was a fault of ours.
+        if has_begun:
+            return True
+    # It has no plan, or could not be begun because of a fault of ours.
     return bool(call_guarded(database.place, enter_untold, call, database, args))
 
 
