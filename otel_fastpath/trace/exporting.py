@@ -5,7 +5,7 @@ The steps and their order are those of `opentelemetry.sdk.trace.export.SimpleSpa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry import context as _context_api
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 
+_PLACE: Final = "SimpleSpanProcessor.on_end"
 # What is skipped: other code may replace it.
 _CALLED = ("attach", "detach", "set_value")
 _exporting = Facts(
@@ -43,23 +44,33 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
     counts_first = "_shutdown" in original.__code__.co_names
 
     def on_end(self: SimpleSpanProcessor, span: ReadableSpan) -> None:
-        if not isinstance(span, Recorded) or is_inert(switch) or not _try_export(self, span, counts_first):
-            original(self, span)
+        try:
+            if isinstance(span, Recorded) and not is_inert(switch) and _try_export(self, span, counts_first):
+                return
+        except Exception as fault:
+            # The span may be exported already.
+            faults.absorb_any(_PLACE, fault)
+            return
+        original(self, span)
 
     return patching(original, on_end, switch)
 
 
 def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool) -> bool:
     """Export an ended span; False if stock's method must do it."""
-    if span.trace_flags >= INVALID or not _exporting.hold():
+    try:
+        if span.trace_flags >= INVALID or not _exporting.hold():
+            return False
+        if not span.trace_flags & 1:
+            return True
+        if counts_first and processor._shutdown:
+            return False
+        # 1.40 has none.
+        metrics = getattr(processor, "_metrics", None)
+        token = attach_value(_SUPPRESS_INSTRUMENTATION_KEY, True)  # noqa: FBT003  # its value
+    except Exception as fault:
+        faults.absorb_any(_PLACE, fault)
         return False
-    if not span.trace_flags & 1:
-        return True
-    if counts_first and processor._shutdown:
-        return False
-    # 1.40 has none.
-    metrics = getattr(processor, "_metrics", None)
-    token = attach_value(_SUPPRESS_INSTRUMENTATION_KEY, True)  # noqa: FBT003  # its value
     if token is None:
         return False
     try:

@@ -111,6 +111,7 @@ _HOLDERS = {
         ("libraries/db/outer.py", "Transactions"),
         ("libraries/db/sqlalchemy/hooks.py", "ByEngineOpener"),
     ),
+    "pending": (("libraries/db/psycopg2/hooks.py", "PolledCall"),),
     "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
     "replacements": (("libraries/replacements.py", "Replacements"),),
     "closing": (("libraries/db/entering.py", "Started"),),

@@ -28,13 +28,10 @@ _PLACE: Final = "asyncpg's connect"
 class _Attempt:
     """One `connect` in progress."""
 
-    __slots__ = ("call", "is_begun", "is_over", "start_ns", "token")
-
-    def __init__(self) -> None:
-        self.start_ns = 0
-        self.call: BegunCall | None = None
-        self.is_begun = self.is_over = True
-        self.token: Token[_Attempt | None] | None = None
+    start_ns = 0
+    call: BegunCall | None = None
+    is_begun = is_over = True
+    token: Token[_Attempt | None] | None = None
 
     @never_raises(_PLACE)
     def enter(self) -> bool:
@@ -44,8 +41,9 @@ class _Attempt:
         if around is not None and not around.is_over:
             return False
         self.start_ns = time_ns()
-        self.is_begun = self.is_over = False
         self.token = set_value(_attempt, self)
+        # Last: an attempt inside of one that could not be made current has the span.
+        self.is_begun = self.is_over = False
         return True
 
     @never_raises(_PLACE)
@@ -89,7 +87,7 @@ def make_connect(original: Any) -> Any:
 
     @functools.wraps(original)
     async def connect(*args: Any, **kwargs: Any) -> Any:
-        attempt = _Attempt()
+        attempt = _Attempt.__new__(_Attempt)
         try:
             if not attempt.enter():
                 return await original(*args, **kwargs)

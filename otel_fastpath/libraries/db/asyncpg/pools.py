@@ -92,13 +92,11 @@ def make_acquire(original: Any) -> Any:
     return calls.around_async_steps(_request, _after_acquire, _not_acquired, original)
 
 
-def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
-    begun.append(perf_counter())
-    _begin(begun, args[0])
-
-
 @never_raises(_PLACE)
-def _begin(begun: list[Any], pool: Any) -> None:
+def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+    """Add to the list when waiting for a connection began, and its call if that option is set."""
+    begun.append(perf_counter())
+    pool = args[0]
     active = plans.DATABASE.active
     if active is not None and active.options.acquire:
         call = skeleton.new()
@@ -112,25 +110,26 @@ def _metrics() -> pools.PoolMetrics | None:
 
 @never_raises(_PLACE)
 def _after_acquire(begun: list[Any], args: Any, proxy: Any) -> None:
-    started, *waits = begun
+    started, call, *_ = [*begun, None, None]
     try:
         metrics = _metrics()
-        if metrics is not None:
+        if metrics is not None and started is not None:
             watched(args[0]).record_acquire(metrics, proxy._holder, started)
     finally:
-        for call in waits:
+        if call is not None:
             call.end()
 
 
 @never_raises(_PLACE)
 def _not_acquired(begun: list[Any], args: Any, raised: BaseException) -> None:
+    _started, call, *_ = [*begun, None, None]
     pool = args[0]
     try:
         metrics = _metrics()
         if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
             watched(pool).record_timeout(metrics)
     finally:
-        for call in begun[1:]:
+        if call is not None:
             call.fail(raised)
 
 

@@ -97,11 +97,13 @@ def _connect(begun: list[Any], args: Any, kwargs: Any) -> None:
 
 @never_raises(_CONNECTING)
 def _after_connect(begun: list[Any], _args: Any, _session: Any) -> None:
-    for call in begun:
+    call, *_ = [*begun, None]
+    if call is not None:
         call.end()
 
 
 @never_raises(_CONNECTING)
 def _not_connected(begun: list[Any], _args: Any, error: BaseException) -> None:
-    for call in begun:
+    call, *_ = [*begun, None]
+    if call is not None:
         call.fail(error)

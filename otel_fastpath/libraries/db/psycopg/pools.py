@@ -90,13 +90,11 @@ def make_getconn(original: Any) -> Any:
     return calls.around_steps(_request, _after_acquire, _not_acquired, original)
 
 
-def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
-    begun.append(perf_counter())
-    _begin(begun, args[0])
-
-
 @never_raises(_PLACE)
-def _begin(begun: list[Any], pool: Any) -> None:
+def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+    """Add to the list when waiting for a connection began, and its call if that option is set."""
+    begun.append(perf_counter())
+    pool = args[0]
     active = DATABASE.active
     if active is not None and active.options.acquire:
         call = skeleton.new()
@@ -106,24 +104,25 @@ def _begin(begun: list[Any], pool: Any) -> None:
 
 @never_raises(_PLACE)
 def _after_acquire(begun: list[Any], args: Any, connection: Any) -> None:
-    started, *waits = begun
+    started, call, *_ = [*begun, None, None]
     try:
         metrics = _metrics()
-        if metrics is not None:
+        if metrics is not None and started is not None:
             watched(args[0]).record_acquire(metrics, id(connection), started)
     finally:
-        for call in waits:
+        if call is not None:
             call.end()
 
 
 @never_raises(_PLACE)
 def _not_acquired(begun: list[Any], args: Any, error: BaseException) -> None:
+    _started, call, *_ = [*begun, None, None]
     try:
         metrics = _metrics()
         if metrics is not None and type(error).__name__ == "PoolTimeout":
             watched(args[0]).record_timeout(metrics)
     finally:
-        for call in begun[1:]:
+        if call is not None:
             call.fail(error)
 
 

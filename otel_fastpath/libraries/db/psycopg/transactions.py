@@ -31,13 +31,15 @@ def around(command: Command, original: Any) -> Any:
 
 @never_raises(DATABASE.place)
 def _done(begun: list[Any], _args: Any, result: Any) -> None:
-    for ending in begun:
+    ending, *_ = [*begun, None]
+    if ending is not None:
         ending.done(result)
 
 
 @never_raises(DATABASE.place)
 def _end_failed(begun: list[Any], _args: Any, error: BaseException) -> None:
-    for ending in begun:
+    ending, *_ = [*begun, None]
+    if ending is not None:
         ending.end_failed(error)
 
 

@@ -178,12 +178,12 @@ def _after_connect(start_ns: int, classes: Derived, args: Any, connection: Any) 
         if begin_connect(call, DATABASE, start_ns, _meant(args)):
             call.leave()
             setattr(connection, hooks.PENDING, hooks.OpenPolledCall(call, None))
-    except BaseException as error:
+    except BaseException:
         try:
-            call.fail(error)
+            call.end()
         finally:
             # See `libraries.call`: the first may have been interrupted.
-            call.fail(error)
+            call.end()
         raise
 
 

@@ -269,7 +269,11 @@ class OpenPolledCall(PolledCall):
 
 
 def _end_pending(connection: Any, error: BaseException | None) -> None:
-    pending = getattr(connection, PENDING, None)
+    try:
+        # PENDING
+        pending = connection._otel_fastpath_pending
+    except AttributeError:
+        return
     if pending is not None:
         pending.end(error)
         setattr(connection, PENDING, None)

@@ -165,8 +165,8 @@ def around_command(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                instead = _otherwise(stock.COMMAND, args, original) if call.has_more else original
-                return instead(*args, **kwargs)
+                host = _otherwise(stock.COMMAND, args, original) if call.has_more else original
+                return host(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -196,8 +196,8 @@ def around_async_command(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter(call, holder_of, args):
-                instead = _otherwise(stock.ASYNC_COMMAND, args, original) if call.has_more else original
-                return await instead(*args, **kwargs)
+                host = _otherwise(stock.ASYNC_COMMAND, args, original) if call.has_more else original
+                return await host(*args, **kwargs)
             is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
             if is_told_more:
                 call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
@@ -225,8 +225,8 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                instead = _otherwise(stock.PIPELINE, args, original) if call.has_more else original
-                return instead(*args, **kwargs)
+                host = _otherwise(stock.PIPELINE, args, original) if call.has_more else original
+                return host(*args, **kwargs)
             result = original(*args, **kwargs)
             if DATABASE.is_curious:
                 call_guarded_during(call, DATABASE.place, _response, call, args, result)
@@ -251,8 +251,8 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
         call = DATABASE.new_query()
         try:
             if not _enter_pipeline(call, holder_of, args):
-                instead = _otherwise(stock.ASYNC_PIPELINE, args, original) if call.has_more else original
-                return await instead(*args, **kwargs)
+                host = _otherwise(stock.ASYNC_PIPELINE, args, original) if call.has_more else original
+                return await host(*args, **kwargs)
             result = await original(*args, **kwargs)
             if DATABASE.is_curious:
                 call_guarded_during(call, DATABASE.place, _response, call, args, result)

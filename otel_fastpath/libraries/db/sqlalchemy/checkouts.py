@@ -38,9 +38,10 @@ def end_wait(engine: Any, fairy: Any, begun: Any) -> None:
         active = DATABASE.active
         if active is None or not begun:
             return
-        started = begun[0]
-        if len(begun) > 1:
-            begun[1].end()
+        # The call is behind it, if that option is set.
+        started, call = begun[0], begun[-1]
+        if call is not started:
+            call.end()
         metrics = _metrics(active)
         if metrics is None and hasattr(engine.pool, "checkedin"):
             # The pool counts its connections itself, and how long they are borrowed is not asked for.

@@ -52,14 +52,15 @@ def _not_acquired(engine: Any, error: BaseException, begun: list[Any]) -> None:
     """End the span of waiting. If the pool has no connection, there is a span in any case: nothing else tells it."""
     if not begun:
         return
+    started, call, *_ = [*begun, None]
     is_timeout = f"{type(error).__module__}.{type(error).__qualname__}" == _TIMEOUT
     try:
-        if is_timeout and len(begun) == 1:
+        if is_timeout and call is None:
             call = skeleton.new()
             begun.append(call)
-            _begin_late(call, engine, time_ns() - int((perf_counter() - begun[0]) * 1e9))
+            _begin_late(call, engine, time_ns() - int((perf_counter() - started) * 1e9))
     finally:
-        for call in begun[1:]:
+        if call is not None:
             hooks.fail(call, error)
     metrics = pools.metrics_of()
     if metrics is not None and is_timeout:
